@@ -181,6 +181,7 @@ const cases = {
     await reload();
     await chat.row("user").filter({ hasText: "explain greet" }).waitFor();
     await chat.row("answer").filter({ hasText: some }).last().waitFor();
+    await chat.row("notice").filter({ hasText: "Send /continue to go on" }).waitFor();
     await until("the queued words", async () => (await chat.input.inputValue()).includes("find greet"));
     await chat.idle();
     await screenshot(page, "conversations-9-reloaded-turn");
@@ -223,6 +224,8 @@ const cases = {
       await rowsOf(text).locator(`[aria-label="${action}"]`).click();
     };
     await act("find farewell", "Rename");
+    await page.locator(".quick-input-title", { hasText: "North: Rename a Conversation" }).waitFor();
+    await until("its name to be offered", async () => (await listInput().inputValue()) === "find farewell");
     await listInput().fill("The words of parting");
     await page.keyboard.press("Enter");
     await rowsOf("The words of parting").click();
