@@ -47,6 +47,13 @@ const chord = async (second) => {
   await page.keyboard.press(second);
 };
 
+/** The cursor is in the proposal of a file. */
+async function at(name) {
+  await page.locator(".tabs-container .tab.active", { hasText: name }).waitFor();
+  await until(`the cursor in ${name}`, () => page.evaluate(() => (document.activeElement?.closest(".editor.modified") ?? null) !== null));
+  await lens(/Accept|Decide/).first().waitFor(); // the extension knows, too
+}
+
 /** The model reads files, edits them as one proposal, and says that it is done. */
 async function edit(...edits) {
   const paths = new Set(edits.map(([tool, args]) => (tool === "edit_create_file" ? `${own}/one.py` : (args.from ?? args.path))));
@@ -187,23 +194,22 @@ const cases = {
     await page.keyboard.press("Alt+F5");
     await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor();
     await page.keyboard.press("Alt+F5");
-    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    await at("two.py");
     await page.keyboard.press("Shift+Alt+F5");
-    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor();
+    await at("one.py");
     await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor();
     await chord("n"); // the second of one.py; the next open one is in two.py
-    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    await at("two.py");
     await chord("y");
-    await page.locator(".tabs-container .tab.active", { hasText: "made.py" }).waitFor();
+    await at("made.py");
     await chord("Shift+N");
-    await page.locator(".tabs-container .tab.active", { hasText: "gone.py" }).waitFor();
+    await at("gone.py");
     await screenshot(page, "review-5-keys");
     await chord("Shift+Y");
-    await page.locator(".tabs-container .tab.active", { hasText: "moved.py" }).waitFor();
+    await at("moved.py");
     await screenshot(page, "review-6-moved");
     await page.locator(".editor-actions").getByRole("button", { name: /^Accept File/ }).click();
-    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor(); // its first hunk is left
-    await until("the focus", () => page.evaluate(() => document.activeElement?.closest(".editor.modified") !== null));
+    await at("one.py"); // its first hunk is left
     await chord("y");
     await decided();
     assert.equal(await read("one.py"), spread("A = 2", "B = 1"));
@@ -285,7 +291,7 @@ const cases = {
     await changes.filter({ hasText: "Changed 5 files" }).waitFor();
     await screenshot(page, "review-10-turn");
     await changes.getByRole("button", { name: "Show Changes" }).click();
-    await page.locator(".tabs-container .tab.active", { hasText: "files changed by North" }).waitFor();
+    await page.locator(".tabs-container .tab.active", { hasText: "Changed by North" }).waitFor();
     await line("A = 2").waitFor();
     await screenshot(page, "review-11-turn-changes");
     await palette(page, "View: Close All Editors");
