@@ -188,9 +188,10 @@ const cases = {
       await notification(page, "North has stored the key").getByRole("button", { name: "Choose a Model" }).click();
       await page.locator(".quick-input-widget", { hasText: "Switch Model" }).waitFor();
       await screenshot(page, "setup-choose-model");
-      const row = page.locator(".quick-input-list .monaco-list-row", { hasNotText: "Offline" }).locator(".label-name").first();
-      const name = (await row.textContent()).trim();
-      await row.click();
+      const name = "GPT-5.1 Codex mini";
+      await input.fill(name);
+      await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor();
+      await page.keyboard.press("Enter");
       await chat.frame.locator("#welcome", { hasText: `${name} answers.` }).waitFor();
       await screenshot(page, "setup-key-stored");
       const examples = await chat.frame.locator("#welcome .examples button").allTextContents();
