@@ -199,7 +199,7 @@ const cases = {
 
   async "a commit message is written, and changes are reviewed"(chat) {
     await writeFile(file("src/notes.txt"), "one\ntwo\n");
-    await palette(page, "View: Show Source Control");
+    await page.locator('.activitybar .action-label[aria-label^="Source Control"]').click();
     const box = page.locator(".scm-view .scm-input .monaco-editor, .scm-view .scm-editor .monaco-editor").first();
     await box.waitFor();
     await page.locator(".scm-view .monaco-list-row", { hasText: "notes.txt" }).waitFor();
@@ -211,6 +211,7 @@ const cases = {
     const request = model.requests[before];
     assert.match(JSON.stringify(request.messages), /\+two/);
     assert.ok(!request.tools.some(({ name }) => name.startsWith("edit_")), "it can change nothing");
+    await palette(page, "North: Show Chat");
     const sent = await asked(chat, () => palette(page, "North: Review Changes"));
     assert.match(sent, /Review these changes/);
     assert.match(sent, /\+two/);
@@ -247,7 +248,7 @@ const cases = {
   async "where North only reads, an edit is not asked for in vain"(chat) {
     await page.keyboard.press("Escape");
     await chat.send("/mode ask");
-    await until("ask mode", async () => /Ask/.test(await chat.frame.locator("#controls").innerText()));
+    await page.locator('.statusbar-item[id*="north.status"]', { hasText: "Ask" }).waitFor();
     await openFile("lamp.ts");
     await palette(page, "North: Document");
     const told = notification(page, "in which it only reads");
