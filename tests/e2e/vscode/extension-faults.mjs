@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { packedExtension, userDataFor } from "./packed.mjs";
+import { machineSettings, packedExtension } from "./packed.mjs";
 import { palette, screenshot, startServer, until, webview } from "./workbench.mjs";
 
 const fake = fileURLToPath(new URL("fake-north-lsp", import.meta.url));
@@ -128,14 +128,15 @@ for (const [name, check] of Object.entries(cases)) {
   if (only.length > 0 && !only.includes(name)) continue;
   const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-faults-"));
   const env = ["harm", "saving", "kinds"].includes(name) ? { FAKE_NORTH_ANSWER: harm } : {};
-  const userData = await userDataFor(path.join(folder, "user-data"), programs[name] ?? fake);
+  const machine = { "north.server.path": programs[name] ?? fake, "north.server.source": "path" };
+  const userData = await machineSettings(path.join(folder, "user-data"), machine);
   const workspace = path.join(folder, "workspace");
   await mkdir(workspace);
   if (name === "planted") {
     for (const place of [".venv/bin", ".vscode"]) await mkdir(path.join(workspace, place), { recursive: true });
     const program = path.join(workspace, ".venv/bin/north-lsp");
     await writeFile(program, `#!/bin/sh\ntouch ${path.join(workspace, "started")}\n`, { mode: 0o755 });
-    await writeFile(path.join(workspace, ".vscode/settings.json"), JSON.stringify({ "north.server.path": program }));
+    await writeFile(path.join(workspace, ".vscode/settings.json"), JSON.stringify({ "north.server.path": program, "north.server.source": "workspace" }));
     env.PATH = "/usr/bin:/bin:.venv/bin";
   }
   let server;

@@ -39,7 +39,7 @@ git("add", ".");
 git("commit", "-qm", "first");
 await writeFile(path.join(folder, "config/config.json"), JSON.stringify({ "shell.useClientTerminal": true }));
 
-const model = await scriptedModel();
+const model = await scriptedModel(folder);
 const rules = guard(folder);
 const env = {
   ...rules.env,
@@ -307,6 +307,7 @@ try {
   if (failed.length > 0) console.error((await server.logs(/north\.north|North\.log/)).slice(-6_000));
   assert.deepEqual(failed, []);
   await rules.check();
+  model.check();
 } finally {
   await server?.stop();
   model.close();

@@ -52,7 +52,7 @@ export class Before implements vscode.TextDocumentContentProvider, vscode.Dispos
       const [uri, before, now] = first;
       await vscode.commands.executeCommand("vscode.diff", before, now, vscode.l10n.t("{0}: changed by North", path.basename(uri.fsPath)));
     } else {
-      await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("{0} files changed by North", rows.length), rows);
+      await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Changed by North"), rows);
     }
   }
 
