@@ -65,11 +65,14 @@ async function asked(chat, act) {
 }
 
 async function openFile(name) {
-  await page.keyboard.press("Control+p");
-  const input = page.locator(".quick-input-widget input.input");
-  await input.fill(name);
-  await page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-  await page.keyboard.press("Enter");
+  // A click: the chat's input may still be taking the focus.
+  const row = page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+  await until(`${name} among the files`, async () => {
+    await page.keyboard.press("Control+p");
+    const input = page.locator(".quick-input-widget input.input");
+    if (!(await input.fill(name, { timeout: 3_000 }).then(() => true, () => false))) return false;
+    return row.click({ timeout: 3_000 }).then(() => true, () => false);
+  });
   await page.locator(".tab.active", { hasText: name }).waitFor();
   const editor = page.locator(".editor-group-container.active .monaco-editor").first();
   await editor.locator(".view-line").first().waitFor();
@@ -86,6 +89,14 @@ async function lightBulb(name) {
     return false;
   });
   return entry;
+}
+
+/** Looks at the edit that waits, and accepts it. */
+async function accept(chat, picture) {
+  await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
+  await page.locator(".tabs-container .tab", { hasText: "North's proposal" }).first().waitFor();
+  await screenshot(page, picture);
+  await chat.question("edit").getByRole("button", { name: "Accept", exact: true }).click();
 }
 
 const squiggle = () => page.locator(".monaco-editor .squiggly-error").first();
@@ -157,9 +168,7 @@ const cases = {
     );
     const before = model.requests.length;
     await input.press("Enter");
-    await page.locator(".tabs-container .tab", { hasText: "North's proposal" }).waitFor();
-    await screenshot(page, "places-7-inline-review");
-    await palette(page, "North: Accept");
+    await accept(chat, "places-7-inline-review");
     await until("the result", () => model.requests.length >= before + 3);
     await chat.idle();
     assert.match(JSON.stringify(model.requests[before].messages.at(-1).content), /Return the number.*at the cursor in lamp\.ts:2/s);
@@ -181,9 +190,7 @@ const cases = {
     assert.match(model.last(), /"name":"lamp","kind":"function"/);
     model.answers.push([["edit_rename_symbol", { path: "use.ts", line: 3, symbol: "lamp", newName: "torch" }]]);
     await chat.send("Call it torch");
-    await page.locator(".tabs-container .tab", { hasText: "North's proposal" }).first().waitFor();
-    await screenshot(page, "places-8-rename");
-    await chat.question("edit").getByRole("button", { name: /^Accept/ }).first().click();
+    await accept(chat, "places-8-rename");
     await chat.idle();
     assert.match(await readFile(file("lamp.ts"), "utf8"), /function torch\(/);
     assert.match(await readFile(file("use.ts"), "utf8"), /import \{ torch \}.*torch\(40\)/s);
@@ -192,7 +199,7 @@ const cases = {
 
   async "a commit message is written, and changes are reviewed"(chat) {
     await writeFile(file("src/notes.txt"), "one\ntwo\n");
-    await palette(page, "View: Show Source Control");
+    await page.locator('.activitybar .action-label[aria-label^="Source Control"]').click();
     const box = page.locator(".scm-view .scm-input .monaco-editor, .scm-view .scm-editor .monaco-editor").first();
     await box.waitFor();
     await page.locator(".scm-view .monaco-list-row", { hasText: "notes.txt" }).waitFor();
@@ -204,6 +211,7 @@ const cases = {
     const request = model.requests[before];
     assert.match(JSON.stringify(request.messages), /\+two/);
     assert.ok(!request.tools.some(({ name }) => name.startsWith("edit_")), "it can change nothing");
+    await palette(page, "North: Show Chat");
     const sent = await asked(chat, () => palette(page, "North: Review Changes"));
     assert.match(sent, /Review these changes/);
     assert.match(sent, /\+two/);
@@ -240,7 +248,7 @@ const cases = {
   async "where North only reads, an edit is not asked for in vain"(chat) {
     await page.keyboard.press("Escape");
     await chat.send("/mode ask");
-    await until("ask mode", async () => /Ask/.test(await chat.frame.locator("#controls").innerText()));
+    await page.locator('.statusbar-item[id*="north.status"]', { hasText: "Ask" }).waitFor();
     await openFile("lamp.ts");
     await palette(page, "North: Document");
     const told = notification(page, "in which it only reads");
@@ -292,6 +300,8 @@ try {
       await screenshot(page, `places-failed-${failed.length}`).catch(() => undefined);
       log(`FAILED: ${name}`);
       await page.keyboard.press("Escape");
+      const stop = chat.frame.locator("#stop");
+      if (await stop.isVisible()) await stop.click();
     }
   }
   if (failed.length > 0) console.error((await server.logs(/north\.north|North\.log/)).slice(-6_000));
