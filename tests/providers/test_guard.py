@@ -137,6 +137,7 @@ KNOWN = {
     "tests/support/guard/path/sitecustomize.py": "is the guard of providers in Python",
     "tests/providers/adapters/test_chunks.py": "holds requests to the rules",
     "benchmarks/turns.py": "holds requests to the rules",
+    "tests/e2e/vscode/scripted-model.mjs": "has its requests held to the rules",
     "tests/providers/adapters/vendors.py": "hands on the transport that a test gives",
     "tests/providers/keys/test_broker.py": "gives keys, and answers no model's requests",
     "tests/shell/test_sandbox.py": "is a socket that commands try to reach",
@@ -165,6 +166,7 @@ def test_nothing_else_stands_in_for_a_model() -> None:
     for name, why in KNOWN.items():
         text = (ROOT / name).read_text("utf-8")
         assert why != "holds requests to the rules" or "check_http(" in text, name
+        assert why != "has its requests held to the rules" or "tests.support.rules.recorded_requests" in text, name
 
 
 def test_the_real_editors_run_with_the_guard() -> None:
@@ -174,4 +176,6 @@ def test_the_real_editors_run_with_the_guard() -> None:
         if "NORTH_MODEL" in text:
             assert "...rules.env" in text, path.name
             assert "await rules.check()" in text, path.name
+        if "scriptedModel(" in text and path.name != "scripted-model.mjs":
+            assert "model.check()" in text, path.name
     assert json.dumps("PYTHONPATH") not in (ROOT / "tests/e2e/nvim/bed.py").read_text("utf-8")  # inherited

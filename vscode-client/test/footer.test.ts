@@ -49,6 +49,7 @@ test("what is allowed without a question takes the place of what is asked", () =
   const pickers: State["pickers"] = [{ id: "approvals", label: "Asks first", title: "" }];
   showState({ ...state, pickers });
   assert.deepEqual([at("#approvals").hidden, at("#unasked").hidden], [false, true]);
+  assert.equal(at("#approvals").textContent, "Asks first", "for those who hear the page");
   showState({ ...state, pickers, unasked: "all commands without asking" });
   assert.deepEqual([at("#approvals").hidden, at("#unasked").hidden], [true, false]);
 });

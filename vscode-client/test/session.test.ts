@@ -55,6 +55,15 @@ test("the conversation that was kept is loaded, not a new one made", async () =>
   assert.equal(session.modeId, "ask");
 });
 
+test("a turn that ended with the window is said, once", async () => {
+  const { session, notes } = world();
+  session.restore("old", true);
+  await session.open();
+  assert.equal(notes().filter((text) => text.includes("/continue")).length, 1);
+  await session.renew("old");
+  assert.deepEqual(notes(), []);
+});
+
 test("what cannot be loaded is said, and a new conversation begins", async () => {
   const { session, asked, kept, notes } = world({
     "session/load": () => {

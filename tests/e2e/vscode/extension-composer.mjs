@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { Chat } from "./chat.mjs";
-import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
+import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { scriptedModel } from "./scripted-model.mjs";
 import { palette, screenshot, startServer, until } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
@@ -22,40 +22,16 @@ const project = path.join(folder, "sample");
 await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
 for (const name of ["config", "data", "state", "home"]) await mkdir(path.join(folder, name));
 
-/** Answers like Anthropic's API: at once, or never to its end where the prompt says "slow". */
-const requests = [];
-const model = createServer((request, response) => {
-  let text = "";
-  request.on("data", (part) => (text += part));
-  request.on("end", () => {
-    if (request.method !== "POST") return response.writeHead(404).end();
-    const body = JSON.parse(text);
-    requests.push(body);
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    const send = (type, data) => response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
-    const usage = { input_tokens: 10, output_tokens: 1 };
-    send("message_start", { message: { id: "m", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, usage } });
-    send("content_block_start", { index: 0, content_block: { type: "text", text: "" } });
-    send("content_block_delta", { index: 0, delta: { type: "text_delta", text: "I have read it." } });
-    if (JSON.stringify(body.messages.at(-1)).includes("slow")) return;
-    send("content_block_stop", { index: 0 });
-    send("message_delta", { delta: { stop_reason: "end_turn", stop_sequence: null }, usage });
-    send("message_stop", {});
-    response.end();
-  });
-});
-await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
+/** Answers at once, or never to its end where the prompt says "slow". */
+const model = await scriptedModel(folder, (body) => JSON.stringify(body.messages.at(-1)).includes("slow"));
+const { requests } = model;
 
-const rules = guard(folder);
 const env = {
-  ...rules.env,
+  ...model.env,
   HOME: path.join(folder, "home"),
   NORTH_CONFIG_DIR: path.join(folder, "config"),
   NORTH_DATA_DIR: path.join(folder, "data"),
   NORTH_STATE_DIR: path.join(folder, "state"),
-  NORTH_DISCOVERY: "off",
-  ANTHROPIC_API_KEY: "test-key",
-  ANTHROPIC_BASE_URL: `http://127.0.0.1:${model.address().port}`,
 };
 
 let server;
@@ -79,8 +55,10 @@ async function answered(chat, act) {
 }
 
 async function openFile(name) {
-  await page.keyboard.press("Control+p");
-  await page.locator(".quick-input-widget input.input").fill(name);
+  await until("the list of files", async () => {
+    await page.keyboard.press("F1"); // without its ">" the palette lists files
+    return page.locator(".quick-input-widget input.input").fill(name, { timeout: 2_000 }).then(() => true, () => false);
+  });
   await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: path.basename(name) }).waitFor();
   await page.keyboard.press("Enter");
   await page.locator(".tabs-container .tab.active", { hasText: path.basename(name) }).waitFor();
@@ -131,6 +109,8 @@ const cases = {
     await answered(chat, () => chat.send("the first"));
     await answered(chat, () => chat.send("the second, a long one with many words, so that it is wrapped in the narrow panel that it stands in"));
     await chat.input.fill("a draft");
+    await chat.input.press("ArrowUp"); // to the beginning
+    assert.equal(await value(chat), "a draft");
     await chat.input.press("ArrowUp");
     await until("the second", async () => (await value(chat)).startsWith("the second"));
     await chat.input.press("ArrowUp");
@@ -223,9 +203,8 @@ const cases = {
     await chat.input.press("Tab");
     await until("what is in the folder", async () => (await value(chat)).endsWith("in @hello/"));
     await option(chat, "names.py").waitFor();
-    await chat.input.press("Escape");
     await chat.input.press("Backspace");
-    await option(chat, "hello/").first().waitFor();
+    await chat.frame.locator("#offers [role=option][aria-selected=true]", { hasText: "hello/" }).waitFor();
     await chat.input.press("Enter");
     await chip(chat, "folder").waitFor();
     await screenshot(page, "composer-4-mentioned");
@@ -263,7 +242,6 @@ const cases = {
   },
 
   async "problems and git's changes are attached by name, from the menu too"(chat) {
-    await writeFile(path.join(project, "bad.json"), '{"a": }\n');
     await openFile("bad.json");
     await page.locator(".squiggly-error").first().waitFor();
     await chat.input.click();
@@ -331,6 +309,7 @@ const cases = {
 };
 
 try {
+  await writeFile(path.join(project, "bad.json"), '{"a": }\n');
   const git = (...args) => execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@localhost", ...args], { cwd: project });
   git("init", "-q");
   git("add", ".");
@@ -357,7 +336,7 @@ try {
       await palette(page, "North: New Chat");
     }
   }
-  await rules.check();
+  model.check();
   assert.equal(failed, 0, `${failed} cases failed`);
 } catch (error) {
   const picture = page && (await screenshot(page, "composer-failed"));
@@ -366,7 +345,6 @@ try {
   process.exitCode = 1;
 } finally {
   await server?.stop();
-  model.closeAllConnections();
   model.close();
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

@@ -181,6 +181,7 @@ const cases = {
     await reload();
     await chat.row("user").filter({ hasText: "explain greet" }).waitFor();
     await chat.row("answer").filter({ hasText: some }).last().waitFor();
+    await chat.row("notice").filter({ hasText: "Send /continue to go on" }).waitFor();
     await until("the queued words", async () => (await chat.input.inputValue()).includes("find greet"));
     await chat.idle();
     await screenshot(page, "conversations-9-reloaded-turn");
@@ -223,6 +224,8 @@ const cases = {
       await rowsOf(text).locator(`[aria-label="${action}"]`).click();
     };
     await act("find farewell", "Rename");
+    await page.locator(".quick-input-title", { hasText: "North: Rename a Conversation" }).waitFor();
+    await until("its name to be offered", async () => (await listInput().inputValue()) === "find farewell");
     await listInput().fill("The words of parting");
     await page.keyboard.press("Enter");
     await rowsOf("The words of parting").click();
@@ -249,6 +252,8 @@ const cases = {
     await tab.frame.locator("#stop").waitFor();
     await chat.frame.locator("#stop").waitFor();
     await screenshot(page, "conversations-12-two");
+    const buttons = await Promise.all(["stop", "send"].map((id) => chat.frame.locator(`#${id}`).boundingBox()));
+    assert.ok(Math.abs(buttons[0].y - buttons[1].y) < 4, "the buttons need a second line");
     await tab.idle();
     await chat.idle();
     assert.deepEqual(await tab.row("user").allTextContents(), ["explain greet"]);

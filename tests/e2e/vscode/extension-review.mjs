@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { Chat } from "./chat.mjs";
-import { checkout, packedExtension, userDataFor } from "./packed.mjs";
+import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
 import { palette, screenshot, startServer, until } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
@@ -19,10 +19,12 @@ const log = (what) => console.log(`${what} (${((performance.now() - started) / 1
 
 const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-review-"));
 const project = path.join(folder, "project");
-for (const name of ["config", "data", "state", "project/lib"]) await mkdir(path.join(folder, name), { recursive: true });
+for (const name of ["config", "data", "state", "project"]) await mkdir(path.join(folder, name), { recursive: true });
 const script = path.join(folder, "script.json");
 
-const file = (name) => path.join(project, name);
+/** Each case has a folder of its own: VS Code keeps documents for a while that were written to. */
+let own = "";
+const file = (name) => path.join(project, own, name);
 const read = (name) => readFile(file(name), "utf8");
 /** Lines that stand far apart. */
 const spread = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
@@ -45,15 +47,28 @@ const chord = async (second) => {
   await page.keyboard.press(second);
 };
 
-/** The model proposes edits as one proposal, once, and says that it is done. */
-async function propose(...edits) {
+/** The cursor is in the proposal of a file. */
+async function at(name) {
+  await page.locator(".tabs-container .tab.active", { hasText: name }).waitFor();
+  await until(`the cursor in ${name}`, () => page.evaluate(() => (document.activeElement?.closest(".editor.modified") ?? null) !== null));
+  await lens(/Accept|Decide/).first().waitFor(); // the extension knows, too
+}
+
+/** The model reads files, edits them as one proposal, and says that it is done. */
+async function edit(...edits) {
+  const paths = new Set(edits.map(([tool, args]) => (tool === "edit_create_file" ? `${own}/one.py` : (args.from ?? args.path))));
+  const reads = [...paths].map((name) => ({ call: "read_file", arguments: { path: name } }));
   const call = { call: "edit_apply_batch", arguments: { edits: edits.map(([tool, args]) => ({ tool, args })) } };
-  await writeFile(script, JSON.stringify([[call], [{ say: "All done." }]]));
+  await writeFile(script, JSON.stringify([reads, [call], [{ say: "All done." }]]));
   await chat.send("go on");
+}
+
+async function propose(...edits) {
+  await edit(...edits);
   await chat.question("edit").waitFor();
 }
 
-const replace = (name, from, to) => ["edit_replace_exact", { path: name, old: from, new: to }];
+const replace = (name, from, to) => ["edit_replace_exact", { path: `${own}/${name}`, old: from, new: to }];
 
 async function decided() {
   await tabs().first().waitFor({ state: "detached" });
@@ -72,9 +87,9 @@ async function five() {
     replace("one.py", "A = 1", "A = 2"),
     replace("one.py", "B = 1", "B = 2"),
     replace("two.py", "C = 1", "C = 2"),
-    ["edit_create_file", { path: "made.py", content: "MADE = 1\nMORE = 1\n" }],
-    ["edit_delete_file", { path: "gone.py" }],
-    ["edit_move_file", { from: "old.py", to: "lib/moved.py" }],
+    ["edit_create_file", { path: `${own}/made.py`, content: "MADE = 1\nMORE = 1\n" }],
+    ["edit_delete_file", { path: `${own}/gone.py` }],
+    ["edit_move_file", { from: `${own}/old.py`, to: `${own}/lib/moved.py` }],
   );
 }
 
@@ -89,13 +104,16 @@ const cases = {
     await lens("Reject").first().click();
     await line("A = 1").waitFor();
     await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor(); // the next one, not the first
+    await lens("Decide Again").first().waitFor();
     await lens("Accept").first().click();
     await lens("Decide Again").nth(1).waitFor();
     await screenshot(page, "review-2-decided");
     await lens("Decide Again").first().click();
     await line("A = 2").waitFor();
+    await until("the buttons", async () => (await lens("Decide Again").count()) === 1);
     await lens("Reject").first().click();
     await line("A = 1").waitFor();
+    await until("the buttons", async () => (await lens("Decide Again").count()) === 2);
     await lens("Accept").first().click(); // the last one decides the edit
     await decided();
     assert.equal(await read("one.py"), spread("A = 1", "B = 2", "C = 2"));
@@ -142,7 +160,7 @@ const cases = {
     await page.keyboard.type("and then");
     assert.equal(await chat.input.inputValue(), "and then"); // the cursor stayed
     await chat.input.fill("");
-    for (const text of ["+2 −2", "+1 −1", "+2 −0", "+0 −1", "moved from old.py"]) await page.locator(".monaco-list-row", { hasText: text }).first().waitFor();
+    for (const text of ["+2 −2", "+1 −1", "+2 −0", "+0 −1", "moved from files-of/old.py"]) await page.locator(".monaco-list-row", { hasText: text }).first().waitFor();
     await screenshot(page, "review-3-files");
     // The check mark in the tab is about this file.
     await line("A = 2").click();
@@ -156,6 +174,9 @@ const cases = {
     await inlineAction("moved.py", "Reject File");
     await inlineAction("made.py", "Accept File");
     await page.locator(".pane-header", { hasText: "4 of 5 files decided" }).waitFor();
+    for (const [name, icon] of [["one.py", "pass"], ["gone.py", "circle-slash"], ["moved.py", "circle-slash"], ["made.py", "pass"]]) {
+      await row(name).locator(`.codicon-${icon}`).waitFor();
+    }
     await screenshot(page, "review-4-decided");
     await inlineAction("two.py", "Reject File");
     await decided();
@@ -173,23 +194,22 @@ const cases = {
     await page.keyboard.press("Alt+F5");
     await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor();
     await page.keyboard.press("Alt+F5");
-    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    await at("two.py");
     await page.keyboard.press("Shift+Alt+F5");
-    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor();
+    await at("one.py");
     await page.locator(".statusbar-item", { hasText: "Ln 14, Col 1" }).waitFor();
     await chord("n"); // the second of one.py; the next open one is in two.py
-    await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
+    await at("two.py");
     await chord("y");
-    await page.locator(".tabs-container .tab.active", { hasText: "made.py" }).waitFor();
+    await at("made.py");
     await chord("Shift+N");
-    await page.locator(".tabs-container .tab.active", { hasText: "gone.py" }).waitFor();
+    await at("gone.py");
     await screenshot(page, "review-5-keys");
     await chord("Shift+Y");
-    await page.locator(".tabs-container .tab.active", { hasText: "moved.py" }).waitFor();
+    await at("moved.py");
     await screenshot(page, "review-6-moved");
     await page.locator(".editor-actions").getByRole("button", { name: /^Accept File/ }).click();
-    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor(); // its first hunk is left
-    await until("the focus", () => page.evaluate(() => document.activeElement?.closest(".editor.modified") !== null));
+    await at("one.py"); // its first hunk is left
     await chord("y");
     await decided();
     assert.equal(await read("one.py"), spread("A = 2", "B = 1"));
@@ -210,7 +230,7 @@ const cases = {
     await page.keyboard.press("End");
     await page.keyboard.type("0");
     await line("C = 20").waitFor();
-    await lens("Reject").first().click();
+    await lens(/^.?Reject$/).first().click();
     await line("A = 1").waitFor();
     await screenshot(page, "review-8-all-changed");
     await page.locator(".editor-actions").getByRole("button", { name: /^Accept All/ }).first().click();
@@ -226,7 +246,7 @@ const cases = {
     await writeFile(file("one.py"), spread("A = 1", "B = 1"));
     await palette(page, "View: Close All Editors");
     await page.keyboard.press("Control+P");
-    await page.locator(".quick-input-widget input.input").fill("one.py");
+    await page.locator(".quick-input-widget input.input").fill(`${own}/one.py`);
     await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "one.py" }).waitFor();
     await page.keyboard.press("Enter");
     await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor();
@@ -253,9 +273,7 @@ const cases = {
     await decided();
     await shield.filter({ hasText: "all edits" }).waitFor();
     await chat.row("edit").locator(".decision", { hasText: "in this conversation" }).last().waitFor();
-    const call = { call: "edit_replace_exact", arguments: { path: "two.py", old: "C = 2", new: "C = 3" } };
-    await writeFile(script, JSON.stringify([[call], [{ say: "All done." }]]));
-    await chat.send("go on");
+    await edit(replace("two.py", "C = 2", "C = 3"));
     await until("the edit without a question", async () => (await read("two.py")) === "C = 3\n");
     await chat.idle();
     await palette(page, "North: New Chat");
@@ -273,7 +291,7 @@ const cases = {
     await changes.filter({ hasText: "Changed 5 files" }).waitFor();
     await screenshot(page, "review-10-turn");
     await changes.getByRole("button", { name: "Show Changes" }).click();
-    await page.locator(".tabs-container .tab.active", { hasText: "files changed by North" }).waitFor();
+    await page.locator(".tabs-container .tab.active", { hasText: "Changed by North" }).waitFor();
     await line("A = 2").waitFor();
     await screenshot(page, "review-11-turn-changes");
     await palette(page, "View: Close All Editors");
@@ -291,11 +309,23 @@ const cases = {
   },
 };
 
+/** For the cases that follow a failed one. */
+async function recover() {
+  if (await chat.frame.locator("#stop").isVisible()) await palette(page, "North: Stop");
+  await palette(page, "North: New Chat");
+  await palette(page, "View: Close All Editors");
+  if ((await page.locator(".monaco-dialog-box").count()) > 0) await page.locator(".monaco-dialog-box").getByRole("button", { name: "Don't Save" }).click();
+  await palette(page, "North: Restart Server"); // its script begins anew
+  await palette(page, "North: Show Chat");
+}
+
 try {
   await writeFile(script, JSON.stringify([[{ say: "Hello." }]]));
   const vsix = await packedExtension();
   const userData = await userDataFor(path.join(folder, "user-data"), north);
+  const rules = guard(folder);
   const env = {
+    ...rules.env,
     NORTH_CONFIG_DIR: path.join(folder, "config"),
     NORTH_DATA_DIR: path.join(folder, "data"),
     NORTH_STATE_DIR: path.join(folder, "state"),
@@ -313,9 +343,19 @@ try {
   const only = process.argv.slice(2);
   for (const [name, check] of Object.entries(cases)) {
     if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
-    await check();
-    log(name);
+    own = name.split(" ").slice(1, 3).join("-").replace(/\W+$/, "");
+    await mkdir(file("."));
+    try {
+      await check();
+      log(name);
+    } catch (error) {
+      const picture = await screenshot(page, `review-failed-${name.replaceAll(/\W+/g, "-")}`);
+      console.error(`FAILED: ${name}: ${error.stack}\nscreenshot: ${picture}`);
+      process.exitCode = 1;
+      await recover();
+    }
   }
+  await rules.check();
 } catch (error) {
   const picture = page && (await screenshot(page, "review-failed"));
   console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");

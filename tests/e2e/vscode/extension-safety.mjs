@@ -20,7 +20,6 @@ const log = (what) => console.log(`${what} (${((performance.now() - started) / 1
 
 const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-safety-"));
 const project = path.join(folder, "sample");
-const many = path.join(project, "hello/many.py");
 await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
 /** Three lines that stand far apart. */
 const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
@@ -52,9 +51,14 @@ const cases = {
         text,
       );
     const shows = (text) => until(`${text} on the right`, async () => (await diffEditorLines(page)).modified.includes(text));
+    // Another file each time: VS Code keeps a document for a while that was written to.
+    let many = "";
+    let round = 0;
     const propose = async () => {
+      round += 1;
+      many = path.join(project, `hello/many${round}.py`);
       await writeFile(many, manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
-      await chat.send('replace "ITEM" by "ENTRY" in hello/many.py');
+      await chat.send(`replace "ITEM" by "ENTRY" in hello/many${round}.py`);
       await diffTab.waitFor();
       await shows("ENTRY = 1");
       await right.locator(".view-line", { hasText: "ENTRY = 1" }).click();
@@ -279,7 +283,6 @@ async function contrasts(chat) {
 }
 
 try {
-  await writeFile(many, manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
   const vsix = await packedExtension();
   const userData = await userDataFor(path.join(folder, "user-data"), north);
   server = await startServer({ vsix, workspace: project, userData, settings: { "files.autoSave": "off" }, env });

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { Chat } from "./chat.mjs";
-import { checkout, machineSettings, packedExtension } from "./packed.mjs";
+import { checkout, machineSettings, packedExtension, guard } from "./packed.mjs";
 import { notification, palette, screenshot, startServer, until } from "./workbench.mjs";
 
 const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
@@ -188,9 +188,9 @@ const cases = {
       await notification(page, "North has stored the key").getByRole("button", { name: "Choose a Model" }).click();
       await page.locator(".quick-input-widget", { hasText: "Switch Model" }).waitFor();
       await screenshot(page, "setup-choose-model");
-      await input.fill("GPT");
-      const row = page.locator(".quick-input-list .monaco-list-row.focused .label-name", { hasText: "GPT" });
-      const name = (await row.textContent()).trim();
+      const name = "GPT-5.1 Codex mini";
+      await input.fill(name);
+      await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor();
       await page.keyboard.press("Enter");
       await chat.frame.locator("#welcome", { hasText: `${name} answers.` }).waitFor();
       await screenshot(page, "setup-key-stored");
@@ -288,6 +288,7 @@ for (const [name, { check, prepare, show = "North: Show Chat", ...given }] of Ob
     await writeFile(path.join(workspace, ".venv/bin", program), `#!/bin/sh\ntouch ${planted}\n`, { mode: 0o755 });
   }
   const made = { ...given, ...(await prepare?.({ folder, workspace })) };
+  const rules = made.env?.NORTH_MODEL ? guard(folder) : undefined; // where a model is asked
   const env = {
     PATH: `${path.join(workspace, ".venv/bin")}:${process.env.PATH}`,
     HOME: home,
@@ -296,6 +297,7 @@ for (const [name, { check, prepare, show = "North: Show Chat", ...given }] of Ob
     NORTH_DATA_DIR: path.join(folder, "data"),
     NORTH_STATE_DIR: path.join(folder, "state"),
     NORTH_DISCOVERY: "off",
+    ...(rules ? { ...rules.env } : {}),
     ...made.env,
   };
   let server;
@@ -307,6 +309,7 @@ for (const [name, { check, prepare, show = "North: Show Chat", ...given }] of Ob
     await page.locator('.statusbar-item[id*="north.status"]').waitFor();
     await palette(page, show);
     await check({ chat: new Chat(page), page, server, folder });
+    if (rules) await rules.check();
     assert.ok(!existsSync(planted), "something of the folder was run");
     console.log(`${name}: ok (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   } catch (error) {

@@ -189,7 +189,7 @@ const cases = {
     const colours = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
     assert.ok(colours >= 3, `${colours} colours`);
     await chat.shot("markdown");
-    for (const theme of ["Light Modern", "Default High Contrast Light"]) {
+    for (const theme of ["Light Modern", "Light High Contrast"]) {
       await chat.theme(theme);
       await chat.shot(`markdown-${theme.toLowerCase().replaceAll(" ", "-")}`);
     }
@@ -340,6 +340,7 @@ class Page extends Chat {
     await this.page.locator(".quick-input-list .monaco-list-row.focused", { hasText: name }).waitFor();
     await this.page.keyboard.press("Enter");
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
+    await until(name, async () => (await this.frame.locator("body").getAttribute("data-vscode-theme-name")) === name);
   }
 }
 

@@ -1,11 +1,19 @@
 /** A model that answers as a test has written, like Anthropic's API, and keeps what it was sent. */
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import path from "node:path";
+
+import { checkout } from "./packed.mjs";
 
 /**
  * `answers` are given one after the other, each a text or a list of calls `[name, arguments]`; without one left, "Done.".
+ * An answer to a request for which `isEndless` is true is begun and never ended. `check` holds every request to the
+ * vendor's rules, which are the Python tests' own; `folder` is where they are recorded for it.
  */
-export async function scriptedModel() {
+export async function scriptedModel(folder, isEndless = () => false) {
   const requests = [];
+  const recorded = [];
   const answers = [];
   let calls = 0;
   const server = createServer((request, response) => {
@@ -15,6 +23,7 @@ export async function scriptedModel() {
       if (request.method !== "POST") return response.writeHead(404).end();
       const body = JSON.parse(text);
       requests.push(body);
+      recorded.push(JSON.stringify([request.url.split("?")[0], body]));
       response.writeHead(200, { "content-type": "text/event-stream" });
       const send = (type, data) => response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
       const usage = { input_tokens: 10, output_tokens: 1 };
@@ -25,8 +34,10 @@ export async function scriptedModel() {
         send("content_block_start", { index, content_block: block });
         const delta = typeof answer === "string" ? { type: "text_delta", text: answer } : { type: "input_json_delta", partial_json: JSON.stringify(answer[index][1]) };
         send("content_block_delta", { index, delta });
+        if (isEndless(body)) return;
         send("content_block_stop", { index });
       });
+      if (isEndless(body)) return;
       send("message_delta", { delta: { stop_reason: typeof answer === "string" ? "end_turn" : "tool_use", stop_sequence: null }, usage });
       send("message_stop", {});
       response.end();
@@ -43,6 +54,17 @@ export async function scriptedModel() {
       if (typeof content === "string") return content;
       return content.map((part) => part.text ?? (typeof part.content === "string" ? part.content : JSON.stringify(part.content))).join("\n");
     },
-    close: () => server.close(),
+    /** Fails if the vendor would have refused a request, or if there was none. */
+    check() {
+      const file = path.join(folder, "requests.jsonl");
+      writeFileSync(file, recorded.map((line) => `${line}\n`).join(""));
+      const python = path.join(checkout, ".venv/bin/python");
+      const judged = spawnSync(python, ["-m", "tests.support.rules.recorded_requests", file], { cwd: checkout, encoding: "utf8" });
+      if (judged.status !== 0) throw new Error(`the vendor would have refused: ${judged.stdout}${judged.stderr}`);
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
   };
 }

@@ -11,6 +11,7 @@ import type { OpenQuestion, Questions } from "../review/questions";
 import { Turns } from "../review/turns";
 import { Panel } from "./panel";
 import { Session } from "./session";
+import { rememberedConversation } from "./stored";
 import { Transcript } from "./transcript";
 import { Tab } from "./tab";
 import { ChatView } from "./view";
@@ -39,12 +40,16 @@ export interface Parts {
 }
 
 const LAST = "north.conversation";
+const RUNNING = "north.running";
 
 export class Conversations implements vscode.Disposable {
   /** The one in the side bar. */
   readonly main: Conversation;
   private tabs: InTab[] = [];
   private used: Conversation;
+  /** At work when the window ended before, and now. */
+  private readonly cut: string[];
+  private running: string[] = [];
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
   private readonly elsewhere = new vscode.EventEmitter<UpdateParams>();
@@ -61,7 +66,8 @@ export class Conversations implements vscode.Disposable {
     this.main = this.create((preserveFocus) => view.reveal(preserveFocus));
     this.used = this.main;
     const { session, panel, turns } = this.main;
-    session.restore(parts.memory.get<string>(LAST) ?? "");
+    this.cut = parts.memory.get<string[]>(RUNNING) ?? [];
+    this.restoreIn(session, parts.memory.get<string>(LAST) ?? "");
     view.hold(session, panel);
     this.listeners = [
       this.changed,
@@ -73,6 +79,7 @@ export class Conversations implements vscode.Disposable {
       turns,
       session.onKept((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
       this.onState(() => view.showState()),
+      this.onState(() => this.keepRunning()),
       vscode.window.registerWebviewPanelSerializer(Tab.type, {
         deserializeWebviewPanel: async (panel, state: unknown) => this.restore(panel, state),
       }),
@@ -149,8 +156,21 @@ export class Conversations implements vscode.Disposable {
   }
 
   private restore(webviewPanel: vscode.WebviewPanel, state: unknown): void {
-    const { tab } = this.addTab();
-    tab.restore(webviewPanel, state);
+    const { tab, session } = this.addTab();
+    this.restoreIn(session, rememberedConversation(state));
+    tab.show(webviewPanel);
+  }
+
+  private restoreIn(session: Session, id: string): void {
+    session.restore(id, this.cut.includes(id));
+  }
+
+  /** What is at work, for the case that the window ends; without a server nothing is, and nothing has come to its end. */
+  private keepRunning(): void {
+    const ids = this.all.filter(({ session }) => session.busy).map(({ session }) => session.id);
+    if (this.parts.server.running === undefined || ids.join() === this.running.join()) return;
+    this.running = ids;
+    void this.parts.memory.update(RUNNING, ids);
   }
 
   private addTab(): InTab {

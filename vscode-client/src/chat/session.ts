@@ -18,6 +18,8 @@ export class Session extends Standing {
   private current = "";
   /** The stored conversation to open next; empty for a new one. */
   private wanted = "";
+  /** It had a turn that ended with the window. */
+  private wasCut = false;
   private opening: Promise<LanguageClient> | undefined;
   private stops = 0;
   private departures = 0;
@@ -78,8 +80,9 @@ export class Session extends Standing {
   }
 
   /** The stored conversation that is opened at the next `open`. */
-  restore(id: string): void {
+  restore(id: string, wasRunning = false): void {
     this.wanted = id;
+    this.wasCut = wasRunning;
   }
 
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
@@ -229,6 +232,8 @@ export class Session extends Standing {
       this.opened(answer);
       this.prompts.giveBackUnsent(answer, this.lost);
       this.kept.fire(id);
+      if (this.wasCut) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to go on with it."));
+      this.wasCut = false;
       return true;
     } catch (error) {
       if (!this.isCurrent(id)) throw error; // it was left in the meantime
@@ -287,12 +292,8 @@ export class Session extends Standing {
   }
 
   private async reopen(): Promise<boolean> {
-    try {
-      await this.open();
-    } catch {
-      return false; // the page shows the problem
-    }
-    for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
-    return true;
+    const opened = await this.open().then(() => true, () => false); // the page shows the problem
+    if (opened) for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
+    return opened;
   }
 }

@@ -4,7 +4,6 @@ import * as vscode from "vscode";
 
 import type { Panel } from "./panel";
 import type { Session } from "./session";
-import { rememberedConversation } from "./stored";
 
 export class Tab implements vscode.Disposable {
   static readonly type = "north.tab";
@@ -36,13 +35,8 @@ export class Tab implements vscode.Disposable {
     this.show(vscode.window.createWebviewPanel(Tab.type, "North", place, { retainContextWhenHidden: true }));
   }
 
-  /** The tab as VS Code has made it again, with what its page remembered. */
-  restore(shown: vscode.WebviewPanel, state: unknown): void {
-    this.held?.session.restore(rememberedConversation(state));
-    this.show(shown);
-  }
-
-  private show(shown: vscode.WebviewPanel): void {
+  /** In a new tab, or in one as VS Code has made it again. */
+  show(shown: vscode.WebviewPanel): void {
     this.shown = shown;
     shown.iconPath = vscode.Uri.joinPath(this.extension, "media", "north.svg");
     const { webview } = shown;

@@ -32,7 +32,6 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   resolveWebviewView(view: vscode.WebviewView): void {
     this.view = view;
-    view.title = vscode.l10n.t("Chat");
     const { webview } = view;
     view.onDidDispose(() => {
       if (this.view === view) this.view = undefined;
@@ -49,7 +48,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   showState(): void {
     if (this.view === undefined) return;
-    this.view.description = this.session?.title ?? "";
+    this.view.title = this.session?.title || vscode.l10n.t("Chat");
     const waiting = this.waiting();
     this.view.badge = waiting > 0 ? { value: waiting, tooltip: vscode.l10n.t("North waits for you") } : undefined;
   }

@@ -5,7 +5,6 @@ import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
 import type { Turn } from "./checkpoints";
-import { nameOf } from "./names";
 import { closeTabs } from "./tabs";
 import { unapply } from "./unapply";
 
@@ -52,14 +51,13 @@ export class Before implements vscode.TextDocumentContentProvider, vscode.Dispos
       const [uri, before, now] = first;
       await vscode.commands.executeCommand("vscode.diff", before, now, vscode.l10n.t("{0}: changed by North", path.basename(uri.fsPath)));
     } else {
-      await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("{0} files changed by North", rows.length), rows);
+      await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("Changed by North"), rows);
     }
   }
 
   private keep(file: string, text: string): vscode.Uri {
     this.made += 1;
-    const name = nameOf(file);
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: name.startsWith("/") ? name : `/${name}`, query: String(this.made) });
+    const uri = vscode.Uri.file(file).with({ scheme: SCHEME, query: String(this.made) });
     this.texts.set(uri.toString(), text);
     return uri;
   }

@@ -26,7 +26,10 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
     const { review, file } = found;
     const target = { question: review.question.id, path: file.path };
     const several = review.files.length > 1 || file.places().length === 0;
-    return [...(several ? ofFile(file, target, review.files) : []), ...ofHunks(file, target, lineCount - 1)];
+    const hunks = ofHunks(file, target, lineCount - 1);
+    if (!several) return hunks;
+    const isAll = file.places().length === 1 && hunks.every(({ range }) => range.start.line === 0);
+    return [...ofFile(file, target, review.files), ...(isAll ? [] : hunks)];
   }
 }
 
@@ -35,10 +38,10 @@ function ofFile(file: ProposedFile, target: Target, files: ProposedFile[]): vsco
   const buttons =
     file.verdict === "open"
       ? [
-          ["$(check-all) " + vscode.l10n.t("Accept File"), "north.acceptFile"],
-          ["$(close-all) " + vscode.l10n.t("Reject File"), "north.rejectFile"],
+          ["$(check-all)\u00a0" + vscode.l10n.t("Accept File"), "north.acceptFile"],
+          ["$(close)\u00a0" + vscode.l10n.t("Reject File"), "north.rejectFile"],
         ]
-      : [["$(discard) " + vscode.l10n.t("Decide Again"), "north.reopenFile"]];
+      : [["$(discard)\u00a0" + vscode.l10n.t("Decide Again"), "north.reopenFile"]];
   return lenses(0, number, buttons, target);
 }
 
@@ -51,11 +54,11 @@ function ofHunks(file: ProposedFile, target: Target, last: number): vscode.CodeL
 }
 
 function buttonsOf({ standing, ticked }: Place): string[][] {
-  const again = ["$(discard) " + vscode.l10n.t("Decide Again"), "north.reopenHunk"];
+  const again = ["$(discard)\u00a0" + vscode.l10n.t("Decide Again"), "north.reopenHunk"];
   if (standing === "rejected" || ticked) return [again];
   return [
-    ["$(check) " + vscode.l10n.t("Accept"), "north.acceptHunk"],
-    ["$(close) " + vscode.l10n.t("Reject"), "north.rejectHunk"],
+    ["$(check)\u00a0" + vscode.l10n.t("Accept"), "north.acceptHunk"],
+    ["$(close)\u00a0" + vscode.l10n.t("Reject"), "north.rejectHunk"],
   ];
 }
 

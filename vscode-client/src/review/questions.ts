@@ -18,8 +18,6 @@ import {
 } from "../acp";
 import type { Transcript } from "../chat/transcript";
 import type { Question } from "../messages";
-import { nameOf } from "./names";
-import { listFiles } from "./summary";
 
 export interface OpenQuestion {
   readonly id: string;
@@ -125,7 +123,7 @@ export class Questions implements vscode.Disposable {
       id,
       title,
       heading: headingOf(kind, asked, title),
-      markdown: [...(kind === "edit" ? [listFiles(diffs, hunks, nameOf)] : []), ...textsOf(toolCall)].filter((text) => text !== "").join("\n\n"),
+      markdown: textsOf(toolCall).join("\n\n"),
       options: options.map(({ optionId, name, kind }) => ({
         id: optionId,
         name,

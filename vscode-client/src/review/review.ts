@@ -1,6 +1,5 @@
 /** A proposal in the editor: its files under the addresses that the editor knows them by. */
 
-import * as path from "node:path";
 import * as vscode from "vscode";
 
 import { nameOf } from "./names";
@@ -46,12 +45,6 @@ export class Review {
   /** Those that have a text to show. */
   get shown(): ProposedFile[] {
     return this.files.filter((file) => file.diff !== undefined);
-  }
-
-  /** What its tab with all files is called. */
-  get title(): string {
-    const first = path.basename(this.shown[0]?.path ?? "");
-    return vscode.l10n.t("{0} and {1} more: North's proposal", first, this.shown.length - 1);
   }
 
   sidesOf(file: string): Sides {

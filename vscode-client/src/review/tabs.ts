@@ -25,7 +25,7 @@ export async function openAll(review: Review): Promise<void> {
     const { before, after } = review.sidesOf(file);
     return [after, before, after];
   });
-  await vscode.commands.executeCommand("vscode.changes", review.title, rows);
+  await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("North's proposal"), rows);
 }
 
 /** Moves the cursor of an editor that shows a file; false where there is none. */

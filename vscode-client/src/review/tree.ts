@@ -69,6 +69,7 @@ function progress(reviews: Review[]): string {
 
 function counts(file: ProposedFile): string {
   if (file.diff === undefined) return "";
+  if (file.verdict === "rejected") return spoken("rejected");
   const { added, removed } = file.lines;
   return `+${added} −${removed}`;
 }

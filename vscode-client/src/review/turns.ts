@@ -16,8 +16,8 @@ import { takeBack, undone } from "./undo";
 export class Turns implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   private turns: Turn[] = [];
-  /** The states before the undos of a turn, which take them back. */
-  private readonly undos = new Map<string, string[]>();
+  /** The checkpoints of undos that were chosen here, by turn: taking them back is the redo. */
+  private readonly undos = new Map<string, string>();
   private wasBusy = false;
   private begun = 0;
   /** The conversation whose rows are complete. */
@@ -41,13 +41,14 @@ export class Turns implements vscode.Disposable {
   async act(id: string, act: ChangesItem["buttons"][number]["act"]): Promise<void> {
     const turn = this.turns.find((one) => rowOf(one) === id);
     if (turn === undefined) return;
-    const undos = this.undos.get(turn.id) ?? [];
     if (act === "show") return this.before.show(this.session, turn);
     if (act === "undo") {
-      const made = await takeBack(this.session, { turnId: turn.id });
-      if (made.length > 0) this.undos.set(turn.id, [...undos, ...made]);
+      if (!(await takeBack(this.session, { turnId: turn.id }))) return;
+      const undo = (await this.list()).findLast((one) => one.kind === "undo");
+      if (undo !== undefined) this.undos.set(turn.id, undo.checkpointId);
     } else {
-      for (const checkpointId of [...undos].reverse()) await takeBack(this.session, { checkpointId });
+      const checkpointId = this.undos.get(turn.id);
+      if (checkpointId === undefined || !(await takeBack(this.session, { checkpointId }))) return;
       this.undos.delete(turn.id);
     }
     await this.refresh();
@@ -73,7 +74,7 @@ export class Turns implements vscode.Disposable {
     if (this.session.busy || this.session.id === "") return;
     let checkpoints: Checkpoint[];
     try {
-      ({ checkpoints } = await this.session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {}));
+      checkpoints = await this.list();
     } catch (error) {
       this.log.debug(reason(error)); // a server that keeps none
       return;
@@ -90,6 +91,11 @@ export class Turns implements vscode.Disposable {
       this.transcript.mark(call, note(standing));
       this.mark(call, note(standing));
     }
+  }
+
+  private async list(): Promise<Checkpoint[]> {
+    const { checkpoints } = await this.session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {});
+    return checkpoints;
   }
 
   /** Notes beside the user's decision what became of the edit since. */

@@ -11,8 +11,6 @@ type Way = { steps: number } | { redo: number } | { checkpointId: string } | { s
 type Conflicts = "skip" | "merge" | "overwrite";
 
 interface Outcome {
-  /** The states before the undo. */
-  checkpoints: string[];
   files: { path: string; outcome: string; detail?: string }[];
 }
 
@@ -22,16 +20,16 @@ const DONE = new Set(["restored", "merged", "overwritten", "marked"]);
 /** Something was taken back, or done again. */
 export const undone = new vscode.EventEmitter<void>();
 
-/** Takes back what `way` names and tells what became of it. Returns the checkpoints that take this back. */
-export async function takeBack(session: Session, way: Way): Promise<string[]> {
+/** Takes back what `way` names and tells what became of it. Returns whether anything has changed. */
+export async function takeBack(session: Session, way: Way): Promise<boolean> {
   const planned = await session.ask<Outcome>(RESTORE, { ...way, dryRun: true });
   const met = planned.files.filter((file) => file.outcome === "conflict");
   const conflicts = met.length === 0 ? "skip" : await decide(met.map((file) => file.path));
-  if (conflicts === undefined) return [];
+  if (conflicts === undefined) return false;
   const outcome = await session.ask<Outcome>(RESTORE, { ...way, conflicts });
   tell(outcome);
   undone.fire();
-  return outcome.checkpoints;
+  return outcome.files.some((file) => DONE.has(file.outcome));
 }
 
 /** Lets the user choose among all edits of the conversation, the newest first. */

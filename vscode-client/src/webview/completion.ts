@@ -113,7 +113,7 @@ export class Completion {
     this.active = 0;
     if (token.kind === "command") {
       const found = rankCommands(commands, token.query);
-      this.offers = found.map(({ name, description, hint }) => ({ kind: "command", name, detail: hint === "" ? description : `${hint} — ${description}` }));
+      this.offers = found.map(({ name, description, hint }) => ({ kind: "command", name, detail: hint === "" ? description : `${description} · ${hint}` }));
       return undefined;
     }
     const wanted = token.query.toLowerCase();

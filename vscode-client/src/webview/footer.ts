@@ -1,7 +1,7 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
 import type { PickerButton, State } from "../messages";
-import { button, element } from "./elements";
+import { button, element, heard, icon } from "./elements";
 import { find, post } from "./host";
 import { t } from "./words";
 
@@ -29,15 +29,17 @@ export function showState(state: State): void {
   for (const { id, button } of pickers) {
     // What is allowed says more than what is asked.
     const shown = id === "approvals" && state.unasked !== "" ? undefined : state.pickers.find((one) => one.id === id);
-    showPicker(button, shown);
+    // The model's name needs the room.
+    showPicker(button, shown, id === "approvals" ? "shield" : undefined);
   }
   showUsage(state);
 }
 
-function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined): void {
+function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined, iconName?: string): void {
   button.hidden = picker === undefined;
   if (picker === undefined) return;
-  button.textContent = picker.label;
+  if (iconName === undefined) button.textContent = picker.label;
+  else button.replaceChildren(icon(iconName), heard(picker.label));
   button.title = `${picker.title}: ${picker.label}`;
 }
 
