@@ -220,7 +220,8 @@ const cases = {
   /** The settings file is made, completed by its keys, and may have comments. */
   settings: {
     machine: named,
-    async check({ page, folder }) {
+    async check({ chat, page, folder }) {
+      await chat.frame.locator("#welcome .setup li").first().waitFor(); // it has taken the focus, which closes the palette
       await palette(page, "North: Open Settings File");
       await page.locator(".tabs-container .tab.active", { hasText: "config.json" }).waitFor();
       assert.ok(existsSync(path.join(folder, "home/.config/north/config.json")));
