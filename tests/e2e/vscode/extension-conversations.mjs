@@ -196,6 +196,8 @@ const cases = {
     await newChat(chat);
     await chat.send(ask);
     await chat.question("edit").waitFor();
+    const buttons = await Promise.all(["stop", "send"].map((id) => chat.frame.locator(`#${id}`).boundingBox()));
+    assert.ok(Math.abs(buttons[0].y - buttons[1].y) < 4, "the buttons need a second line");
     await reload();
     await chat.row("user").filter({ hasText: "Good morning" }).waitFor();
     await chat.idle();
@@ -252,8 +254,6 @@ const cases = {
     await tab.frame.locator("#stop").waitFor();
     await chat.frame.locator("#stop").waitFor();
     await screenshot(page, "conversations-12-two");
-    const buttons = await Promise.all(["stop", "send"].map((id) => chat.frame.locator(`#${id}`).boundingBox()));
-    assert.ok(Math.abs(buttons[0].y - buttons[1].y) < 4, "the buttons need a second line");
     await tab.idle();
     await chat.idle();
     assert.deepEqual(await tab.row("user").allTextContents(), ["explain greet"]);
