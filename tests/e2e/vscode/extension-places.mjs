@@ -11,7 +11,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { Chat } from "./chat.mjs";
-import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
+import { checkout, packedExtension, userDataFor } from "./packed.mjs";
 import { scriptedModel } from "./scripted-model.mjs";
 import { notification, palette, screenshot, startServer, until } from "./workbench.mjs";
 
@@ -40,9 +40,7 @@ git("commit", "-qm", "first");
 await writeFile(path.join(folder, "config/config.json"), JSON.stringify({ "shell.useClientTerminal": true }));
 
 const model = await scriptedModel(folder);
-const rules = guard(folder);
 const env = {
-  ...rules.env,
   ...model.env,
   HOME: path.join(folder, "home"),
   NORTH_CONFIG_DIR: path.join(folder, "config"),
@@ -306,7 +304,6 @@ try {
   }
   if (failed.length > 0) console.error((await server.logs(/north\.north|North\.log/)).slice(-6_000));
   assert.deepEqual(failed, []);
-  await rules.check();
   model.check();
 } finally {
   await server?.stop();

@@ -94,7 +94,7 @@ const cases = {
 
   /** An index that cannot be reached. */
   index: {
-    env: { PIP_CONFIG_FILE: "/dev/null", PIP_INDEX_URL: "http://127.0.0.1:1/simple", PIP_FIND_LINKS: "", PIP_EXTRA_INDEX_URL: "", PIP_RETRIES: "0" },
+    env: { PIP_CONFIG_FILE: "/dev/null", PIP_INDEX_URL: "http://127.0.0.1:1/simple", PIP_FIND_LINKS: "", PIP_EXTRA_INDEX_URL: "", PIP_RETRIES: "1" },
     async check({ chat, page }) {
       await chat.frame.locator("#problem", { hasText: "the package index cannot be reached" }).waitFor();
       await screenshot(page, "setup-no-index");

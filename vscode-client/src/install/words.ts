@@ -90,7 +90,7 @@ function wordsForStep({ step, why, detail }: StepFailed): string {
       );
     case "package":
       return vscode.l10n.t(
-        "North's server could not be installed: your package index does not have {0} in a version that is needed. Use an index that mirrors PyPI, or ask for the package there.",
+        "North's server could not be installed: your package index does not have {0} in a version that is needed, or did not answer. Check the network and the index; it has to mirror PyPI.",
         detail,
       );
     case "build":

@@ -5,7 +5,6 @@ import * as vscode from "vscode";
 
 import type { Session } from "../chat/session";
 import type { Turn } from "./checkpoints";
-import { nameOf } from "./names";
 import { closeTabs } from "./tabs";
 import { unapply } from "./unapply";
 
@@ -58,8 +57,7 @@ export class Before implements vscode.TextDocumentContentProvider, vscode.Dispos
 
   private keep(file: string, text: string): vscode.Uri {
     this.made += 1;
-    const name = nameOf(file);
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: name.startsWith("/") ? name : `/${name}`, query: String(this.made) });
+    const uri = vscode.Uri.file(file).with({ scheme: SCHEME, query: String(this.made) });
     this.texts.set(uri.toString(), text);
     return uri;
   }

@@ -52,10 +52,15 @@ export class Writing implements vscode.Disposable {
     return true;
   }
 
-  /** What is left unsaved would ask when its tab is closed. */
+  /**
+   * What is left unsaved would ask when its tab is closed. Each text is saved even if it looks saved: the window may know
+   * of a change, or of a save that failed, a moment before this process does.
+   */
   async finish(questionId: string): Promise<void> {
-    for (const document of vscode.workspace.textDocuments) {
-      if (document.isDirty && questionOf(document.uri) === questionId) await document.save();
+    for (let tries = 0; tries < 3; tries += 1) {
+      const open = vscode.workspace.textDocuments.filter(({ uri }) => questionOf(uri) === questionId && sideOf(uri) !== "before");
+      await Promise.all(open.filter(({ isDirty }) => isDirty || tries === 0).map((document) => document.save()));
+      if (!open.some(({ isDirty }) => isDirty)) return;
     }
   }
 
