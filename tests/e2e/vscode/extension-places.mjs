@@ -278,7 +278,7 @@ try {
     extension: probe,
     workspace: project,
     userData: await userDataFor(path.join(folder, "user-data"), north),
-    settings: { "editor.lightbulb.enabled": "on", "chat.disableAIFeatures": false, "terminal.integrated.enablePersistentSessions": false },
+    settings: { "typescript.preferences.useAliasesForRenames": false, "editor.lightbulb.enabled": "on", "chat.disableAIFeatures": false, "terminal.integrated.enablePersistentSessions": false },
     env,
   });
   page = await server.open({ width: 1400, height: 900 });
