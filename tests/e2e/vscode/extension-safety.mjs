@@ -84,6 +84,8 @@ const cases = {
     await propose();
     await palette(page, "North: Reject Hunk");
     await shows("ITEM = 1");
+    await until("the mark", () => marked("rejected"));
+    await page.locator(".tabs-container .tab.dirty").waitFor({ state: "detached" }); // it is saved by itself, at once
     await diffTab.locator(".tab-actions .action-label").click();
     await diffTab.waitFor({ state: "detached" }); // without a question: nothing is unsaved
     await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
