@@ -54,10 +54,7 @@ export class LanguageFeatures implements vscode.Disposable {
     }
     const files = named.map(fileOf);
     const settled = params.wait === true ? this.settled(files, token) : Promise.resolve();
-    // Before an edit nothing is opened: what is written to the disk then would go to an editor instead.
-    if (params.wait === true) {
-      for (const file of files) await vscode.workspace.openTextDocument(file).then(undefined, () => undefined); // it may be gone
-    }
+    // No file is opened for this: what a hidden document holds may be older than the disk, and edits would go there.
     await settled;
     const open = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.toString()));
     const found = files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri)));
