@@ -255,17 +255,6 @@ const cases = {
       await screenshot(page, "setup-extension-page");
     },
   },
-
-  /** In German. */
-  german: {
-    machine: named,
-    locale: "de",
-    show: "North: Chat zeigen",
-    async check({ chat, page }) {
-      await chat.frame.locator("#welcome", { hasText: "Was kann North für Sie tun?" }).waitFor();
-      await screenshot(page, "setup-german");
-    },
-  },
 };
 
 function count(text, part) {
@@ -274,7 +263,7 @@ function count(text, part) {
 
 const vsix = await packedExtension();
 const only = process.argv.slice(2);
-for (const [name, { check, prepare, show = "North: Show Chat", ...given }] of Object.entries(cases)) {
+for (const [name, { check, prepare, ...given }] of Object.entries(cases)) {
   if (only.length > 0 && !only.includes(name)) continue;
   const started = performance.now();
   const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-setup-"));
@@ -308,7 +297,7 @@ for (const [name, { check, prepare, show = "North: Show Chat", ...given }] of Ob
     server = await startServer({ ...made, vsix, workspace, userData, settings: { "files.autoSave": "off" }, env });
     page = await server.open();
     await page.locator('.statusbar-item[id*="north.status"]').waitFor();
-    await palette(page, show);
+    await palette(page, "North: Show Chat");
     await check({ chat: new Chat(page), page, server, folder });
     if (rules) await rules.check();
     assert.ok(!existsSync(planted), "something of the folder was run");
