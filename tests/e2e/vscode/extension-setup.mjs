@@ -232,7 +232,7 @@ const cases = {
       const suggestions = page.locator(".suggest-widget .monaco-list-row");
       await until("the settings to be suggested", async () => {
         await page.keyboard.press("Control+Space");
-        return suggestions.filter({ hasText: "selectedModel" }).first().waitFor({ timeout: 2_000 }).then(() => true, () => false);
+        return suggestions.filter({ hasText: "auth.storage" }).first().waitFor({ timeout: 2_000 }).then(() => true, () => false);
       });
       await screenshot(page, "setup-settings-file");
     },
