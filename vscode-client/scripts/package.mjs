@@ -1,6 +1,6 @@
 /**
- * Packs north.vsix. The README's pictures are put into it as they are: VS Code's page of an extension shows no files that
- * lie beside the README, and there is no public address to load them from.
+ * Packs north.vsix. Its README has no pictures: VS Code's page of an extension shows neither files that lie beside the
+ * README nor pictures inside it, and there is no public address to load them from.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -27,11 +27,8 @@ const contents = [
   "server",
 ];
 
-function withPictures(text) {
-  return text.replace(/!\[([^\]]*)\]\((images\/[\w.-]+\.png)\)/g, (_, words, file) => {
-    const data = readFileSync(join(client, file)).toString("base64");
-    return `![${words}](data:image/png;base64,${data})`;
-  });
+function withoutPictures(text) {
+  return text.replace(/^!\[[^\]]*\]\(images\/[\w.-]+\.png\)\n+/gm, "");
 }
 
 const stage = mkdtempSync(join(tmpdir(), "north-vsix-"));
@@ -39,7 +36,7 @@ try {
   for (const name of contents) {
     if (existsSync(join(client, name))) cpSync(join(client, name), join(stage, name), { recursive: true });
   }
-  writeFileSync(join(stage, "README.md"), withPictures(readFileSync(join(client, "README.md"), "utf8")));
+  writeFileSync(join(stage, "README.md"), withoutPictures(readFileSync(join(client, "README.md"), "utf8")));
   const options = ["--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--out", vsix];
   execFileSync(join(client, "node_modules/.bin/vsce"), ["package", ...options], { cwd: stage, stdio: "inherit" });
 } finally {
