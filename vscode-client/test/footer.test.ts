@@ -75,3 +75,19 @@ test("Escape stops nothing while nothing runs, nor from the words of a question"
   press("Escape", at("#waiting textarea"));
   assert.deepEqual(said, []);
 });
+
+test("a problem is said when it comes, not each time that something else changes", () => {
+  const problem = { ...state, problem: "No server", remedies: [{ command: "north.showLog" as const, label: "Show Log" }] };
+  showState(problem);
+  const [words] = at("#problem").children;
+  showState({ ...problem, busy: true });
+  assert.equal(at("#problem").firstElementChild, words);
+  showState(state);
+  assert.equal(at("#problem").hidden, true);
+});
+
+test("what stands below the input says what it is about", () => {
+  showState({ ...state, pickers: [{ id: "model", label: "Offline", title: "Model" }], usage: "1 %" });
+  assert.equal(at("#model").getAttribute("aria-label"), "Model: Offline");
+  assert.equal(at("#usage").getAttribute("aria-label"), "Context and cost: 1 %");
+});

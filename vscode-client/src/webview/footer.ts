@@ -2,6 +2,7 @@
 
 import type { PickerButton, State } from "../messages";
 import { button, element, heard, icon } from "./elements";
+import { redraw, setHidden, toInput } from "./focus";
 import { find, post } from "./host";
 import { t } from "./words";
 
@@ -14,18 +15,17 @@ const usage = find("#usage", HTMLButtonElement);
 const usageRows = find("#usage-rows", HTMLElement);
 const pickers = (["mode", "model", "thought_level", "approvals"] as const).map((id) => ({ id, button: find(`#${id}`, HTMLButtonElement) }));
 let busy = false;
+let drawnProblem = "";
 
 export function showState(state: State): void {
-  problem.hidden = state.problem === "";
-  problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state));
-  problem.classList.toggle("calm", state.calm);
+  showProblem(state);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
-  unasked.hidden = state.unasked === "";
+  setHidden(unasked, state.unasked === "");
   unasked.textContent = state.unasked;
   activity.textContent = state.activity;
   busy = state.busy;
-  stop.hidden = !busy;
+  setHidden(stop, !busy);
   for (const { id, button } of pickers) {
     // What is allowed says more than what is asked.
     const shown = id === "approvals" && state.unasked !== "" ? undefined : state.pickers.find((one) => one.id === id);
@@ -35,17 +35,29 @@ export function showState(state: State): void {
   showUsage(state);
 }
 
+/** Only what has changed: an alert is said each time that it is drawn. */
+function showProblem(state: State): void {
+  const next = JSON.stringify([state.problem, state.remedies, state.calm]);
+  if (next === drawnProblem) return;
+  drawnProblem = next;
+  redraw(problem, () => problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state)), toInput);
+  setHidden(problem, state.problem === "");
+  problem.classList.toggle("calm", state.calm);
+}
+
 function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined, iconName?: string): void {
-  button.hidden = picker === undefined;
+  setHidden(button, picker === undefined);
   if (picker === undefined) return;
   if (iconName === undefined) button.textContent = picker.label;
   else button.replaceChildren(icon(iconName), heard(picker.label));
   button.title = `${picker.title}: ${picker.label}`;
+  button.setAttribute("aria-label", button.title);
 }
 
 function showUsage({ usage: text, usageRows: rows }: State): void {
-  usage.hidden = text === "";
+  setHidden(usage, text === "");
   usage.textContent = text;
+  usage.setAttribute("aria-label", t("Context and cost: {0}", text));
   usage.title = rows.map((row) => row.join(": ")).join("\n");
   usageRows.replaceChildren(...rows.flatMap(([name, value]) => [element("dt", "", name), element("dd", "", value)]));
   if (rows.length === 0) unfold(false);

@@ -13,11 +13,15 @@ export const WORDS = {
   showLess: t("Show less"),
   plan: t("Plan"),
   table: t("Table"),
+  code: t("Code"),
+  open: t("to be done"),
+  wait: t("The model could not be reached"),
   done: t("done"),
   running: t("running"),
   pending: t("waiting"),
   failed: t("failed"),
   showDetails: t("Details"),
+  detailsOf: (title: string) => t("Details: {0}", title),
   showTerminal: t("Show Terminal"),
   toEnd: t("To the end"),
   openDiff: t("Open Diff"),
@@ -43,6 +47,7 @@ export const WORDS = {
       : t("The model could not be reached {0} times, and was asked again.", failures),
   gaveUp: (failures: number) =>
     failures < 2 ? t("The model could not be reached. Gave up.") : t("The model could not be reached {0} times. Gave up.", failures),
+  linesFrom: (line: number) => t("Changes from line {0}", line),
   moreLines: (count: number) => t("Changed lines that are not shown: {0}", count),
   /** A folded group: what was looked at. */
   looked: (read: number, searched: number) =>
