@@ -53,8 +53,13 @@ export class Walk {
   /** As long as the user is elsewhere, Tab leads to the newest row. */
   toNewest(): void {
     if (this.current?.isConnected === true && this.rows.contains(document.activeElement)) return;
-    const last = this.stops().at(-1);
-    if (last !== undefined) this.setCurrent(last);
+    const last = this.newest();
+    if (last !== undefined && last !== this.current) this.setCurrent(last);
+  }
+
+  private newest(): HTMLElement | undefined {
+    const last = this.rows.lastElementChild;
+    return last instanceof HTMLElement && last.matches(ROW) ? last : this.stops().at(-1);
   }
 
   private setCurrent(row: HTMLElement): void {

@@ -1,0 +1,225 @@
+/** North by keyboard alone, with the real server and the offline model; and the lists that it opens. */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { frameOf, THEMES, useTheme, violations } from "./audit.mjs";
+import { makeBed, spread } from "./bed.mjs";
+import { Keyboard } from "./keyboard.mjs";
+import { screenshot, until } from "./workbench.mjs";
+
+const shot = (page, name) => screenshot(page, `people-${name}`);
+
+/** What axe-core finds in VS Code's own lists, whoever fills them. */
+const VSCODES_OWN = [];
+
+const before = spread("ITEM = 1", "ITEM = 2", "ITEM = 3");
+
+/** The cases by keyboard alone, with the real server; `start` gives them their bed. */
+export function byKeyboard() {
+  let bed, chat, page, server, many, keyboard;
+
+  async function start() {
+    bed = await makeBed("people");
+    bed.useOfflineModel();
+    Object.assign(bed.env, {
+      NORTH_OFFLINE_DELAY_MS: "20",
+      // Never asked anything: other models are there to be chosen.
+      ANTHROPIC_API_KEY: "sk-ant-e2e",
+      ANTHROPIC_BASE_URL: "http://127.0.0.1:1",
+    });
+    const workspace = await bed.sampleProject();
+    many = path.join(workspace, "hello/many.py");
+    await writeFile(many, before);
+    ({ chat, page, server } = await bed.start({ workspace, settings: { "workbench.colorTheme": THEMES[0].id }, size: { width: 1280, height: 900 } }));
+    keyboard = new Keyboard(page, chat);
+    return bed;
+  }
+
+  const inInput = (one) => one.id === "input";
+  const title = (words) => page.locator(".quick-input-title", { hasText: words });
+  const row = (words) => page.locator(".quick-input-list .monaco-list-row.focused", { hasText: words });
+
+  /** Types into the input, which has the focus, and sends. */
+  async function says(words) {
+    await until("the input to have the focus", async () => inInput(await keyboard.at()));
+    await keyboard.type(words);
+    await keyboard.press("Enter");
+  }
+
+  async function answered(words) {
+    const rows = await chat.row("answer").count();
+    await says(words);
+    await until(`an answer to "${words}"`, async () => (await chat.row("answer").count()) > rows);
+    await chat.idle();
+  }
+
+  /** axe-core's rules for one of VS Code's own lists, with what North has put into it. */
+  async function listAudited(name) {
+    const wrong = [];
+    for (const theme of THEMES) {
+      await useTheme(server, await frameOf(chat.frame), theme);
+      const found = await violations(page.mainFrame(), { within: ".quick-input-widget", isFine: ({ id }) => VSCODES_OWN.includes(id) });
+      wrong.push(...found.map((one) => `${theme.label}: ${one}`));
+      await shot(page, `${name}-${theme.label.toLowerCase().replaceAll(" ", "-")}`);
+    }
+    assert.deepEqual([...new Set(wrong)], [], wrong.join("\n"));
+  }
+
+  const cases = {
+    async "by keyboard: open, ask, walk through the conversation, unfold a call, and back"() {
+      await keyboard.command("North: Show Chat");
+      await answered("explain greet");
+      await keyboard.walkTo((one) => one.inRows, { back: true, most: 8 });
+      await keyboard.press("Home");
+      assert.match((await keyboard.at()).name, /^You: explain greet/);
+      await until("a call", async () => {
+        if (/^done: /.test((await keyboard.at()).name)) return true;
+        await keyboard.press("ArrowDown");
+        return false;
+      });
+      await shot(page, "keyboard-row");
+      await keyboard.walkToNamed("Details: ", { most: 3 });
+      await keyboard.press("Enter");
+      await chat.row("tool").locator(".details").first().waitFor();
+      await keyboard.press("Enter");
+      await chat.row("tool").locator(".details").first().waitFor({ state: "hidden" });
+      await keyboard.walkTo(inInput, { most: 8 });
+    },
+
+    async "by keyboard: nothing holds the focus, forwards and backwards"() {
+      await answered("list files");
+      for (const back of [false, true]) {
+        await keyboard.command("North: Show Chat");
+        await until("the input to have the focus", async () => inInput(await keyboard.at()));
+        const trail = await keyboard.walkTo((one) => !one.inChat, { back, most: 20 });
+        bed.log(`  out of the chat, ${back ? "backwards" : "forwards"}: ${trail.length} times Tab: ${trail.join(" → ")}`);
+      }
+      await keyboard.command("North: Show Chat");
+    },
+
+    async "by keyboard: a command is approved, and its key decides nothing else"() {
+      await says("run `echo approved-by-keyboard`");
+      await chat.question("command").getByRole("button", { name: "Run", exact: true }).and(chat.frame.locator(":enabled")).waitFor();
+      await keyboard.type("a draft");
+      await keyboard.walkTo((one) => one.inQuestion && one.name === "Run", { back: true, most: 12 });
+      await shot(page, "keyboard-approval");
+      await keyboard.press("Enter");
+      await chat.idle();
+      await chat.row("answer").filter({ hasText: "approved-by-keyboard" }).first().waitFor();
+      assert.ok(inInput(await keyboard.at()), JSON.stringify(await keyboard.at()));
+      assert.equal(await chat.input.inputValue(), "a draft");
+      await keyboard.press("Control+A", "Delete");
+    },
+
+    async "by keyboard: hunks are decided, characters of AltGr are only characters, and the turn is undone"() {
+      await says('replace "ITEM" by "ENTRY" in hello/many.py');
+      await chat.question("edit").getByRole("button", { name: "Accept", exact: true }).and(chat.frame.locator(":enabled")).waitFor();
+      await keyboard.walkTo((one) => one.name === "Show changes", { back: true, most: 12 });
+      await keyboard.press("Enter");
+      await until("the diff to have the focus", async () => (await keyboard.at()).inDiff);
+      const right = async () => (await page.locator(".editor.modified .view-line").allTextContents()).join("\n").replaceAll("\u00a0", " ");
+      await until("the diff", async () => (await right()).includes("ENTRY = 1"));
+      await keyboard.press("Control+Home", "End");
+      await keyboard.altGr(["ń", "KeyN"], ["@", "KeyQ"], ["€", "KeyE"], ["{", "Digit7"]);
+      await until("the characters", async () => (await right()).includes("ENTRY = 1ń@€{"));
+      await keyboard.press("Backspace", "Backspace", "Backspace", "Backspace");
+      await until("them to be gone", async () => !(await right()).includes("ń"));
+      await chat.question("edit").waitFor(); // nothing was decided
+      await keyboard.press("Control+k", "y");
+      await keyboard.press("Control+k", "n");
+      await until("the second to be taken out", async () => (await right()).includes("ITEM = 2"));
+      await keyboard.press("Control+k", "y");
+      await chat.idle();
+      assert.equal(await readFile(many, "utf8"), spread("ENTRY = 1", "ITEM = 2", "ENTRY = 3"));
+      await keyboard.command("North: Show Chat");
+      await until("the input to have the focus", async () => inInput(await keyboard.at()));
+      await keyboard.walkTo((one) => one.inRows && one.name === "Undo", { back: true, most: 12 });
+      await keyboard.press("Enter");
+      await until("the file of before", async () => (await readFile(many, "utf8")) === before);
+      await chat.row("changes").getByRole("button", { name: "Redo" }).waitFor();
+      const { inRows, name } = await keyboard.at();
+      assert.ok(inRows, `the focus is at ${name}`);
+      await shot(page, "keyboard-undone");
+      await keyboard.walkTo(inInput, { most: 8 });
+    },
+
+    async "by keyboard: characters of AltGr in the input"() {
+      await keyboard.command("North: Show Chat");
+      await until("the input to have the focus", async () => inInput(await keyboard.at()));
+      const polish = [["ą", "KeyA"], ["ć", "KeyC"], ["ę", "KeyE"], ["ł", "KeyL"], ["ń", "KeyN"], ["ó", "KeyO"], ["ś", "KeyS"], ["ź", "KeyX"], ["ż", "KeyZ"]];
+      const german = [["@", "KeyQ"], ["€", "KeyE"], ["{", "Digit7"], ["[", "Digit8"], ["]", "Digit9"], ["}", "Digit0"], ["\\", "Minus"], ["~", "BracketRight"], ["|", "IntlBackslash"], ["µ", "KeyM"]];
+      await keyboard.altGr(...polish, ...german);
+      assert.equal(await chat.input.inputValue(), [...polish, ...german].map(([character]) => character).join(""));
+      assert.ok(inInput(await keyboard.at()));
+      await keyboard.press("Control+A", "Delete");
+    },
+
+    async "by keyboard: mode and model"() {
+      await keyboard.walkTo((one) => one.id === "mode", { most: 8 });
+      await keyboard.press("Enter");
+      await title("North: Switch Mode").waitFor();
+      await keyboard.type("Ask");
+      await row("Ask").waitFor();
+      await keyboard.press("Enter");
+      await chat.frame.locator("#mode", { hasText: /^Ask$/ }).waitFor();
+      await until("the focus to be back at the mode", async () => (await keyboard.at()).id === "mode");
+      await keyboard.press("Enter");
+      await title("North: Switch Mode").waitFor();
+      await listAudited("modes");
+      await keyboard.type("Agent");
+      await row("Agent").waitFor();
+      await keyboard.press("Enter");
+      await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+      await keyboard.walkTo((one) => one.id === "model", { most: 4 });
+      await keyboard.press("Enter");
+      await title("North: Switch Model").waitFor();
+      await listAudited("models");
+      await keyboard.type("sonnet");
+      await row("Sonnet").waitFor();
+      await keyboard.press("Enter");
+      await chat.frame.locator("#model", { hasText: "Sonnet" }).waitFor();
+      await keyboard.command("North: Switch Model");
+      await keyboard.type("offline");
+      await row("ffline").waitFor();
+      await keyboard.press("Enter");
+      await chat.frame.locator("#model", { hasText: "ffline" }).waitFor();
+      await keyboard.walkTo((one) => one.id === "approvals", { most: 6 });
+      await keyboard.press("Enter");
+      await title("North: What Is Asked").waitFor();
+      await listAudited("approvals");
+      await keyboard.press("Escape");
+    },
+
+    async "by keyboard: conversations are listed, renamed and deleted"() {
+      await chat.renew();
+      await keyboard.command("North: Show Chat");
+      await answered("find farewell");
+      await keyboard.command("North: Show Conversations…");
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: "find farewell" }).waitFor();
+      await listAudited("conversations");
+      await keyboard.type("farewell");
+      await row("find farewell").waitFor();
+      await keyboard.walkToNamed("Rename", { most: 6 });
+      await keyboard.press("Enter");
+      await title("North: Rename a Conversation").waitFor();
+      await keyboard.press("Control+A");
+      await keyboard.type("The words of parting");
+      await keyboard.press("Enter");
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: "The words of parting" }).waitFor();
+      await keyboard.type("parting");
+      await row("The words of parting").waitFor();
+      await keyboard.walkToNamed("Delete", { most: 8 });
+      await keyboard.press("Enter");
+      const dialog = page.locator(".monaco-dialog-box", { hasText: "The words of parting" });
+      await dialog.waitFor();
+      await keyboard.walkToNamed("Delete", { most: 6 });
+      await keyboard.press("Enter");
+      await dialog.waitFor({ state: "detached" });
+      await until("it to be gone", async () => (await page.locator(".quick-input-list .monaco-list-row", { hasText: "parting" }).count()) === 0);
+      await keyboard.press("Escape");
+    },
+  };
+
+  return { start, cases };
+}
