@@ -15,11 +15,12 @@ from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
-from north_lsp.lsp.initialize import LspClient, path_of_uri
+from north_lsp.lsp.initialize import LspClient
 from north_lsp.lsp.texts import OpenText, units
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.tools.support.texts import is_saved
+from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.editor_result import has_nothing_of, in_ends_of, is_same, why_altered
 from north_lsp.workspace.edit.merge import merge
@@ -53,7 +54,7 @@ class OpenDocuments:
         """Return the open texts by real path. Does not await, so that a text and its version belong together."""
         found = {}
         for text in self._bridge.texts.all():
-            path = path_of_uri(text.uri)
+            path = local_path(text.uri)
             if path is not None:
                 found[Path(os.path.realpath(path))] = text
         return found
