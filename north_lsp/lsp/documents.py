@@ -16,7 +16,7 @@ from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.initialize import LspClient
-from north_lsp.lsp.texts import OpenText, units
+from north_lsp.lsp.texts import OpenText
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.tools.support.texts import is_saved
@@ -24,6 +24,7 @@ from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.editor_result import has_nothing_of, in_ends_of, is_same, why_altered
 from north_lsp.workspace.edit.merge import merge
+from north_lsp.workspace.edit.positions import units_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import split_lines, to_newlines
 
@@ -272,4 +273,4 @@ def _line_start(lines: Sequence[str], index: int, encoding: str) -> dict[str, in
     """Return where line `index` begins; after a last line without a line end, that is the end of that line."""
     if index < len(lines) or not lines or lines[-1].endswith("\n"):
         return _position(index)
-    return _position(len(lines) - 1, units(lines[-1], encoding))
+    return _position(len(lines) - 1, units_of(lines[-1], encoding))
