@@ -132,7 +132,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         """Give the conversation the user's own title. Returns `{title}`, as it is shown."""
         title = read.text(params, "title")
         try:
-            return {"title": await session_of(params).rename(title)}
+            return {"title": await session_of(params).saved.rename(title)}
         except ValueError as error:
             raise invalid_params("title", str(error)) from None
 
