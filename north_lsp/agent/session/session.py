@@ -1,6 +1,6 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -24,7 +24,7 @@ from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import Content
-from north_lsp.agent.log.images import loaded
+from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
@@ -41,7 +41,6 @@ from north_lsp.agent.ports.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
-    UserSaid,
 )
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
@@ -61,7 +60,6 @@ from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
-from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.jobs import Jobs
@@ -330,7 +328,8 @@ class Session:
             )
         new = path[len(before) :]
         tools = await self._tools()
-        for event in await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(new, tools)))):
+        find = self._checkpoints.content
+        for event in await anyio.to_thread.run_sync(lambda: loaded_events(events_of(new, tools), find)):
             if isinstance(event, ModeChanged):
                 self.mode = event.mode
             await self._editor.show(event)
@@ -582,22 +581,7 @@ class Session:
 
     async def _show_prompt(self, logged: Logged) -> None:
         shown = list(prompt_shown(logged))
-        await self._show(await anyio.to_thread.run_sync(self._with_pictures, shown))
-
-    def _with_pictures(self, events: Sequence[Event]) -> list[Event]:
-        """Events with the data of their pictures; those that are gone are left out. Reads files."""
-        return [
-            replace(event, images=tuple(self._pictures_of(event.images)))
-            if isinstance(event, UserSaid) and event.images
-            else event
-            for event in events
-        ]
-
-    def _pictures_of(self, images: Iterable[Image]) -> Iterator[Image]:
-        for image in images:
-            with suppress(ToolError):
-                if (found := loaded(image, self._checkpoints.content)) is not None:
-                    yield found
+        await self._show(await anyio.to_thread.run_sync(loaded_events, shown, self._checkpoints.content))
 
     async def _tell_of_blindness(self, content: Iterable[PromptPart]) -> None:
         """Say that the model does not see the pictures that the user has just sent."""
@@ -724,9 +708,9 @@ class Session:
 
     async def replay(self) -> list[Event]:
         """Return the whole conversation as it was shown."""
-        path = self._log.path()
+        path, find = self._log.path(), self._checkpoints.content
         tools = await self._tools()
-        events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools))))
+        events = await anyio.to_thread.run_sync(lambda: loaded_events(events_of(path, tools), find))
         if self.title is not None:
             events.append(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
