@@ -3,6 +3,7 @@ import type * as vscode from "vscode";
 import { pointOut } from "./chat/attention";
 import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
+import { Reading } from "./chat/reading";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -54,6 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
     permissions,
     places,
     registerChanges(),
+    new Reading(conversations),
     createStatus(conversations),
     pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
     pointOut(conversations, questions),
