@@ -41,10 +41,10 @@ export async function setBackground(frame, color) {
 /**
  * What axe-core holds for serious or critical, one text for each element.
  *
- * Evaluated by the browser's own means: a page's policy against scripts does not have to be loosened. `isFine(id, element)`
- * leaves out what is meant to be as it is.
+ * Evaluated by the browser's own means: a page's policy against scripts does not have to be loosened. Rules in `leaveOut`
+ * are not looked at; `isFine({ id, selector })` runs in the page, and leaves out what is meant to be as it is.
  */
-export async function violations(frame, { within = "body", isFine = () => false } = {}) {
+export async function violations(frame, { within = "body", leaveOut = [], isFine = () => false } = {}) {
   if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(rules);
   const found = await frame.evaluate(async (context) => {
     const result = await window.axe.run(context, { preload: false, iframes: false, resultTypes: ["violations"] });
@@ -53,7 +53,7 @@ export async function violations(frame, { within = "body", isFine = () => false 
   }, within);
   const wrong = [];
   for (const one of found) {
-    if (!["serious", "critical"].includes(one.impact)) continue;
+    if (!["serious", "critical"].includes(one.impact) || leaveOut.includes(one.id)) continue;
     if (await frame.evaluate(isFine, one)) continue;
     wrong.push(`${one.id} (${one.impact}): ${one.selector}\n    ${one.html.slice(0, 200)}\n    ${one.why.replaceAll("\n", " ")}`);
   }

@@ -4,17 +4,16 @@
  */
 import assert from "node:assert/strict";
 
-import { frameOf } from "./audit.mjs";
+import { contrastTable, frameOf } from "./audit.mjs";
 import { fakeNorth, makeBed } from "./bed.mjs";
 import { Chat } from "./chat.mjs";
 import { germanPack } from "./language-pack.mjs";
 import { machineSettings, packedExtension } from "./packed.mjs";
+import { measured, shot } from "./people.mjs";
 import { byKeyboard } from "./people-keyboard.mjs";
 import { seenAndHeard } from "./people-scripted.mjs";
 import { text } from "./updates.mjs";
-import { palette, screenshot, startServer } from "./workbench.mjs";
-
-const shot = (page, name) => screenshot(page, `people-${name}`);
+import { palette, startServer } from "./workbench.mjs";
 
 /** VS Code in German, for which the tests' editor has no language pack: see `language-pack.mjs`. */
 function german() {
@@ -56,3 +55,4 @@ for (const { start, cases, before } of [seenAndHeard(), byKeyboard(), german()])
   const bed = await start();
   await bed.each(cases, { before });
 }
+console.log(`The least contrasts that were seen:\n${contrastTable(measured)}`);

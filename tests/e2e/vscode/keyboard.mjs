@@ -26,7 +26,7 @@ export class Keyboard {
     if (inChat !== undefined) return inChat;
     return this.page.evaluate(() => {
       const one = document.activeElement;
-      const name = one?.getAttribute("aria-label") ?? "";
+      const name = one?.getAttribute("aria-label") ?? one?.textContent?.trim().slice(0, 60) ?? "";
       return { inChat: false, id: one?.id ?? "", tag: one?.tagName ?? "", name, inRows: false, inQuestion: false, inDiff: one?.closest(".monaco-diff-editor") != null };
     });
   }

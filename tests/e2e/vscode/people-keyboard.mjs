@@ -6,9 +6,8 @@ import path from "node:path";
 import { frameOf, THEMES, useTheme, violations } from "./audit.mjs";
 import { makeBed, spread } from "./bed.mjs";
 import { Keyboard } from "./keyboard.mjs";
-import { screenshot, until } from "./workbench.mjs";
-
-const shot = (page, name) => screenshot(page, `people-${name}`);
+import { auditedPage, holds, shot } from "./people.mjs";
+import { until } from "./workbench.mjs";
 
 /** What axe-core finds in VS Code's own lists, whoever fills them. */
 const VSCODES_OWN = [];
@@ -59,7 +58,7 @@ export function byKeyboard() {
     const wrong = [];
     for (const theme of THEMES) {
       await useTheme(server, await frameOf(chat.frame), theme);
-      const found = await violations(page.mainFrame(), { within: ".quick-input-widget", isFine: ({ id }) => VSCODES_OWN.includes(id) });
+      const found = await violations(page.mainFrame(), { within: ".quick-input-widget", leaveOut: VSCODES_OWN });
       wrong.push(...found.map((one) => `${theme.label}: ${one}`));
       await shot(page, `${name}-${theme.label.toLowerCase().replaceAll(" ", "-")}`);
     }
@@ -67,6 +66,14 @@ export function byKeyboard() {
   }
 
   const cases = {
+    async "the first page of the real server, and what is chosen below the input"() {
+      await chat.renew();
+      await chat.frame.locator("#usage").click();
+      const nodes = await auditedPage({ chat, page, server }, "first-page-real");
+      holds(nodes, "button", "What North may do: Agent", /^The model that answers: .*ffline/, /^What North asks about: /, /^Context and cost: /);
+      await keyboard.press("Escape");
+    },
+
     async "by keyboard: open, ask, walk through the conversation, unfold a call, and back"() {
       await keyboard.command("North: Show Chat");
       await answered("explain greet");

@@ -3,29 +3,12 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import {
-  accessibilityTree, contrasts, contrastTable, faults, flat, frameOf, frameTimes, listen, outline, setBackground, THEMES, useTheme, violations,
-} from "./audit.mjs";
+import { accessibilityTree, faults, flat, frameOf, frameTimes, listen, THEMES } from "./audit.mjs";
 import { fakeNorth, makeBed } from "./bed.mjs";
 import { Keyboard } from "./keyboard.mjs";
+import { auditedPage, holds, named, shot } from "./people.mjs";
 import { called, diffOf, failed, notes, plans, says, streamed, text, thinks, waits } from "./updates.mjs";
-import { artifacts, palette, screenshot, until } from "./workbench.mjs";
-
-const shot = (page, name) => screenshot(page, `people-${name}`);
-
-/** Kinds of text and controls, for the table of contrasts: the first selector that fits counts. */
-const KINDS = [
-  [".c-comment", "code: comment"], [".c-string", "code: string"], [".c-number", "code: number"], [".c-keyword", "code: keyword"],
-  [".c-call", "code: call"], [".c-added, .c-removed", "code: diff"], [".code-head", "code: head"], [".hunk .added", "diff: added"],
-  [".hunk .removed", "diff: removed"], [".hunk", "diff: same"], [".added, .removed", "counts"], ["a", "link"], [".offer.active", "suggestion, chosen"],
-  [".offer", "suggestion"], [".chip", "chip"], ["#unasked", "shield"], [".picker", "picker"], ["button.secondary", "button, secondary"],
-  ["button.plain", "button, plain"], ["button", "button"], ["th, td", "table"], [".reason", "reason"], [".failure", "failure"], [".notice", "notice"],
-  [".retry", "wait"], [".thought", "thoughts"], [".hint", "hint"], [".user", "prompt"], [".answer", "answer"], [".tool", "tool call"],
-  ["#waiting", "question"], ["#welcome", "first page"], ["#problem", "problem"], ["footer", "footer"],
-];
-
-/** For each theme, what was measured in all states. */
-const measured = new Map(THEMES.map(({ label }) => [label, []]));
+import { palette, until } from "./workbench.mjs";
 
 const markdown = [
   "## What it does\n\nSee [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
@@ -75,33 +58,7 @@ export function seenAndHeard() {
     await until("the end of the turn", async () => !(await chat.frame.locator("#stop").isVisible()), deadline);
   }
 
-  /** In each theme: axe-core's rules and the contrasts; the tree of the page once. Leaves pictures and the tree behind. */
-  async function audited(state) {
-    const inner = await frame();
-    const wrong = [];
-    for (const theme of THEMES) {
-      await useTheme(server, inner, theme);
-      const behind = await inner.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--vscode-sideBar-background"));
-      await setBackground(inner, behind);
-      const found = await violations(inner, { isFine: ({ id, selector }) => id === "scrollable-region-focusable" && document.querySelector(selector).matches("#rows .scrolls") });
-      wrong.push(...found.map((one) => `${theme.label}: ${one}`));
-      const ratios = await contrasts(inner, KINDS, behind);
-      measured.get(theme.label).push(...ratios);
-      wrong.push(...ratios.filter(({ ratio, least }) => ratio < least).map(({ kind, ratio, example }) => `${theme.label}: ${kind} has a contrast of ${ratio.toFixed(2)}: ${example}`));
-      await shot(page, `${state}-${theme.label.toLowerCase().replaceAll(" ", "-")}`);
-    }
-    const nodes = await accessibilityTree(page, inner);
-    await writeFile(path.join(artifacts, `people-${state}.txt`), outline(nodes));
-    wrong.push(...faults(nodes));
-    assert.deepEqual([...new Set(wrong)], [], wrong.join("\n"));
-    return nodes;
-  }
-
-  const named = (nodes, role) => flat(nodes).filter((node) => node.role === role).map(({ name }) => name);
-  const holds = (nodes, role, ...names) => {
-    const there = named(nodes, role);
-    for (const name of names) assert.ok(there.some((one) => (name instanceof RegExp ? name.test(one) : one === name)), `no ${role} ${name} among ${there}`);
-  };
+  const audited = (state) => auditedPage({ chat, page, server }, state);
 
   const cases = {
     async "the first page"() {
@@ -285,10 +242,6 @@ export function seenAndHeard() {
         }
       });
       bed.log(`  scrolling through 2,000 entries: ${await frameTimes(inner)}`);
-    },
-
-    async "the contrasts of all that was seen"() {
-      console.log(contrastTable(measured));
     },
   };
 
