@@ -247,6 +247,7 @@ export type FromPage =
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
+  | { type: "blurred" }
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 

@@ -91,3 +91,8 @@ test("what stands below the input says what it is about", () => {
   assert.equal(at("#model").getAttribute("aria-label"), "Model: Offline");
   assert.equal(at("#usage").getAttribute("aria-label"), "Context and cost: 1 %");
 });
+
+test("the extension knows whether the keyboard is at the page", () => {
+  for (const type of ["focus", "blur"]) view.dispatchEvent(new view.Event(type));
+  assert.deepEqual(said.slice(-2), [{ type: "focused" }, { type: "blurred" }]);
+});

@@ -5,9 +5,10 @@ import path from "node:path";
 
 import { frameOf, THEMES, useTheme, violations } from "./audit.mjs";
 import { makeBed, spread } from "./bed.mjs";
+import { editorTab } from "./controls.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, shot } from "./people.mjs";
-import { until } from "./workbench.mjs";
+import { until, visibleLines } from "./workbench.mjs";
 
 /** What axe-core finds in VS Code's own lists, whoever fills them. */
 const VSCODES_OWN = [];
@@ -162,7 +163,23 @@ export function byKeyboard() {
       await keyboard.press("Control+A", "Delete");
     },
 
+    async "by keyboard: the conversation and the keys of the chat as texts"() {
+      for (const [key, tab, words] of [["Alt+F2", "North: Conversation", "You:"], ["Alt+F1", "North: Accessibility Help", "by keyboard and for screen readers"]]) {
+        await keyboard.command("North: Show Chat");
+        await until("the input to have the focus", async () => inInput(await keyboard.at()));
+        await keyboard.press(key);
+        await editorTab(page, tab).waitFor();
+        const editor = page.locator(".editor-group-container.active .monaco-editor").first();
+        await until("its text", async () => (await visibleLines(editor)).join("\n").includes(words));
+        await shot(page, `text-${key}`);
+        await keyboard.press("Control+F4");
+        await editorTab(page, tab).waitFor({ state: "detached" });
+      }
+    },
+
     async "by keyboard: mode and model"() {
+      await keyboard.command("North: Show Chat");
+      await until("the input to have the focus", async () => inInput(await keyboard.at()));
       await keyboard.walkTo((one) => one.id === "mode", { most: 8 });
       await keyboard.press("Enter");
       await title("North: Switch Mode").waitFor();

@@ -16,6 +16,7 @@ const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
 const checks: Record<FromPage["type"], Check> = {
   ready: () => true,
   focused: () => true,
+  blurred: () => true,
   stop: () => true,
   detach: (fields) => text(fields.id),
   attach: () => true,

@@ -84,3 +84,4 @@ document.addEventListener("keydown", (event) => {
   else if (busy && !(event.target instanceof Element && event.target.closest("#waiting") !== null)) post({ type: "stop" });
 });
 window.addEventListener("focus", () => post({ type: "focused" }));
+window.addEventListener("blur", () => post({ type: "blurred" }));
