@@ -122,7 +122,7 @@ function draw(row: Row): void {
   const { element, item } = row;
   const show = (row.show ??= fill(element, item, actions));
   redraw(element, () => show(item), () => element.focus());
-  if (document.activeElement !== element) element.setAttribute("aria-label", nameOf(item));
+  if (document.activeElement !== element) setName(row);
   walk.drawn(element);
 }
 
@@ -173,10 +173,15 @@ function fillSome(): void {
 
 // -- by keyboard --------------------------------------------------------------------------------------------------------
 
-const walk = new Walk(rows, comeTo, ({ dataset }) => {
-  const row = all.get(dataset.id ?? "");
-  row?.element.setAttribute("aria-label", nameOf(row.item));
+const walk = new Walk(rows, comeTo, (element) => {
+  const row = byElement.get(element);
+  if (row !== undefined) setName(row);
 });
+
+function setName({ element, item }: Row): void {
+  const name = nameOf(item);
+  if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
+}
 
 /** A row that gets the focus is read: what was said, with who said it. */
 function comeTo(element: HTMLElement): void {

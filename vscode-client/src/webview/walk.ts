@@ -59,7 +59,8 @@ export class Walk {
 
   private newest(): HTMLElement | undefined {
     const last = this.rows.lastElementChild;
-    return last instanceof HTMLElement && last.matches(ROW) ? last : this.stops().at(-1);
+    if (!(last instanceof HTMLElement)) return undefined;
+    return last.matches(ROW) ? last : stopsIn(last).at(-1);
   }
 
   private setCurrent(row: HTMLElement): void {
@@ -76,7 +77,7 @@ export class Walk {
     if (target instanceof HTMLElement && target !== row && target.matches(WRITTEN_IN)) return;
     const isStep = key === "ArrowDown" || key === "ArrowUp";
     if (isStep && target === row && hasMore(key, row.getBoundingClientRect(), this.rows.getBoundingClientRect())) return; // scrolls
-    const stops = this.stops();
+    const stops = stopsIn(this.rows);
     const place = placeAfter(key, stops.indexOf(row), stops.length);
     const next = place === undefined ? undefined : stops[place];
     if (next === undefined) return;
@@ -84,10 +85,10 @@ export class Walk {
     next.focus({ preventScroll: true });
     next.scrollIntoView({ block: "nearest" });
   }
+}
 
-  private stops(): HTMLElement[] {
-    return [...this.rows.querySelectorAll<HTMLElement>(ROW)].filter((row) => row.closest("[hidden]") === null);
-  }
+function stopsIn(element: HTMLElement): HTMLElement[] {
+  return [...element.querySelectorAll<HTMLElement>(ROW)].filter((row) => row.closest("[hidden]") === null);
 }
 
 function rowOf(target: EventTarget | null): HTMLElement | undefined {
