@@ -117,6 +117,27 @@ export function seenAndHeard() {
       await chat.idle();
     },
 
+    async "by keyboard: a long command is read to its end before it can be allowed"() {
+      const keyboard = new Keyboard(page, chat);
+      const command = "echo line\n".repeat(60);
+      const toolCall = { toolCallId: "c", title: "Run it", kind: "execute", rawInput: { command }, content: text(`\`\`\`sh\n${command}\`\`\``) };
+      const options = [{ optionId: "run", name: "Run", kind: "allow_once" }, { optionId: "deny", name: "Deny", kind: "reject_once" }];
+      await chat.send(`ask ${JSON.stringify({ toolCall, options })}`);
+      const run = chat.frame.locator("#waiting").getByRole("button", { name: "Run", exact: true });
+      await run.waitFor();
+      await keyboard.walkTo((one) => one.name === "What it is about", { back: true, most: 8 });
+      assert.equal(await run.isDisabled(), true);
+      await until("its end", async () => {
+        await keyboard.press("PageDown");
+        return run.isEnabled();
+      });
+      await keyboard.walkTo((one) => one.inQuestion && one.name === "Run", { most: 3 });
+      await keyboard.press("Enter");
+      await chat.row("answer").filter({ hasText: "run" }).waitFor();
+      await chat.idle();
+      assert.equal((await keyboard.at()).id, "input");
+    },
+
     async "an edit that waits for a review"() {
       const toolCall = { toolCallId: "e", title: "Edit hello/hello.py", kind: "edit", content: [diffOf(hello, await readFile(hello, "utf8"), "import sys\n")] };
       const options = [{ optionId: "yes", name: "Accept", kind: "allow_once" }, { optionId: "no", name: "Reject", kind: "reject_once" }];
