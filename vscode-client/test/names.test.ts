@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import type { Item } from "../src/messages";
 import { MOST_SAID, nameOf, shortened, wordsOf } from "../src/webview/names";
-import { render } from "../src/webview/prose";
+import { render } from "../src/webview/streamedMarkdown";
 
 test("every row has a name", () => {
   const items: Item[] = [

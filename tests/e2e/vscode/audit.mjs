@@ -148,7 +148,7 @@ export async function listen(frame) {
  * The contrast of each piece of text and each icon that can be seen, and of the ring of the focus: `{ kind, ratio, example, least }`.
  *
  * `kinds`: selectors and what they are called, the first one that fits an element or one around it counts. `behind`: the color
- * behind the page. What is disabled needs no contrast.
+ * behind the page. What is disabled or `visually-hidden` needs no contrast.
  */
 export function contrasts(frame, kinds, behind) {
   return frame.evaluate(([kinds, behind]) => {
@@ -196,7 +196,7 @@ export function contrasts(frame, kinds, behind) {
       const [red, green, blue, alpha] = read(color);
       found.push({ kind, example, least, ratio: ratio(over([red, green, blue, alpha * opacity(element)], background), background) });
     };
-    const isSeen = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.closest(".heard, :disabled") === null;
+    const isSeen = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && element.closest(".visually-hidden, :disabled") === null;
     const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let text = words.nextNode(); text !== null; text = words.nextNode()) {
       const element = text.parentElement;

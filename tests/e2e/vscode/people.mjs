@@ -13,7 +13,7 @@ const KINDS = [
   [".c-comment", "code: comment"], [".c-string", "code: string"], [".c-number", "code: number"], [".c-keyword", "code: keyword"],
   [".c-call", "code: call"], [".c-added, .c-removed", "code: diff"], [".code-head", "code: head"], [".hunk .added", "diff: added"],
   [".hunk .removed", "diff: removed"], [".hunk", "diff: same"], [".added, .removed", "counts"], ["a", "link"], [".offer.active", "suggestion, chosen"],
-  [".offer", "suggestion"], [".chip", "chip"], ["#unasked", "shield"], [".picker", "picker"], ["button.secondary", "button, secondary"],
+  [".offer", "suggestion"], [".chip", "chip"], ["#permitted", "shield"], [".picker", "picker"], ["button.secondary", "button, secondary"],
   ["button.plain", "button, plain"], ["button", "button"], ["th, td", "table"], [".reason", "reason"], [".failure", "failure"], [".notice", "notice"],
   [".retry", "wait"], [".thought", "thoughts"], [".hint", "hint"], [".user", "prompt"], [".answer", "answer"], [".tool", "tool call"],
   ["#waiting", "question"], ["#welcome", "first page"], ["#problem", "problem"], ["footer", "footer"],

@@ -2,7 +2,7 @@
 
 import type { ComposerState, FoundPath, State } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
-import { type Accepted, Completion } from "./completion";
+import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
 import { setHidden } from "./focus";
 import { History } from "./history";
@@ -52,7 +52,7 @@ export function offerDraft(text: string): void {
 }
 
 /** What was not sent comes back, before what is being written. */
-export function giveBack(text: string): void {
+export function restoreUnsent(text: string): void {
   if (text !== "") setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
 }
 
@@ -92,7 +92,7 @@ function drawOffers(): void {
   else hideOffers(input);
 }
 
-function take(accepted: Accepted | undefined): void {
+function take(accepted: Completed | undefined): void {
   if (accepted === undefined) return;
   const { text, caret, offer } = accepted;
   const goesOn = offer.kind === "folder" && !/\s$/.test(text.slice(0, caret));

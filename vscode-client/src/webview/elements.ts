@@ -33,8 +33,8 @@ export function iconButton(name: string, words: string, act: () => void): HTMLBu
 }
 
 /** Words for those who hear the page. */
-export function heard(text: string): HTMLElement {
-  return element("span", "heard", text);
+export function screenReaderText(text: string): HTMLElement {
+  return element("span", "visually-hidden", text);
 }
 
 /** A box that may scroll: it has a name, and is a stop of the Tab key while it does (see `walk.ts`). */
