@@ -2,40 +2,47 @@
  * What can be measured of a page for those who hear it, see little contrast, or use no mouse: the rules of axe-core, the
  * tree that screen readers get, what live regions say, contrasts, times of frames. Knows nothing of North.
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import path from "node:path";
 
-import { until } from "./workbench.mjs";
+import { chooseTheme } from "./controls.mjs";
 
 const bed = createRequire(process.execPath);
 const rules = await readFile(bed.resolve("axe-core/axe.min.js"), "utf8");
 
-/** The color themes that VS Code has by default, by their kinds: what the settings call them, and what a page is told. */
-export const THEMES = [
-  { id: "Dark 2026", label: "Dark 2026" },
-  { id: "Light 2026", label: "Light 2026" },
-  { id: "Default High Contrast", label: "Dark High Contrast" },
-  { id: "Default High Contrast Light", label: "Light High Contrast" },
-];
+/** The color themes that VS Code has by default, by their kinds. */
+export const THEMES = ["Dark 2026", "Light 2026", "Dark High Contrast", "Light High Contrast"];
 
-/** Change the user's settings, and wait until a webview is drawn in that theme. */
-export async function useTheme(server, frame, { id, label }) {
-  const file = path.join(server.userData, "User/settings.json");
-  const settings = JSON.parse(await readFile(file, "utf8"));
-  await writeFile(file, JSON.stringify({ ...settings, "workbench.colorTheme": id }, null, 2));
-  await until(label, () => frame.evaluate((name) => document.body.dataset.vscodeThemeName === name, label));
+/**
+ * Choose each of the themes in VS Code, and keep what the page gets from it: with `wear`, the page looks so again at once.
+ * The first one stays.
+ */
+export async function recordThemes(page, locator) {
+  const recorded = [];
+  for (const label of [...THEMES.slice(1), THEMES[0]]) {
+    await chooseTheme(page, locator, label);
+    const { classes, variables } = await locator.locator("body").evaluate((body) => ({
+      classes: body.className,
+      variables: document.documentElement.style.cssText,
+    }));
+    recorded.push({ label, classes, variables });
+  }
+  return recorded;
+}
+
+/** The color behind the page, which has none of its own, is that of a variable. */
+export async function wear(frame, { classes, variables }, behind) {
+  await frame.evaluate(([classes, variables, behind]) => {
+    document.body.className = classes;
+    document.documentElement.style.cssText = variables;
+    document.documentElement.style.background = `var(${behind})`;
+  }, [classes, variables, behind]);
 }
 
 /** The frame of a locator's document: what the CDP and whole scripts need. */
 export async function frameOf(locator) {
   const body = await locator.locator("body").elementHandle();
   return body.ownerFrame();
-}
-
-/** What is behind a webview, which has no color of its own. */
-export async function setBackground(frame, color) {
-  await frame.evaluate((value) => (document.documentElement.style.background = value), color);
 }
 
 /**
@@ -62,10 +69,12 @@ export async function violations(frame, { within = "body", leaveOut = [], isFine
 
 /** The tree that screen readers get of a frame: nodes with `role`, `name`, what else is said of them, and `children`. */
 export async function accessibilityTree(page, frame) {
-  const client = await page.context().newCDPSession(page);
+  const client = await sessionOf(page, frame);
   try {
     const { frameTree } = await client.send("Page.getFrameTree");
-    const { nodes } = await client.send("Accessibility.getFullAXTree", { frameId: idOf(frameTree, frame.url()) });
+    const frameId = idOf(frameTree, frame.url());
+    if (frameId === undefined) throw new Error(`${frame.url()} is not in ${JSON.stringify(frameTree)}`);
+    const { nodes } = await client.send("Accessibility.getFullAXTree", { frameId });
     const byId = new Map(nodes.map((node) => [node.nodeId, node]));
     const made = (node) => {
       const children = (node.childIds ?? []).flatMap((id) => (byId.has(id) ? made(byId.get(id)) : []));
@@ -78,6 +87,15 @@ export async function accessibilityTree(page, frame) {
   } finally {
     await client.detach();
   }
+}
+
+/** A frame may have a process of its own, and with it a session, or be part of the one around it. */
+async function sessionOf(page, frame) {
+  for (let one = frame; one !== null; one = one.parentFrame()) {
+    const session = await page.context().newCDPSession(one).catch(() => undefined);
+    if (session !== undefined) return session;
+  }
+  return page.context().newCDPSession(page);
 }
 
 function idOf({ frame, childFrames = [] }, url) {
@@ -147,11 +165,10 @@ export async function listen(frame) {
 /**
  * The contrast of each piece of text and each icon that can be seen, and of the ring of the focus: `{ kind, ratio, example, least }`.
  *
- * `kinds`: selectors and what they are called, the first one that fits an element or one around it counts. `behind`: the color
- * behind the page. What is disabled or `visually-hidden` needs no contrast.
+ * `kinds`: selectors and what they are called, the first one that fits an element or one around it counts. What is disabled or `visually-hidden` needs no contrast.
  */
-export function contrasts(frame, kinds, behind) {
-  return frame.evaluate(([kinds, behind]) => {
+export function contrasts(frame, kinds) {
+  return frame.evaluate((kinds) => {
     const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
     const known = new Map();
     const read = (color) => {
@@ -174,15 +191,14 @@ export function contrasts(frame, kinds, behind) {
       const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
       return (light + 0.05) / (dark + 0.05);
     };
-    const base = over(read(behind), [255, 255, 255]);
     const under = (element) => {
       const layers = [];
       for (let one = element; one !== null; one = one.parentElement) {
         const color = read(getComputedStyle(one).backgroundColor);
-        if (one !== document.documentElement) layers.push(color);
+        layers.push(color);
         if (color[3] === 1) break;
       }
-      return layers.reverse().reduce((color, layer) => over(layer, color), base);
+      return layers.reverse().reduce((color, layer) => over(layer, color), [255, 255, 255]);
     };
     const opacity = (element) => {
       let all = 1;
@@ -207,14 +223,13 @@ export function contrasts(frame, kinds, behind) {
     for (const input of document.querySelectorAll("input[placeholder], textarea[placeholder]")) {
       if (isSeen(input) && input.value === "") note(input, "placeholder", getComputedStyle(input, "::placeholder").color, input.placeholder, 4.5);
     }
-    const ring = getComputedStyle(document.documentElement).getPropertyValue("--vscode-focusBorder");
     for (const button of document.querySelectorAll("button")) {
       if (!isSeen(button)) continue;
       const isFilled = !button.matches(".secondary, .plain, .picker");
-      note(isFilled ? button.parentElement : button, "ring of the focus", ring, button.textContent, 3);
+      note(isFilled ? button.parentElement : button, "ring of the focus", getComputedStyle(button).outlineColor, button.textContent, 3);
     }
     return found;
-  }, [kinds, behind]);
+  }, kinds);
 }
 
 /** The least contrast of each kind in each theme: `measured` has one list of contrasts for each theme's label. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { accessibilityTree, faults, flat, frameOf, frameTimes, listen, THEMES } from "./audit.mjs";
+import { flat, frameOf, frameTimes, listen, THEMES } from "./audit.mjs";
 import { fakeNorth, makeBed } from "./bed.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, named, shot } from "./people.mjs";
@@ -20,7 +20,7 @@ const markdown = [
 
 /** The cases on a server that plays what it is told; `start` gives them their bed. */
 export function seenAndHeard() {
-  let bed, chat, page, server, hello, goOn;
+  let bed, chat, page, hello, goOn;
 
   async function start() {
     bed = await makeBed("people");
@@ -29,10 +29,10 @@ export function seenAndHeard() {
     goOn = bed.path("go-on");
     await mkdir(path.dirname(hello), { recursive: true });
     await writeFile(hello, "import os\n\n\ndef greet(name):\n    return name\n");
-    ({ chat, page, server } = await bed.start({
+    ({ chat, page } = await bed.start({
       workspace,
       machine: { "north.server.path": fakeNorth },
-      settings: { "workbench.colorTheme": THEMES[0].id },
+      settings: { "workbench.colorTheme": THEMES[0] },
       env: { FAKE_NORTH_ANSWER: "ok" },
       size: { width: 1280, height: 900 },
       ready: false,
@@ -58,14 +58,13 @@ export function seenAndHeard() {
     await until("the end of the turn", async () => !(await chat.frame.locator("#stop").isVisible()), deadline);
   }
 
-  const audited = (state) => auditedPage({ chat, page, server }, state);
+  const audited = (state) => auditedPage({ chat, page }, state);
 
   const cases = {
     async "the first page"() {
       const nodes = await audited("first-page");
       holds(nodes, "combobox", "Message to North");
       holds(nodes, "button", "Send", "Attach…");
-      holds(nodes, "list", /.*/);
     },
 
     async "a conversation with everything in it"() {
@@ -164,23 +163,16 @@ export function seenAndHeard() {
       await page.locator(".quick-input-list .monaco-list-row", { hasText: "hello.py" }).first().click();
       await page.locator(".tabs-container .tab.active", { hasText: "hello.py" }).waitFor();
       await chat.frame.locator(".chip.suggested").waitFor();
-      await chat.input.pressSequentially("@hello");
-      await chat.frame.locator("#offers [role=option]", { hasText: "hello.py" }).waitFor();
+      await chat.input.pressSequentially("@file");
+      await chat.frame.locator("#offers [role=option]", { hasText: "@file" }).waitFor();
       await chat.input.press("Enter");
       await chat.frame.locator(".chip:not(.suggested)").first().waitFor();
       await chat.input.pressSequentially(" @");
-      await until("suggestions", async () => (await chat.frame.locator("#offers [role=option]").count()) > 5);
-      const inner = await frame();
-      // A theme is chosen elsewhere, and the list closes without the focus: it is drawn again each time.
+      await until("suggestions", async () => (await chat.frame.locator("#offers [role=option]").count()) > 4);
       const nodes = await audited("input");
-      holds(nodes, "button", /^Remove hello/, /^Attach /);
-      await chat.input.focus();
-      await until("suggestions", async () => (await chat.frame.locator("#offers [role=option]").count()) > 5);
-      const open = await accessibilityTree(page, inner);
-      assert.deepEqual(faults(open), []);
-      holds(open, "listbox", "Suggestions");
-      assert.equal(flat(open).find(({ role }) => role === "combobox").said.expanded, true);
-      await shot(page, "suggestions");
+      holds(nodes, "button", /^Remove .*hello/, "Attach…");
+      holds(nodes, "listbox", "Suggestions");
+      assert.equal(flat(nodes).find(({ role }) => role === "combobox").said.expanded, true);
       await chat.input.fill("");
       await palette(page, "View: Close All Editors");
     },

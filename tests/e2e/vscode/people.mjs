@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { accessibilityTree, contrasts, faults, flat, frameOf, outline, setBackground, THEMES, useTheme, violations } from "./audit.mjs";
+import { accessibilityTree, contrasts, faults, flat, frameOf, outline, recordThemes, THEMES, violations, wear } from "./audit.mjs";
 import { artifacts, screenshot } from "./workbench.mjs";
 
 export const shot = (page, name) => screenshot(page, `people-${name}`);
@@ -20,26 +20,28 @@ const KINDS = [
 ];
 
 /** For each theme, what was measured in all states. */
-export const measured = new Map(THEMES.map(({ label }) => [label, []]));
+export const measured = new Map(THEMES.map((label) => [label, []]));
+
+/** Those of VS Code, once they were chosen. */
+let themes;
 
 /**
  * In each theme: axe-core's rules and the contrasts; the tree that screen readers get, once, which is the answer. Leaves
  * pictures and the tree behind.
  */
-export async function auditedPage({ chat, page, server }, state) {
+export async function auditedPage({ chat, page }, state) {
   const frame = await frameOf(chat.frame);
   const wrong = [];
-  for (const theme of THEMES) {
-    await useTheme(server, frame, theme);
-    const behind = await frame.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--vscode-sideBar-background"));
-    await setBackground(frame, behind);
+  themes ??= await recordThemes(page, chat.frame);
+  for (const theme of themes) {
+    await wear(frame, theme, "--vscode-sideBar-background");
     const found = await violations(frame, { isFine: isReachedByArrows });
     wrong.push(...found.map((one) => `${theme.label}: ${one}`));
-    const ratios = await contrasts(frame, KINDS, behind);
+    const ratios = await contrasts(frame, KINDS);
     measured.get(theme.label).push(...ratios);
     const tooLow = ratios.filter(({ ratio, least }) => ratio < least);
     wrong.push(...tooLow.map(({ kind, ratio, example }) => `${theme.label}: ${kind} has a contrast of ${ratio.toFixed(2)}: ${example}`));
-    await shot(page, `${state}-${theme.label.toLowerCase().replaceAll(" ", "-")}`);
+    await shot(page.locator("iframe.webview.ready"), `${state}-${theme.label.toLowerCase().replaceAll(" ", "-")}`);
   }
   const nodes = await accessibilityTree(page, frame);
   await writeFile(path.join(artifacts, `people-${state}.txt`), outline(nodes));
