@@ -32,8 +32,8 @@ from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.queue import QueuedPrompt
-from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog.model_list import UnknownModel

@@ -1,4 +1,4 @@
-"""What users can allow: exact commands, and rules for similar ones. Whether a rule covers a command is for `rules.py`."""
+"""What users can allow: exact commands, and rules for similar ones. Pure data; `rules.py` tells what a rule covers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,11 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.calls.tool_search import offered_tools
-from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
-from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
@@ -49,14 +47,12 @@ from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
-from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import system_text
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped
-from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
@@ -73,6 +69,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
 
 _LONGEST_END = 5.0
@@ -99,6 +96,7 @@ class Session:
             stored.checkpoints,
         )
         artifacts = stored.artifacts
+        self._stored = stored
         self._conversation = conversation
         self._log = log
         self._history = History(log)
@@ -153,13 +151,7 @@ class Session:
         self._runner = make_runner(environment.settings, workspace, resources)
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
-        ports = Ports(self._editor, self.status, diagnostics)
-        reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
-        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
-        means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
-        tools = means.tools(log, reviews, edits, ports)
-        account = Account(environment.costs, self._spending, history.usage, self._editor)
-        self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
+        self._parts: SessionParts | None = None
         self._own = UserCommands(
             log, self._runner, self._editor, self.roots[0], self._gate, self.saved.sync, self._unsaved_files
         )
@@ -445,8 +437,8 @@ class Session:
             self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
             message_id = await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            parts = sum(len(queued_prompt.parts) for queued_prompt in batch)
-            stopped = await self._model_turn(parts, batch[-1].mode)
+            size = sum(len(queued_prompt.parts) for queued_prompt in batch)
+            stopped = await self._model_turn(size, batch[-1].mode)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -468,19 +460,18 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
+    async def _model_turn(self, size: int, mode: Mode) -> Stopped:
         model, provider = await self.choice.answering()
         started = anyio.current_time()
-        self._diagnostics.event("user_prompt", parts=parts, mode=mode)
+        self._diagnostics.event("user_prompt", parts=size, mode=mode)
         context = TurnContext(
             model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
-        ports = self._parts.ports
-        answering = AnsweringModel(self.choice, model, provider, self._log, ports)
-        waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._delivery.join_turn))
+        parts = await self._loaded_parts()
+        waiting = RetryWait(Retries(self.retry), self.retry_control, parts.ports)
+        turn = parts.turn(context, self.choice, provider, waiting, Steering(self.queue, self._delivery.join_turn))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -501,6 +492,18 @@ class Session:
                         await self._editor.show(Notice("warning", problem))
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
+
+    async def _loaded_parts(self) -> "SessionParts":
+        """Return what turns are made of; their modules are loaded with the first one."""
+        if self._parts is None:
+            await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
+            from north_lsp.agent.session.wiring import session_parts
+
+            ports = Ports(self._editor, self.status, self._diagnostics)
+            stored, history, environment = self._stored, self._history, self._environment
+            means = (self._runner, environment, self._spending, ports, self.saved)
+            self._parts = session_parts(stored, history, *means)
+        return self._parts
 
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self.saved.name(f"!{own.command}")
