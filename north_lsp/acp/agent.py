@@ -23,6 +23,7 @@ from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
+from north_lsp.acp.moving import tell_of_moved_folder
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.agent.log.modes import find_mode
@@ -31,6 +32,7 @@ from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedP
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.agent.turn.request import ModelFailed
@@ -80,6 +82,7 @@ class AcpAgent:
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
+        self._moved_folders = MovedFolders(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
@@ -241,6 +244,7 @@ class AcpAgent:
                 await self._editor(session.id).show(Notice("warning", text))
             session.confirm_unsent(unsent)
             await session.recover()
+            await tell_of_moved_folder(self._moved_folders, session, self._client, self._editor(session.id))
 
         call.after = announce
         self._environment.models.catalog_refresh.discover_soon()
@@ -313,6 +317,13 @@ class AcpAgent:
             await session.close("exit")
             self._sessions.pop(id, None)
 
+    async def _reopen(self, session: Session, params: Params, call: Call) -> None:
+        """Open a session where its conversation was moved."""
+        async with self._opening:
+            await self._end(session.id)
+            self._sessions[session.id] = opened = await self._factory.reopen(session)
+        self._announce_after(opened, params, call)
+
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
         async with self._opening:
@@ -347,7 +358,10 @@ class AcpAgent:
         call.on_cancel = give_up
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
-            return {"stopReason": stopped, **_take_unsent(session, call)}
+            answer = {"stopReason": stopped, **_take_unsent(session, call)}
+            if session.moved_to is not None:
+                await self._reopen(session, params, call)
+            return answer
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:

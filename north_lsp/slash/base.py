@@ -163,6 +163,14 @@ class Host(Protocol):
         """Tell whether something is accepted only until this conversation is closed."""
         ...
 
+    async def move(self, folder: str) -> str:
+        """Have this conversation continue in another folder."""
+        ...
+
+    async def follow(self, folder: str) -> str:
+        """Have the conversations of a folder that is gone continue in this one."""
+        ...
+
     def trust(self) -> str:
         """Say in words whether the workspace is trusted."""
         ...

@@ -8,6 +8,8 @@ import anyio.to_thread
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.projects import read_project
+from north_lsp.workspace.identity import remembered
 from north_lsp.workspace.roots import project_hash
 
 
@@ -19,8 +21,21 @@ class Conversations:
 
     async def listed(self, folder: Path | None = None) -> list[Summary]:
         """List conversations, the newest first, without archived ones; only those of `folder` if it is given."""
-        find = partial(list_conversations, self._locations, cwd=folder)
-        return [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
+        return await anyio.to_thread.run_sync(self._listed, folder)
+
+    def _listed(self, folder: Path | None) -> list[Summary]:
+        rows = [row for row in list_conversations(self._locations, cwd=folder) if not row.archived]
+        return rows if folder is None else [row for row in rows if not self._is_of_another(row, folder)]
+
+    def _is_of_another(self, row: Summary, folder: Path) -> bool:
+        """Tell whether a conversation is about another repository, which is gone and whose inode this folder got."""
+        if row.repo_hash in (None, project_hash(folder)):
+            return False
+        former = read_project(self._locations, row.repo_hash)
+        if former is None or former.identity.commit is None:
+            return False
+        commit = remembered(self._locations, folder).identity.commit
+        return commit is not None and commit != former.identity.commit
 
     async def of_project(self, root: Path) -> list[Summary]:
         """List the conversations of a project, the newest first, including archived ones."""

@@ -30,7 +30,7 @@ from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
     CommandInfo,
     Event,
@@ -46,6 +46,7 @@ from north_lsp.agent.ports.events import (
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
@@ -69,6 +70,7 @@ from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import now_ms
+from north_lsp.storage.files import inode_of
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.vocabulary import Mode
@@ -130,6 +132,7 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
+        self.moved_to: Path | None = None
         self._arriving = anyio.Lock()
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
@@ -660,6 +663,19 @@ class Session:
     def set_auto_retry(self, enabled: bool) -> None:
         """Set whether a failed model is asked again, from the next turn on."""
         self.retry = replace(self.retry, enabled=enabled)
+
+    async def move(self, root: Path) -> None:
+        """Have the conversation continue in another folder: the adapter opens it there once the prompt is answered.
+        Raises ValueError while something runs or waits."""
+        if self.is_running or self.queue.waiting:
+            raise ValueError("something is running here: cancel it first")
+        self._log.move(root, project_hash(root), inode_of(root))
+        await self._sync()
+        self.moved_to = root
+
+    async def ask(self, choice: Choice) -> str | None:
+        """Ask the user outside of a turn; None also if the user gives up the question."""
+        return await ask(self._editor, self.questions, choice)
 
     async def set_mode(self, mode: Mode) -> None:
         """Set the mode, for the next prompt on."""
