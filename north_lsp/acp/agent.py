@@ -26,6 +26,7 @@ from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import tell_of_moved_folder
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.salvaging import salvage_method
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
@@ -95,6 +96,7 @@ class AcpAgent:
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
+            "_north/sessions/salvage": salvage_method(self._conversations),
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,

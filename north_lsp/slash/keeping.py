@@ -17,6 +17,15 @@ async def _move(host: Host, words: Sequence[str]) -> Reply:
             return Reply(await host.move(" ".join(words)))
 
 
+async def _salvage(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError(
+            "/salvage takes no arguments: it copies what can be read of this conversation into a new one"
+        )
+    return Reply(await host.salvage())
+
+
 KEEPING = (
     Command("move", "Continue this conversation, or all of a folder that is gone, elsewhere", _move, "[from] <folder>"),
+    Command("salvage", "Copy what can be read of a damaged conversation into a new one", _salvage, is_harmless=True),
 )

@@ -2,15 +2,20 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.projects import read_project
 from north_lsp.workspace.identity import remembered
 from north_lsp.workspace.roots import project_hash
+
+if TYPE_CHECKING:
+    from north_lsp.storage.importing import Imported
 
 
 class Conversations:
@@ -41,6 +46,20 @@ class Conversations:
         """List the conversations of a project, the newest first, including archived ones."""
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
+
+    async def salvage(self, id: str, root: Path) -> "Imported":
+        """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,
+        UnknownConversation, OSError."""
+        from north_lsp.storage.importing import Place, import_log
+
+        if not valid_conversation_id(id):
+            raise UnknownConversation(id)
+        path = self._locations.conversations / f"{id}.jsonl"
+        copy = partial(import_log, self._locations, path, Place(root, project_hash(root)), salvage=True)
+        try:
+            return await anyio.to_thread.run_sync(copy)
+        except FileNotFoundError:
+            raise UnknownConversation(id) from None
 
     async def delete(self, id: str) -> None:
         """Move everything of a conversation to the trash, if it exists. Raises ConversationBusy, OSError."""

@@ -24,6 +24,12 @@ class LiveSession(Protocol):
     questions: list[anyio.CancelScope]
 
     @property
+    def id(self) -> str: ...
+
+    @property
+    def read_only_reason(self) -> str | None: ...
+
+    @property
     def roots(self) -> tuple[Path, ...]: ...
 
     @property

@@ -77,6 +77,7 @@ from north_lsp.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
+_SALVAGE = "`/salvage` copies what can be read into a new conversation"
 _LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
 
@@ -243,7 +244,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason, holder = self.read_only_reason, self._conversation.holder()
-        told = [f"read only: {reason}"] if reason is not None else []
+        told = [f"read only: {reason}; {_SALVAGE}"] if reason is not None else []
         if holder is not None:
             told.append(
                 f"this conversation is open in another editor or chat ({holder}): you can read it here; to continue "
@@ -263,7 +264,9 @@ class Session:
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
-            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+            if await self._slash.take_harmless(parts):
+                return "end_turn"
+            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
         mode = self.mode
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():

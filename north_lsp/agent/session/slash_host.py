@@ -72,6 +72,14 @@ class SlashCommands:
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
         return (*attached, TextPart(reply.prompt)) if reply.prompt else None
 
+    async def take_harmless(self, parts: tuple[Part, ...]) -> bool:
+        """Run the command in a prompt if it is one that may run where the conversation cannot be written."""
+        words = [part for part in parts if isinstance(part, TextPart)]
+        found = find_command(words[0].text, self._commands).command if words else None
+        if found is None or not self._commands.is_harmless(found):
+            return False
+        return await self.take(parts) is None
+
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
         args = list(invocation.args)
         if self._commands.hides(invocation):

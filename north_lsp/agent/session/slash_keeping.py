@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.display import visible
 from north_lsp.slash.base import CommandError
@@ -45,6 +46,18 @@ class KeepingHost:
         if former is None:
             raise CommandError(f"there are no conversations about {visible(str(old))}")
         return await anyio.to_thread.run_sync(moved.adopt, root, former)
+
+    async def salvage(self) -> str:
+        if self._session.read_only_reason is None:
+            raise CommandError("all of this conversation can be read: there is nothing to salvage")
+        try:
+            got = await Conversations(self._environment.locations).salvage(self._session.id, self._session.roots[0])
+        except (ValueError, OSError) as error:
+            raise CommandError(f"nothing could be copied: {visible(str(error))}") from None
+        return (
+            f"{got.messages} messages were copied into a new conversation, `{got.id}`; {got.left_out} lines could not "
+            "be read. Open it from the list of conversations. This one stays as it is."
+        )
 
     def _folder(self, folder: str) -> Path:
         """Return an absolute path; a relative one begins in the conversation's folder."""
