@@ -534,7 +534,7 @@ class Session:
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
         if self._workspace.language is not None:
-            tools = tools.offering("lsp", "edit_rename_symbol")
+            tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
         return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
     def _system(self) -> str:
