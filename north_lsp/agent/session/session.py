@@ -26,6 +26,7 @@ from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.projection import events_of, mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
@@ -56,7 +57,7 @@ from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothi
 from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import system_text
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
@@ -136,7 +137,7 @@ class Session:
         turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
-        self.saved = SavedConversation(conversation, log, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
@@ -159,7 +160,7 @@ class Session:
             self._runner.containment.on_taken = self._tell_of_taken
         ports = Ports(self._editor, self.status, diagnostics)
         reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
-        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
+        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect, diagnostics)
         means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
         tools = means.tools(log, reviews, edits, ports)
         account = Account(environment.costs, self._spending, history.usage, self._editor)
@@ -434,6 +435,8 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
+        if self._scopes:
+            self._diagnostics.event("cancel_requested", state=self.status.current)
         self._restore_unsent()
         self.give_up_questions()
         for scope in self._scopes:
@@ -451,8 +454,7 @@ class Session:
             self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
             message_id = await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            parts = sum(len(queued_prompt.parts) for queued_prompt in batch)
-            stopped = await self._model_turn(parts, batch[-1].mode)
+            stopped = await self._model_turn(batch)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -474,10 +476,12 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
+    async def _model_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+        mode = batch[-1].mode
         model, provider = await self.choice.answering()
         started = anyio.current_time()
-        self._diagnostics.event("user_prompt", parts=parts, mode=mode)
+        self._diagnostics.begin_turn()
+        self._diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
         context = TurnContext(
             model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
         )
@@ -505,8 +509,8 @@ class Session:
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
                         await self._editor.show(Notice("warning", problem))
-            duration = round((anyio.current_time() - started) * 1000)
-            self._diagnostics.event("turn_end", durationMs=duration)
+            duration, state = round((anyio.current_time() - started) * 1000), self.status.current
+            self._diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
 
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self.saved.name(f"!{own.command}")
