@@ -38,8 +38,8 @@ from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFacto
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.queue import QueuedPrompt
-from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog.model_list import UnknownModel

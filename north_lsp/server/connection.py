@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -236,6 +237,7 @@ async def _warm_up(
     """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.sleep(_WARM_UP_AFTER_SECONDS)
     await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring", abandon_on_cancel=True)
     times.reached("tools")
     with contextlib.suppress(Exception):  # the first prompt reports what is wrong
         await providers.get(defaults.model)

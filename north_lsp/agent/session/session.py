@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,11 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.calls.tool_search import offered_tools
-from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
-from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
@@ -51,14 +49,12 @@ from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
-from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import system_text
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped, in_numbers
-from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
@@ -76,6 +72,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
 
 _SALVAGE = "`/salvage` copies what can be read into a new conversation"
@@ -103,6 +100,7 @@ class Session:
             stored.checkpoints,
         )
         artifacts = stored.artifacts
+        self._stored = stored
         self._conversation = conversation
         self._log = log
         self._history = History(log)
@@ -158,13 +156,7 @@ class Session:
         self._runner = make_runner(environment.settings, workspace, resources)
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
-        ports = Ports(self._editor, self.status, diagnostics)
-        reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
-        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect, diagnostics)
-        means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
-        tools = means.tools(log, reviews, edits, ports)
-        account = Account(environment.costs, self._spending, history.usage, self._editor)
-        self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
+        self._parts: SessionParts | None = None
         self._own = UserCommands(
             log, self._runner, self._editor, self.roots[0], self._gate, self.saved.sync, self._unsaved_files
         )
@@ -487,10 +479,9 @@ class Session:
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
-        ports = self._parts.ports
-        answering = AnsweringModel(self.choice, model, provider, self._log, ports)
-        waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._delivery.join_turn))
+        parts = await self._loaded_parts()
+        waiting = RetryWait(Retries(self.retry), self.retry_control, parts.ports)
+        turn = parts.turn(context, self.choice, provider, waiting, Steering(self.queue, self._delivery.join_turn))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -511,6 +502,18 @@ class Session:
                         await self._editor.show(Notice("warning", problem))
             duration, state = round((anyio.current_time() - started) * 1000), self.status.current
             self._diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
+
+    async def _loaded_parts(self) -> "SessionParts":
+        """Return what turns are made of; their modules are loaded with the first one."""
+        if self._parts is None:
+            await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
+            from north_lsp.agent.session.wiring import session_parts
+
+            ports = Ports(self._editor, self.status, self._diagnostics)
+            stored, history, environment = self._stored, self._history, self._environment
+            means = (self._runner, environment, self._spending, ports, self.saved)
+            self._parts = session_parts(stored, history, *means)
+        return self._parts
 
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self.saved.name(f"!{own.command}")
@@ -535,7 +538,7 @@ class Session:
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
         if self._workspace.language is not None:
-            tools = tools.offering("lsp", "edit_rename_symbol")
+            tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
         return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
     def _system(self) -> str:

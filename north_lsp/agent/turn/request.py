@@ -11,6 +11,7 @@ from north_lsp.agent.costs.estimates import estimated_usage
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import RequestBuilder
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.retry import RetryExhausted, Wait
 from north_lsp.agent.turn.retry_wait import RetryWait
@@ -21,15 +22,6 @@ from north_lsp.providers.model import Model
 from north_lsp.providers.orphans import orphaned_call
 
 _NUMBERS = count(1)
-
-
-class ModelFailed(Exception):
-    """The model gave no answer. The log and the editor have been told; `failure` is for the code that ends the
-    prompt."""
-
-    def __init__(self, failure: Failed) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 class ModelRequester:

@@ -27,7 +27,7 @@ from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.wiring import SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
-from north_lsp.command_policy.rules import Rule
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.shell.options import Place
