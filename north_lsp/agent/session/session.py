@@ -24,6 +24,7 @@ from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.projection import events_of, mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
@@ -53,7 +54,7 @@ from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothi
 from north_lsp.agent.turn.context import system_text
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
@@ -134,7 +135,7 @@ class Session:
         turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
-        self.saved = SavedConversation(conversation, log, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
@@ -426,6 +427,8 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
+        if self._scopes:
+            self._diagnostics.event("cancel_requested", state=self.status.current)
         self._restore_unsent()
         self.give_up_questions()
         for scope in self._scopes:
@@ -443,8 +446,7 @@ class Session:
             self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
             message_id = await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            size = sum(len(queued_prompt.parts) for queued_prompt in batch)
-            stopped = await self._model_turn(size, batch[-1].mode)
+            stopped = await self._model_turn(batch)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -466,10 +468,12 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    async def _model_turn(self, size: int, mode: Mode) -> Stopped:
+    async def _model_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+        mode = batch[-1].mode
         model, provider = await self.choice.answering()
         started = anyio.current_time()
-        self._diagnostics.event("user_prompt", parts=size, mode=mode)
+        self._diagnostics.begin_turn()
+        self._diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
         context = TurnContext(
             model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
         )
@@ -496,8 +500,8 @@ class Session:
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
                         await self._editor.show(Notice("warning", problem))
-            duration = round((anyio.current_time() - started) * 1000)
-            self._diagnostics.event("turn_end", durationMs=duration)
+            duration, state = round((anyio.current_time() - started) * 1000), self.status.current
+            self._diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
 
     async def _loaded_parts(self) -> "SessionParts":
         """Return what turns are made of; their modules are loaded with the first one."""

@@ -104,7 +104,7 @@ def session_parts(
     """Make the parts that live as long as the session."""
     log, checkpoints = stored.log, stored.checkpoints
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
-    edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect)
+    edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
     services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned)
     account = Account(environment.costs, spending, history.usage, ports.editor)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)
