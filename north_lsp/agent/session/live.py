@@ -9,6 +9,7 @@ import anyio
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.editor import Choice
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -24,6 +25,12 @@ class LiveSession(Protocol):
     questions: list[anyio.CancelScope]
 
     @property
+    def id(self) -> str: ...
+
+    @property
+    def read_only_reason(self) -> str | None: ...
+
+    @property
     def roots(self) -> tuple[Path, ...]: ...
 
     @property
@@ -34,6 +41,10 @@ class LiveSession(Protocol):
 
     @property
     def undo_history(self) -> UndoHistory: ...
+
+    async def ask(self, choice: Choice) -> str | None: ...
+
+    async def move(self, root: Path) -> None: ...
 
     async def set_mode(self, mode: Mode) -> None: ...
 
