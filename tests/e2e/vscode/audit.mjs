@@ -69,11 +69,8 @@ export async function violations(frame, { within = "body", leaveOut = [], isFine
 
 /** The tree that screen readers get of a frame: nodes with `role`, `name`, what else is said of them, and `children`. */
 export async function accessibilityTree(page, frame) {
-  const client = await sessionOf(page, frame);
+  const { client, frameId } = await sessionOf(page, frame);
   try {
-    const { frameTree } = await client.send("Page.getFrameTree");
-    const frameId = idOf(frameTree, frame.url());
-    if (frameId === undefined) throw new Error(`${frame.url()} is not in ${JSON.stringify(frameTree)}`);
     const { nodes } = await client.send("Accessibility.getFullAXTree", { frameId });
     const byId = new Map(nodes.map((node) => [node.nodeId, node]));
     const made = (node) => {
@@ -89,22 +86,19 @@ export async function accessibilityTree(page, frame) {
   }
 }
 
-/** A frame may have a process of its own, and with it a session, or be part of the one around it. */
+/** A session for a frame, which may have a process of its own or share that of one around it, and its id there. */
 async function sessionOf(page, frame) {
-  for (let one = frame; one !== null; one = one.parentFrame()) {
-    const session = await page.context().newCDPSession(one).catch(() => undefined);
-    if (session !== undefined) return session;
+  // The addresses do not tell frames apart: what is written into a frame has that of the frame around it.
+  const path = [];
+  let client;
+  for (let one = frame; client === undefined; one = one.parentFrame()) {
+    client = await page.context().newCDPSession(one.parentFrame() === null ? page : one).catch(() => undefined);
+    if (client === undefined) path.unshift(one.parentFrame().childFrames().indexOf(one));
   }
-  return page.context().newCDPSession(page);
-}
-
-function idOf({ frame, childFrames = [] }, url) {
-  if (frame.url + (frame.urlFragment ?? "") === url) return frame.id;
-  for (const child of childFrames) {
-    const found = idOf(child, url);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const { frameTree } = await client.send("Page.getFrameTree");
+  const found = path.reduce((tree, index) => tree?.childFrames?.[index], frameTree);
+  if (found === undefined) throw new Error(`no frame at ${path} in ${JSON.stringify(frameTree)}`);
+  return { client, frameId: found.frame.id };
 }
 
 /** All nodes of a tree, each with the nodes that it is in. */

@@ -15,13 +15,13 @@ export class Keyboard {
     return this.page.keyboard.type(text);
   }
 
-  /** Where the focus is: in the chat's page (`inChat`), there in the conversation (`inRows`), what it is called. */
+  /** Where the focus is: in the chat's page (`inChat`), there in the conversation (`inRows`) or at a row of it (`isRow`), what it is called. */
   async at() {
     const inChat = await this.chat.frame.locator("body").evaluate(() => {
       const one = document.activeElement;
       if (!document.hasFocus() || one === null) return undefined;
       const name = one.getAttribute("aria-label") ?? one.textContent?.trim().slice(0, 60) ?? "";
-      return { inChat: true, id: one.id, tag: one.tagName, name, inRows: one.closest("#rows") !== null, inQuestion: one.closest("#waiting") !== null };
+      return { inChat: true, id: one.id, tag: one.tagName, name, inRows: one.closest("#rows") !== null, isRow: one.matches("#rows .row, .group-head"), inQuestion: one.closest("#waiting") !== null };
     });
     if (inChat !== undefined) return inChat;
     return this.page.evaluate(() => {

@@ -70,7 +70,7 @@ export function byKeyboard() {
     async "by keyboard: open, ask, walk through the conversation, unfold a call, and back"() {
       await keyboard.command("North: Show Chat");
       await answered("explain greet");
-      await keyboard.walkTo((one) => one.inRows, { back: true, most: 8 });
+      await keyboard.walkTo((one) => one.isRow, { back: true, most: 20 });
       await keyboard.press("Home");
       assert.match((await keyboard.at()).name, /^You: explain greet/);
       await until("a call", async () => {
@@ -175,7 +175,7 @@ export function byKeyboard() {
         const editor = page.locator(".editor-group-container.active .monaco-editor").first();
         await until("its text", async () => (await visibleLines(editor)).join("\n").includes(words));
         await shot(page, `text-${key}`);
-        await keyboard.press("Control+F4");
+        await keyboard.command("View: Close Editor");
         await editorTab(page, tab).waitFor({ state: "detached" });
       }
     },

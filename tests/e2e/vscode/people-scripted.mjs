@@ -152,7 +152,7 @@ export function seenAndHeard() {
     async "an answer that failed"() {
       await play([says("I begin"), failed("Anthropic refused the key (401)"), { answer: { _meta: { north: { error: { kind: "auth", status: 401, retryable: false } } } } }]);
       await chat.row("failure").getByRole("button", { name: "Try Again" }).waitFor();
-      const nodes = await audited("failed");
+      const nodes = await audited("failure");
       holds(nodes, "article", "The model gave no complete answer");
       holds(nodes, "button", "Store a Key…", "Try Again");
     },
@@ -224,7 +224,7 @@ export function seenAndHeard() {
       const inner = await frame();
       const keyboard = new Keyboard(page, chat);
       await chat.input.focus();
-      const trail = await keyboard.walkTo((at) => at.inRows, { back: true, most: 10 });
+      const trail = await keyboard.walkTo((at) => at.isRow, { back: true, most: 10 });
       bed.log(`  from the input to the conversation: ${trail.length} times Tab`);
       const controls = await inner.evaluate(() => document.querySelectorAll("#rows :is(button, a, summary)").length);
       const stops = await inner.evaluate(() => [...document.querySelectorAll("#rows :is(button, a, summary, [tabindex])")].filter((one) => one.tabIndex >= 0).length);
