@@ -11,7 +11,7 @@ import { called, diffOf, failed, notes, plans, says, streamed, text, thinks, wai
 import { palette, until } from "./workbench.mjs";
 
 const markdown = [
-  "## What it does\n\nSee [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
+  "## What it does\n\nWords and [a place](hello/hello.py) in them. See [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
   "| function | number |\n|:--|--:|\n| `greet` | 12 |",
   "- [x] done\n- [ ] not done\n- plain\n  - inner", "> quoted\n\n1. one\n2. two",
   "```python hello/hello.py\ndef greet(name):  # says hello\n    return f'Hello {name}', 12\n```", "```diff\n-old\n+new\n```",
