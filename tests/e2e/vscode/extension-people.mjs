@@ -18,7 +18,7 @@ import { palette, startServer } from "./workbench.mjs";
 /** VS Code in German, for which the tests' editor has no language pack: see `language-pack.mjs`. */
 function german() {
   let bed;
-  const start = async () => (bed = await makeBed("people"));
+  const start = async (given) => (bed = given);
   const cases = {
     async "in German: the first page and a question"() {
       const userData = await machineSettings(bed.path("user-data"), { "north.server.path": fakeNorth });
@@ -56,7 +56,8 @@ function german() {
 const words = process.argv.slice(2);
 for (const { start, cases, before } of [seenAndHeard(), byKeyboard(), german()]) {
   if (words.length > 0 && !Object.keys(cases).some((name) => words.some((word) => name.includes(word)))) continue;
-  const bed = await start();
+  const bed = await makeBed("people");
+  await start(bed);
   await bed.each(cases, { before });
 }
 console.log(`The least contrasts that were seen:\n${contrastTable(measured)}`);

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { THEMES, violations } from "./audit.mjs";
-import { makeBed, spread } from "./bed.mjs";
+import { spread } from "./bed.mjs";
 import { editorTab } from "./controls.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, shot } from "./people.mjs";
@@ -19,8 +19,8 @@ const before = spread("ITEM = 1", "ITEM = 2", "ITEM = 3");
 export function byKeyboard() {
   let bed, chat, page, many, keyboard;
 
-  async function start() {
-    bed = await makeBed("people");
+  async function start(given) {
+    bed = given;
     bed.useOfflineModel();
     Object.assign(bed.env, {
       NORTH_OFFLINE_DELAY_MS: "20",
@@ -33,7 +33,6 @@ export function byKeyboard() {
     await writeFile(many, before);
     ({ chat, page } = await bed.start({ workspace, settings: { "workbench.colorTheme": THEMES[0] }, size: { width: 1280, height: 900 } }));
     keyboard = new Keyboard(page, chat);
-    return bed;
   }
 
   const inInput = (one) => one.id === "input";

@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { flat, frameOf, frameTimes, listen, THEMES } from "./audit.mjs";
-import { fakeNorth, makeBed } from "./bed.mjs";
+import { fakeNorth } from "./bed.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, named, shot } from "./people.mjs";
 import { called, diffOf, failed, notes, plans, says, streamed, text, thinks, waits } from "./updates.mjs";
@@ -22,8 +22,8 @@ const markdown = [
 export function seenAndHeard() {
   let bed, chat, page, hello, goOn;
 
-  async function start() {
-    bed = await makeBed("people");
+  async function start(given) {
+    bed = given;
     const workspace = bed.path("workspace");
     hello = path.join(workspace, "hello/hello.py");
     goOn = bed.path("go-on");
@@ -37,7 +37,6 @@ export function seenAndHeard() {
       size: { width: 1280, height: 900 },
       ready: false,
     }));
-    return bed;
   }
 
   const frame = () => frameOf(chat.frame);
