@@ -19,6 +19,7 @@ from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
@@ -106,6 +107,7 @@ class AcpAgent:
             **look_methods(self._session),
             **path_methods(self._session),
             **control_methods(self._session, self._prompt),
+            **export_methods(self._sessions.get, environment),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
 

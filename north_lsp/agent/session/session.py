@@ -47,6 +47,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
@@ -77,6 +78,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.exports.document import Surroundings
     from north_lsp.tools.registry import Registry
 
 _TITLE_LENGTH = 60
@@ -142,6 +144,7 @@ class Session:
         self.retry = environment.retry
         turns, today = self._settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
+        self.exports = Exports(log, self.roots[0], environment, self._surroundings)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
@@ -637,6 +640,11 @@ class Session:
         except ValueError:
             started = date.today()
         return system_text(self.roots, started)
+
+    async def _surroundings(self) -> "Surroundings":
+        from north_lsp.agent.exports.document import Surroundings
+
+        return Surroundings(self._system(), (await self._tools()).specs(self.mode))
 
     async def _sync(self) -> None:
         """Flush the conversation to the disk. If it cannot be saved, the user is told once, and again when it can."""

@@ -17,6 +17,7 @@ from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -81,7 +82,7 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, ProvidersHost):
+class SessionHost(ChangesHost, ProvidersHost, ExportsHost):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
