@@ -2,8 +2,7 @@
 it is given."""
 
 import base64
-import binascii
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import ModelEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.entries import Logged, UnknownEntry
 from north_lsp.agent.log.header import Header
-from north_lsp.agent.log.images import PREFIX, loaded
+from north_lsp.agent.log.images import PREFIX, Find
 from north_lsp.agent.log.messages import AnswerEntry, Mention, News, OtherMessage, PromptEntry, StoredUsage
 from north_lsp.agent.log.projection import events_by_entry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
@@ -33,9 +32,6 @@ from north_lsp.workspace.proposal import FileChange
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
-
-Find = Callable[[str], bytes | None]
-"""Gives a blob by its digest. Reads files: for a thread."""
 
 _SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -307,13 +303,14 @@ class _Builder:
             yield Picture(image.mime_type, self._data(image) if image.mime_type in _SHOWN_TYPES else "")
 
     def _data(self, image: Image) -> str:
-        if image.data.startswith(PREFIX):
-            found = loaded(image, self._picture)
-            return found.data if found is not None else ""
-        try:  # other programs keep a picture's data in the log
-            return base64.b64encode(base64.b64decode(image.data, validate=True)).decode("ascii")
-        except (binascii.Error, ValueError):
+        try:
+            if image.data.startswith(PREFIX):
+                data = self._picture(image.data.removeprefix(PREFIX)) or b""
+            else:  # other programs keep a picture's data in the log
+                data = base64.b64decode(image.data, validate=True)
+        except (OSError, ValueError):
             return ""
+        return base64.b64encode(data).decode("ascii")
 
 
 def _summed(path: Iterable[Logged]) -> StoredUsage | None:

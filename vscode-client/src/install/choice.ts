@@ -2,6 +2,8 @@
 
 import * as path from "node:path";
 
+import { isInside } from "../common/paths";
+
 /** `included`: the one that the extension brings along. */
 export type Source = "included" | "path" | "workspace";
 
@@ -72,12 +74,4 @@ function placesIn({ folders, platform }: Facts): string[] {
 
 async function foldersOf({ folders, real }: Facts): Promise<string[]> {
   return [...folders, ...(await Promise.all(folders.map(real)))];
-}
-
-/** Whether a path is one of the folders or in one of them. */
-export function isInside(file: string, folders: string[]): boolean {
-  return folders.some((folder) => {
-    const way = path.relative(folder, file);
-    return way === "" || (way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way));
-  });
 }

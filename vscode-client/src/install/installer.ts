@@ -6,8 +6,8 @@ import { homedir } from "node:os";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
+import { isInside } from "../common/paths";
 import { chosenPython, workspaceFolders } from "../common/settings";
-import { isInside } from "./choice";
 import { type Home, homeOf, isInstalled, lockHome, markUsed, removeUnused, unmark } from "./home";
 import { Aborted, runnerIn, within } from "./processes";
 import { installWheel, type Step, StepFailed } from "./steps";
