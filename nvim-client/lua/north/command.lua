@@ -36,6 +36,12 @@ local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,
+  dump = function()
+    conversation.dump()
+  end,
+  export = function(words)
+    conversation.export(words)
+  end,
   login = function(words)
     conversation.login(words)
   end,
@@ -108,6 +114,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "export" then
+    candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}
   end
