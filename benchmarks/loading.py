@@ -20,28 +20,16 @@ ROUNDS = 5
 AIM_MS = 100
 ID = "a1b2c3"
 _TIME = "2026-01-02T03:04:05.678Z"
-_WORDS = [
-    "the",
-    "file",
-    "is",
-    "read",
-    "and",
-    "then",
-    "changed",
-    "so",
-    "that",
-    "a",
-    "value",
-    "which",
-    "was",
-    "computed",
+_WORDS = (
+    "the file",
+    "is read",
+    "and then changed",
+    "so that a value",
+    "which was computed",
     "before",
-    "is",
-    "kept",
-    "for",
+    "is kept",
     "later",
-    "use",
-]
+)
 
 
 def write_log(path: Path, project: Path, count: int) -> None:
@@ -130,7 +118,7 @@ class _Client(Server):
 def measure(folder: Path, project: Path) -> dict[str, float]:
     server = _Client(folder)
     try:
-        # What every session needs once, the tools above all, is loaded by now, as with an editor that has its chat open.
+        # What every session needs once, the tools above all, is loaded by now, as where a chat is open.
         server.call("session/new", {"cwd": str(project), "mcpServers": []})
         server.call("session/list", {})
         before, began = server.memory(), time.perf_counter()

@@ -22,12 +22,16 @@ def world(tmp_path: Path, server: ModelServer) -> World:
     return world
 
 
+def home(on: Stage) -> str:
+    return on.world.environ.get("HOME", str(Path.home()))
+
+
 async def talked(on: Stage) -> None:
     """A turn with an edit, and one in which a key is named."""
     on.write("a.py", "x = 1\n")
     change = replace("a.py", "x = 1", "x = 2")
     await on.say("Change it", answers=(answer(call("read_file", path="a.py")), answer(change), answer(say("Done."))))
-    await on.say(f"The key is test-key-of-mine in {Path.home()}/x", answers=(answer(say("I **see**.")),))
+    await on.say(f"The key is test-key-of-mine in {home(on)}/x", answers=(answer(say("I **see**.")),))
 
 
 def said(on: Stage) -> str:
@@ -51,9 +55,9 @@ async def test_a_conversation_is_exported_masked_and_in_every_format(world: Worl
             assert "Change it" in got["text"]
             assert "x = 2" in got["text"]
             assert "test-key-of-mine" not in got["text"]
-            assert f"{Path.home()}/x" not in got["text"]
+            assert f"{home(on)}/x" not in got["text"]
         raw = (await on.ask("_north/sessions/export", format="md", raw=True))["text"]
-        assert f"The key is test-key-of-mine in {Path.home()}/x" in raw
+        assert f"The key is test-key-of-mine in {home(on)}/x" in raw
         page = (await on.ask("_north/sessions/export"))["text"]
         assert Page(page).problems == []
         assert "<strong>see</strong>" in page

@@ -124,7 +124,7 @@ async def test_differences_are_code_that_their_own_text_cannot_end(talk: Talk) -
     assert await talk.type("/diff") == "No differences."
     nothing_yet, numbers = (await talk.type("/stats")).split("\n\n")
     assert nothing_yet == "- this conversation: nothing"
-    assert numbers.startswith("- 0 prompts, 0 answers\n")
+    assert numbers.startswith("- 1 prompt, 0 answers\n")
     commit(talk.world.root)
     assert "No file that git tracks differs from the last commit" in await talk.type("/diff git")
     await talk.world.edit("edit_create_file", path="n.md", content="````\nx\x1b[31m\n````\n")

@@ -114,8 +114,8 @@ def _camel(name: str) -> str:
 def in_words(numbers: Statistics) -> list[str]:
     """Return the numbers as rows of Markdown."""
     failed = f" ({numbers.failed_answers} not complete)" if numbers.failed_answers else ""
-    own = f", {numbers.own_commands} commands of your own" if numbers.own_commands else ""
-    rows = [f"- {numbers.prompts} prompts, {numbers.answers} answers{failed}{own}"]
+    own = f", {_count(numbers.own_commands, 'command')} of your own" if numbers.own_commands else ""
+    rows = [f"- {_count(numbers.prompts, 'prompt')}, {_count(numbers.answers, 'answer')}{failed}{own}"]
     if numbers.tools:
         calls = [
             f"`{one_line(name)}` {use.calls}{f' ({use.errors} failed)' if use.errors else ''}"
@@ -131,6 +131,10 @@ def in_words(numbers: Statistics) -> list[str]:
     )
     rows.append(f"- time: {_duration(numbers.wall_seconds)}, of that {_duration(numbers.model_seconds)} in models")
     return rows + ([f"- comes from the conversation {one_line(numbers.parent)}"] if numbers.parent else [])
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:
