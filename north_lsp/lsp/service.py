@@ -169,6 +169,9 @@ class LspService:
                         call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(waiting)
                         stopped = await _run(session, parts, running)
+                    if session.moved_to is not None:  # the next prompt begins a new conversation, in the open folder
+                        await self.close("exit")
+                        self._session = None
                     answer = self._editor.take_answer()
         finally:
             if waiting in self._waiting:

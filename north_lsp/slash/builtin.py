@@ -7,6 +7,7 @@ from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.exports import EXPORTS
+from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -125,5 +126,6 @@ COMMANDS = (
     *APPROVALS,
     *CHANGES,
     *EXPORTS,
+    *KEEPING,
     *PROVIDERS,
 )

@@ -27,7 +27,7 @@ from north_lsp.agent.log.projection import events_of, mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
     CommandInfo,
     Event,
@@ -42,6 +42,7 @@ from north_lsp.agent.ports.events import (
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
@@ -66,6 +67,7 @@ from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
+from north_lsp.storage.files import inode_of
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind
 from north_lsp.vocabulary import Mode
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.exports.document import Surroundings
     from north_lsp.tools.registry import Registry
 
+_SALVAGE = "`/salvage` copies what can be read into a new conversation"
 _LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
 
@@ -124,6 +127,7 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
+        self.moved_to: Path | None = None
         self._arriving = anyio.Lock()
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
@@ -243,7 +247,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason, holder = self.read_only_reason, self._conversation.holder()
-        told = [f"read only: {reason}"] if reason is not None else []
+        told = [f"read only: {reason}; {_SALVAGE}"] if reason is not None else []
         if holder is not None:
             told.append(
                 f"this conversation is open in another editor or chat ({holder}): you can read it here; to continue "
@@ -263,7 +267,9 @@ class Session:
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
-            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+            if await self._slash.take_harmless(parts):
+                return "end_turn"
+            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
         mode = self.mode
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():
@@ -548,6 +554,19 @@ class Session:
     def set_auto_retry(self, enabled: bool) -> None:
         """Set whether a failed model is asked again, from the next turn on."""
         self.retry = replace(self.retry, enabled=enabled)
+
+    async def move(self, root: Path) -> None:
+        """Have the conversation continue in another folder: the adapter opens it there once the prompt is answered.
+        Raises ValueError while something runs or waits."""
+        if self.is_running or self.queue.waiting:
+            raise ValueError("something is running here: cancel it first")
+        self._log.move(root, project_hash(root), inode_of(root))
+        await self.saved.sync()
+        self.moved_to = root
+
+    async def ask(self, choice: Choice) -> str | None:
+        """Ask the user outside of a turn; None also if the user gives up the question."""
+        return await ask(self._editor, self.questions, choice)
 
     async def set_mode(self, mode: Mode) -> None:
         """Set the mode, for the next prompt on."""

@@ -115,7 +115,7 @@ const cases = {
     await button("approvals").filter({ hasText: "Asks first" }).click();
     await rowsOf("Run").first().click();
     await dialog().getByRole("button", { name: "Run Commands" }).click();
-    await chat.frame.locator("#unasked", { hasText: "all commands" }).waitFor();
+    await chat.frame.locator("#permitted", { hasText: "all commands" }).waitFor();
     await page.locator('.statusbar-item[id*="north.permissions"]', { hasText: "all commands" }).waitFor();
     await palette(page, "North: Switch What Is Asked");
     await rowsOf("Review").last().click();

@@ -7,7 +7,7 @@ import { isInside } from "../common/paths";
 /** `included`: the one that the extension brings along. */
 export type Source = "included" | "path" | "workspace";
 
-export interface Wanted {
+export interface ServerSettings {
   /** The setting with everything filled in; empty for none. */
   path: string;
   source: Source;
@@ -32,7 +32,7 @@ export type Choice =
   | { kind: "notInWorkspace"; places: string[] }
   | { kind: "windows" };
 
-export async function chooseServer(wanted: Wanted, facts: Facts): Promise<Choice> {
+export async function chooseServer(wanted: ServerSettings, facts: Facts): Promise<Choice> {
   if (wanted.path !== "") {
     return (await facts.isProgram(wanted.path)) ? { kind: "start", program: wanted.path } : { kind: "noProgram", path: wanted.path };
   }

@@ -61,10 +61,10 @@ export class LanguageFeatures implements vscode.Disposable {
   }
 
   private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<void> {
-    const heard = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
-    if (heard.length === 0) return;
-    if (await settling(heard, token)) return;
-    for (const ending of new Set(heard.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
+    const answering = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
+    if (answering.length === 0) return;
+    if (await settling(answering, token)) return;
+    for (const ending of new Set(answering.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
   }
 }
 
