@@ -44,8 +44,7 @@ def write_log(path: Path, project: Path, count: int) -> None:
                 if written == count:
                     break
                 written += 1
-                line |= {"parentId": parent}
-                parent = line["id"]
+                line["parentId"], parent = parent, line["id"]
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
@@ -55,7 +54,8 @@ def _lines(project: Path, chance: random.Random) -> Iterator[dict[str, Any]]:
     def entry(type: str, **fields: Any) -> dict[str, Any]:
         nonlocal number
         number += 1
-        return {"type": type, "id": f"{number:08x}", "timestamp": _TIME, **fields}
+        place = {} if type == "entry_updated" else {"parentId": None}  # filled in when it is written
+        return {"type": type, "id": f"{number:08x}", **place, "timestamp": _TIME, **fields}
 
     def message(**fields: Any) -> dict[str, Any]:
         return entry("message", message={"timestamp": 1_767_323_045_678, **fields})

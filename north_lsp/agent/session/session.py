@@ -47,6 +47,7 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
@@ -636,18 +637,16 @@ class Session:
             return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
         return Completion(is_incomplete=True)
 
-    async def replay(self) -> list[Event]:
-        """Return the whole conversation as it was shown."""
-        path, find = self._log.path(), self._checkpoints.content
-        tools = await self._tools()
-        events = await anyio.to_thread.run_sync(lambda: loaded_events(events_of(path, tools), find))
+    async def replay(self, show: Show, shown: Sequence[str] = ()) -> None:
+        """Show the whole conversation as it was shown, but for the entries that are `shown` already."""
+        path = self._log.path()
+        await show_path(path, await self._tools(), self._checkpoints.content, show, shown)
         if self.title is not None:
-            events.append(TitleChanged(self.title, path[-1].at if path else ""))
+            await show(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
-        if usage is None:
-            return events
-        await self._environment.costs.look()
-        return [*events, replace(usage, all_time_usd=self._environment.costs.all_time())]
+        if usage is not None:
+            await self._environment.costs.look()
+            await show(replace(usage, all_time_usd=self._environment.costs.all_time()))
 
     async def close(self, reason: str) -> None:
         """Cancel what runs, end the processes that commands left running, and close the log."""

@@ -23,10 +23,16 @@ async function answered(text) {
   await chat.idle();
 }
 
-/** Name the file in the save dialog. */
+/** Name the file in the save dialog, once it has offered one. */
 async function save(file) {
   await page.locator(".quick-input-title", { hasText: "North: Export a Conversation" }).waitFor();
-  await listInput(page).fill(file);
+  const offered = /north-\w+\.html$/;
+  await until("a name to be offered", async () => offered.test(await listInput(page).inputValue()));
+  await until("the name to stay", async () => {
+    await listInput(page).fill(file);
+    await page.locator(".quick-input-list").waitFor();
+    return (await listInput(page).inputValue()) === file;
+  });
   await page.keyboard.press("Enter");
 }
 
@@ -65,10 +71,7 @@ const file = path.join(project, "talk.html");
 await bed.each({
   async "an empty chat has nothing to export, and says so"() {
     await palette(page, "North: Export Conversation…");
-    const picker = page.locator(".quick-input-title", { hasText: "North: Export a Conversation" });
-    await picker.waitFor();
-    await listInput(page).fill(path.join(project, "nothing.html"));
-    await page.keyboard.press("Enter");
+    await save(path.join(project, "nothing.html"));
     await notification(page, "nothing to export yet").waitFor();
     assert.equal(await text(path.join(project, "nothing.html")), "");
   },
