@@ -5,6 +5,9 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.session.navigation import Copied, fork
+from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
@@ -26,6 +29,11 @@ class Conversations:
         """List the conversations of a project, the newest first, including archived ones."""
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
+
+    async def fork(self, id: str) -> Copied:
+        """Copy a stored conversation. Raises UnknownConversation, NotCopied, OSError."""
+        source = await anyio.to_thread.run_sync(Conversation.open, self._locations, id)
+        return await anyio.to_thread.run_sync(fork, Log(source), self._locations)
 
     async def delete(self, id: str) -> None:
         """Move everything of a conversation to the trash, if it exists. Raises ConversationBusy, OSError."""

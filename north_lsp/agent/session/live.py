@@ -9,6 +9,7 @@ import anyio
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -22,6 +23,7 @@ class LiveSession(Protocol):
     approvals: SessionApprovals
     queue: PromptQueue
     questions: list[anyio.CancelScope]
+    navigation: Navigation
 
     @property
     def roots(self) -> tuple[Path, ...]: ...

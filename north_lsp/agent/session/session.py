@@ -1,7 +1,7 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
 from north_lsp.agent.edits.review import EditReviewer
-from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
+from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
@@ -28,6 +28,7 @@ from north_lsp.agent.log.images import loaded
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
@@ -46,8 +47,10 @@ from north_lsp.agent.ports.events import (
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.looking import look
+from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import SessionParts, SessionTools
@@ -126,7 +129,7 @@ class Session:
         self._artifacts = artifacts
         self._recovering = anyio.Lock()
         self._recovered = False
-        self._news = undo_for_model(checkpoints.unsaid())  # what the user did between turns and the model must know
+        self._news = news_for_model(checkpoints)  # what the user did between turns and the model must know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
@@ -142,6 +145,8 @@ class Session:
         self.retry = environment.retry
         turns, today = self._settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
+        drafts = DraftMaker(workspace.roots, checkpoints.content)
+        self.navigation = Navigation(self, log, drafts, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
@@ -702,15 +707,31 @@ class Session:
         """The changes that can be undone; `take_back` writes a plan of it."""
         return UndoHistory(self._checkpoints, self._workspace, self._editor)
 
+    @asynccontextmanager
+    async def between_turns(self) -> AsyncIterator[None]:
+        """Hold the gate while the conversation or its files are changed. Raises ValueError while a turn is running or a
+        prompt waits for one."""
+        if self.queue.waiting:
+            raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
+        async with self._gate.between():
+            yield
+            await self._sync()
+
+    def restart_after(self, path: Sequence[Logged]) -> None:
+        """Adopt that the conversation goes on after this path: the model knows only what is on it."""
+        self._workspace.seen.restart(sightings_of(path))
+        self._news = news_for_model(self._checkpoints)
+
+    async def show(self, event: Event) -> None:
+        """Show an event that does not come from a turn."""
+        await self._editor.show(event)
+
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
         """Write a plan of `undo_history`; `prepare` makes it (with a title) once the gate is free, so that an undo
         requested just before is done by then. Raises ToolError, and ValueError while a turn is running or a prompt
         waits for one."""
-        if self.queue.waiting:
-            raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
-        async with self._gate.between():
+        async with self.between_turns():
             done = await self.undo_history.apply(*await prepare())
-            await self._sync()
         if done.changes:
             self._news += undo_for_model([change.shown for change in done.changes])
         return done

@@ -22,6 +22,8 @@ export class Turns implements vscode.Disposable {
   private begun = 0;
   /** The conversation whose rows are complete. */
   private loaded = "";
+  /** The conversation is shown anew, without the rows of its turns. */
+  private isStale = false;
 
   constructor(
     private readonly session: Session,
@@ -54,6 +56,12 @@ export class Turns implements vscode.Disposable {
     await this.refresh();
   }
 
+  /** The conversation is shown anew: its turns get their rows when all of it is there (`complete`). */
+  async shownAnew(complete: boolean): Promise<void> {
+    this.isStale = true;
+    if (complete) await this.refresh();
+  }
+
   private follow(): void {
     const { busy } = this.session;
     if (busy === this.wasBusy) return;
@@ -70,8 +78,9 @@ export class Turns implements vscode.Disposable {
   }
 
   /** Brings the rows up to date. A turn gets its row when it has ended, or when it is `loaded`. */
-  private async refresh(loaded = false): Promise<void> {
+  private async refresh(loaded = this.isStale): Promise<void> {
     if (this.session.busy || this.session.id === "") return;
+    this.isStale = false;
     let checkpoints: Checkpoint[];
     try {
       checkpoints = await this.list();
