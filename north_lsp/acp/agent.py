@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -49,7 +49,7 @@ from north_lsp.rpc.messages import (
     RpcError,
     invalid_params,
 )
-from north_lsp.rpc.peer import Call, Peer
+from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.vocabulary import Mode
@@ -85,7 +85,7 @@ class AcpAgent:
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
         self._ended = False
-        self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
+        self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
             "session/load": self._load,

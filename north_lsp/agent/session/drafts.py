@@ -1,19 +1,17 @@
 """Makes prompts of the log into what the user can edit and send again."""
 
 import re
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import anyio.to_thread
 
 from north_lsp.agent.log.choices import SlashEntry
 from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.images import loaded
+from north_lsp.agent.log.images import Find, loaded_images
 from north_lsp.agent.log.messages import Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.events import Draft, DraftFile
 from north_lsp.errors import ToolError
-from north_lsp.providers.base import Image
 from north_lsp.workspace.paths import Roots
 
 _LINES = re.compile(r"(\d+)-(\d+)")
@@ -22,7 +20,7 @@ _LINES = re.compile(r"(\d+)-(\d+)")
 class DraftMaker:
     """Makes the drafts of one session. `content` returns what is kept under a digest."""
 
-    def __init__(self, roots: Roots, content: Callable[[str | None], bytes | None]) -> None:
+    def __init__(self, roots: Roots, content: Find) -> None:
         self._roots = roots
         self._content = content
 
@@ -40,7 +38,7 @@ class DraftMaker:
 
     def _draft(self, prompt: PromptEntry) -> Draft:
         mentions = [part for part in prompt.parts if isinstance(part, Mention)]
-        return Draft(prompt.typed, tuple(map(self._file, mentions)), tuple(self._pictures(prompt)))
+        return Draft(prompt.typed, tuple(map(self._file, mentions)), tuple(loaded_images(prompt.images, self._content)))
 
     def _file(self, mention: Mention) -> DraftFile:
         lines = _LINES.fullmatch(mention.range or "")
@@ -50,9 +48,3 @@ class DraftMaker:
                 found = (int(lines[1]), int(lines[2])) if lines is not None else None
                 return DraftFile(mention.path, mention.preview, resolved.path, found)
         return DraftFile(mention.path, mention.preview)
-
-    def _pictures(self, prompt: PromptEntry) -> Iterator[Image]:
-        for image in prompt.images:
-            with suppress(ToolError):
-                if (found := loaded(image, self._content)) is not None:
-                    yield found

@@ -1,9 +1,9 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,9 @@ from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_f
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.fields import Content
-from north_lsp.agent.log.images import loaded
-from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
-from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
-from north_lsp.agent.log.prompt import Part, is_blank, to_log
+from north_lsp.agent.log.images import loaded_events
+from north_lsp.agent.log.projection import events_of, mode_shown
+from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
@@ -42,16 +40,18 @@ from north_lsp.agent.ports.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
-    UserSaid,
 )
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
@@ -64,16 +64,13 @@ from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
-from north_lsp.errors import ToolError
-from north_lsp.providers.base import Image
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
-from north_lsp.storage.entries import now_ms
 from north_lsp.storage.janitor import clear_project
-from north_lsp.storage.settings import QueueKind, needs_restart
+from north_lsp.storage.settings import QueueKind
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.completion import Completion, PathCompletion
 from north_lsp.workspace.roots import project_hash
@@ -82,10 +79,8 @@ from north_lsp.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
-_TITLE_LENGTH = 60
 _LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
-_GOES_ON = "It continues in memory, and saving is retried with every step."
 
 
 class Session:
@@ -111,7 +106,6 @@ class Session:
         self._conversation = conversation
         self._log = log
         self._history = History(log)
-        self._workspace = workspace
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -129,7 +123,6 @@ class Session:
         self._artifacts = artifacts
         self._recovering = anyio.Lock()
         self._recovered = False
-        self._news = news_for_model(checkpoints)  # what the user did between turns and the model must know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
@@ -137,20 +130,21 @@ class Session:
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
         self._closed = False
-        self._unsaved = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
-        self._settings = environment.settings
-        self._take_turn_settings()
         self.retry = environment.retry
-        turns, today = self._settings.turns, environment.costs.today
+        turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
+        self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor)
+        self._delivery = PromptDelivery(
+            log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
+        )
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         self.navigation = Navigation(self, log, drafts, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
-        self._joined: list[QueuedPrompt] = []  # prompts that became part of the running turn
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         locations, project = environment.locations, project_hash(self.roots[0])
         resources = ShellResources(
@@ -166,14 +160,14 @@ class Session:
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
         ports = Ports(self._editor, self.status, diagnostics)
-        reviews = ReviewRecord(log, self._editor, approvals, self._sync)
+        reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
         edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
         means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
         tools = means.tools(log, reviews, edits, ports)
         account = Account(environment.costs, self._spending, history.usage, self._editor)
         self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
         self._own = UserCommands(
-            log, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
+            log, self._runner, self._editor, self.roots[0], self._gate, self.saved.sync, self._unsaved_files
         )
 
     def _tell_of_taken(self, taken: Sequence[QuarantinedFiles]) -> None:
@@ -190,6 +184,10 @@ class Session:
     @property
     def title(self) -> str | None:
         return self._conversation.title
+
+    @property
+    def _workspace(self) -> Workspace:
+        return self._settings.workspace
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -335,7 +333,8 @@ class Session:
             )
         new = path[len(before) :]
         tools = await self._tools()
-        for event in await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(new, tools)))):
+        find = self._checkpoints.content
+        for event in await anyio.to_thread.run_sync(lambda: loaded_events(events_of(new, tools), find)):
             if isinstance(event, ModeChanged):
                 self.mode = event.mode
             await self._editor.show(event)
@@ -375,9 +374,8 @@ class Session:
             stopped = "end_turn"
             raise
         finally:
-            for queued_prompt in (*batch, *self._joined):
+            for queued_prompt in (*batch, *self._delivery.take_joined()):
                 queued_prompt.stopped = stopped
-            self._joined.clear()
         return stopped
 
     def _restore_unsent(self) -> None:
@@ -442,18 +440,19 @@ class Session:
             scope.cancel()
 
     async def _run_turn(self, batch: list[QueuedPrompt]) -> Stopped:
-        parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
-            await self._follow_settings()
+            await self._settings.adopt()
             with self._diagnostics.guarded("recovering what was interrupted"):
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
-            message_id = await self._store_prompt(parts, batch)
+            self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
+            message_id = await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            stopped = await self._model_turn(len(parts), batch[-1].mode)
+            parts = sum(len(queued_prompt.parts) for queued_prompt in batch)
+            stopped = await self._model_turn(parts, batch[-1].mode)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -475,32 +474,6 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    def _take_turn_settings(self) -> None:
-        turns = self._settings.turns
-        self.queue.set_modes(turns.steering_mode, turns.follow_up_mode, turns.interrupt_mode)
-
-    async def _follow_settings(self) -> None:
-        """Adopt what the user has changed in the settings file since the last turn, and report problems in it."""
-        before, now = self._settings, self._environment.settings
-        if before is not now:
-            self._settings = now
-            self._take_turn_settings()
-            self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
-            if (now.edits, now.reading, now.shell.timeout_s) != (
-                before.edits,
-                before.reading,
-                before.shell.timeout_s,
-            ):
-                seconds = float(now.shell.timeout_s)
-                self._workspace = replace(
-                    self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
-                )
-            if later := needs_restart(before, now):
-                text = f"the settings {', '.join(later)} have changed: they take effect when North restarts"
-                await self._editor.show(Notice("info", text))
-        for problem in self._environment.settings_file.take_problems():
-            await self._editor.show(Notice("warning", problem))
-
     async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
         model, provider = await self.choice.answering()
         started = anyio.current_time()
@@ -513,7 +486,7 @@ class Session:
         ports = self._parts.ports
         answering = AnsweringModel(self.choice, model, provider, self._log, ports)
         waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._append_user_message))
+        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._delivery.join_turn))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -527,7 +500,7 @@ class Session:
             with anyio.CancelScope(shield=True):
                 self._conversation.resolve_pending()  # no question may be left without a decision
                 await turn.finalize()
-                await self._sync()
+                await self.saved.sync()
                 with self._diagnostics.guarded("counting costs"):
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
@@ -535,18 +508,8 @@ class Session:
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
-    async def _append_user_message(self, queued_prompt: QueuedPrompt) -> None:
-        """Add a queued prompt to the running turn. The client itself shows a prompt for which it made a request."""
-        content = await to_log(queued_prompt.parts, self._workspace, self._checkpoints.keep)
-        logged = self._append_prompt(content, [queued_prompt])
-        if queued_prompt.is_owned:
-            self._joined.append(queued_prompt)
-        else:
-            await self._show_prompt(logged)
-        await self._tell_of_blindness(content)
-
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
-        await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
+        await self.saved.name(f"!{own.command}")
         await self._own.run(own, locked=locked)
         return "end_turn"
 
@@ -563,71 +526,6 @@ class Session:
         for event in events:
             await self._editor.show(event)
 
-    def _append_prompt(self, parts: Sequence[PromptPart], words: list[QueuedPrompt]) -> Logged:
-        """Append a prompt to the log; the same entry takes it out of the queue."""
-        waited = tuple(self.queue.stored(words))
-        logged = self._log.append(PromptEntry(Content(tuple(parts)), at_ms=now_ms(), from_queue=waited))
-        self.queue.delivered(words)
-        return logged
-
-    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[QueuedPrompt]) -> str:
-        self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
-        content = [*map(News, dict.fromkeys(self._news)), *await to_log(parts, self._workspace, self._checkpoints.keep)]
-        self._news.clear()
-        first = self._conversation.title is None
-        logged = self._append_prompt(content, batch)
-        await self._sync()
-        if not all(queued_prompt.is_owned for queued_prompt in batch):
-            await self._show_prompt(logged)
-        await self._tell_of_blindness(content)
-        if first:
-            typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
-            await self._store_title(one_line(typed, _TITLE_LENGTH) or "Untitled")
-        return logged.id
-
-    async def _show_prompt(self, logged: Logged) -> None:
-        shown = list(prompt_shown(logged))
-        await self._show(await anyio.to_thread.run_sync(self._with_pictures, shown))
-
-    def _with_pictures(self, events: Sequence[Event]) -> list[Event]:
-        """Events with the data of their pictures; those that are gone are left out. Reads files."""
-        return [
-            replace(event, images=tuple(self._pictures_of(event.images)))
-            if isinstance(event, UserSaid) and event.images
-            else event
-            for event in events
-        ]
-
-    def _pictures_of(self, images: Iterable[Image]) -> Iterator[Image]:
-        for image in images:
-            with suppress(ToolError):
-                if (found := loaded(image, self._checkpoints.content)) is not None:
-                    yield found
-
-    async def _tell_of_blindness(self, content: Iterable[PromptPart]) -> None:
-        """Say that the model does not see the pictures that the user has just sent."""
-        model = self.choice.model
-        if not model.images and any(isinstance(part, Image) for part in content):
-            text = f"{model.title} cannot see pictures: it is only told that there is one. `/model` switches the model."
-            await self._editor.show(Notice("warning", text))
-
-    async def _store_title(self, title: str) -> None:
-        if self._conversation.title is None:
-            self._log.set_title(title)
-            updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            await self._editor.show(TitleChanged(title, updated))
-
-    async def rename(self, title: str) -> str:
-        """Give the conversation the user's own title, on one line. Returns it. Raises ValueError for an empty one."""
-        name = one_line(title, _TITLE_LENGTH)
-        if not name:
-            raise ValueError("a title needs at least one letter")
-        self._log.rename(name)
-        updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        await self._editor.show(TitleChanged(name, updated))
-        await self._sync()
-        return name
-
     async def _tools(self) -> "Registry":
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:
@@ -642,23 +540,6 @@ class Session:
         except ValueError:
             started = date.today()
         return system_text(self.roots, started)
-
-    async def _sync(self) -> None:
-        """Flush the conversation to the disk. If it cannot be saved, the user is told once, and again when it can."""
-        await anyio.to_thread.run_sync(self._conversation.sync)
-        error = self._conversation.write_error
-        if self._closed or (error is not None) == self._unsaved:
-            return
-        self._unsaved = error is not None
-        if error is not None:
-            why = error.strerror or str(error)
-            await self._editor.show(
-                Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
-            )
-        else:
-            await self._editor.show(
-                Notice("info", "this conversation is saved again, including everything that was missing")
-            )
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -685,7 +566,7 @@ class Session:
             if self._recovered:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
-            self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            self._delivery.news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             await finish_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_detached()
             await anyio.to_thread.run_sync(clear_project, self.roots[0])
@@ -715,12 +596,12 @@ class Session:
             raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
         async with self._gate.between():
             yield
-            await self._sync()
+            await self.saved.sync()
 
     def restart_after(self, path: Sequence[Logged]) -> None:
         """Adopt that the conversation goes on after this path: the model knows only what is on it."""
-        self._workspace.seen.restart(sightings_of(path))
-        self._news = news_for_model(self._checkpoints)
+        self._settings.workspace.seen.restart(sightings_of(path))
+        self._delivery.news = news_for_model(self._checkpoints)
 
     async def show(self, event: Event) -> None:
         """Show an event that does not come from a turn."""
@@ -733,7 +614,7 @@ class Session:
         async with self.between_turns():
             done = await self.undo_history.apply(*await prepare())
         if done.changes:
-            self._news += undo_for_model([change.shown for change in done.changes])
+            self._delivery.news += undo_for_model([change.shown for change in done.changes])
         return done
 
     async def complete_path(self, query: str, limit: int) -> Completion:
@@ -745,9 +626,9 @@ class Session:
 
     async def replay(self) -> list[Event]:
         """Return the whole conversation as it was shown."""
-        path = self._log.path()
+        path, find = self._log.path(), self._checkpoints.content
         tools = await self._tools()
-        events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools))))
+        events = await anyio.to_thread.run_sync(lambda: loaded_events(events_of(path, tools), find))
         if self.title is not None:
             events.append(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
@@ -761,6 +642,7 @@ class Session:
         if self._closed:
             return
         self._closed = True
+        self.saved.be_silent()
         self.cancel()
         with anyio.CancelScope(shield=True):
             with anyio.move_on_after(_LONGEST_END):
@@ -770,7 +652,7 @@ class Session:
             async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
-                await self._sync()
+                await self.saved.sync()
                 self._conversation.retire()
 
 

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { TreeNode } from "../acp";
 import { ago } from "./stored";
 import type { Conversation, Conversations } from "./conversations";
-import { where } from "./where";
+import { sessionFolders } from "./sessionFolders";
 
 const { l10n } = vscode;
 
@@ -61,7 +61,7 @@ export async function labelPlace({ session }: Conversation): Promise<void> {
 /** A copy of a conversation, also of one that is not open, in a tab. */
 export async function fork(conversations: Conversations, id: string): Promise<void> {
   const client = await conversations.main.session.open();
-  const copy = await client.sendRequest<{ sessionId: string }>("session/fork", { sessionId: id, ...where() });
+  const copy = await client.sendRequest<{ sessionId: string }>("session/fork", { sessionId: id, ...sessionFolders() });
   await conversations.openTab(copy.sessionId);
 }
 

@@ -4,10 +4,10 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
-import type { Words } from "./prompts";
+import type { PromptContent } from "./prompts";
 import { wordsOf } from "./rewinding";
 import type { Server } from "../common/server";
-import type { Before } from "../review/before";
+import type { TurnDiffs } from "../review/turnDiffs";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { Turns } from "../review/turns";
@@ -35,7 +35,7 @@ export interface Parts {
   readonly server: Server;
   readonly questions: Questions;
   readonly proposals: Proposals;
-  readonly before: Before;
+  readonly before: TurnDiffs;
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
@@ -79,7 +79,7 @@ export class Conversations implements vscode.Disposable {
       session,
       panel,
       turns,
-      session.onKept((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
+      session.onStoredId((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
       this.onState(() => view.showState()),
       this.onState(() => this.keepRunning()),
       vscode.window.registerWebviewPanelSerializer(Tab.type, {
@@ -139,10 +139,10 @@ export class Conversations implements vscode.Disposable {
   }
 
   /** A new conversation in a tab, or a stored one; with words for its input. */
-  async openTab(stored = "", words?: Words): Promise<void> {
+  async openTab(stored = "", content?: PromptContent): Promise<void> {
     const conversation = this.addTab();
     conversation.session.restore(stored);
-    if (words !== undefined) conversation.panel.take(words);
+    if (content !== undefined) conversation.panel.take(content);
     await conversation.panel.show(false);
   }
 
@@ -215,7 +215,7 @@ export class Conversations implements vscode.Disposable {
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
     const session = new Session(server, transcript, questions, log);
     const turns = new Turns(session, transcript, questions, before, log);
-    const open = (id: string, words: Words) => this.openTab(id, words);
+    const open = (id: string, words: PromptContent) => this.openTab(id, words);
     const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);
     const conversation = { session, transcript, panel, turns };
     session.onState(() => this.changed.fire());

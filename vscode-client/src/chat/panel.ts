@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
 import type { FailureAction, FromPage, PromptAct, State, ToPage } from "../messages";
-import { confirmed } from "../review/approvals";
-import { unasked } from "../review/permissions";
+import { confirmLasting } from "../review/approvals";
+import { permittedSummary } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
@@ -18,7 +18,7 @@ import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
 import { pageOf } from "./page";
 import { pick } from "./pickers";
-import type { Words } from "./prompts";
+import type { PromptContent } from "./prompts";
 import { Rewinding } from "./rewinding";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
@@ -29,7 +29,7 @@ export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
   private readonly composer: Composer;
   private readonly rewinding: Rewinding;
-  /** Not sent, and to be given back as soon as there is a page. */
+  /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
   private ready = false;
@@ -51,7 +51,7 @@ export class Panel implements vscode.Disposable {
     private readonly turns: Turns,
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
-    openCopy: (id: string, words: Words) => Promise<void>,
+    openCopy: (id: string, words: PromptContent) => Promise<void>,
   ) {
     this.composer = new Composer(session, (message) => this.post(message));
     const shown = (): void => void turns.shownAnew(true);
@@ -61,8 +61,8 @@ export class Panel implements vscode.Disposable {
       this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
-      session.onKept((id) => this.keep(id)),
-      session.onReturn((words) => this.take(words)),
+      session.onStoredId((id) => this.keep(id)),
+      session.onUnsent((content) => this.take(content)),
     ];
   }
 
@@ -108,10 +108,10 @@ export class Panel implements vscode.Disposable {
   }
 
   /** Puts what the user wrote into the input again. */
-  take({ text, attachments }: Words): void {
+  take({ text, attachments }: PromptContent): void {
     for (const attachment of attachments) this.composer.add(attachment);
     this.unsent.push(text);
-    this.giveBack();
+    this.restoreUnsent();
   }
 
   /** What the user does with an earlier message. */
@@ -123,7 +123,7 @@ export class Panel implements vscode.Disposable {
   private async receive(message: FromPage): Promise<void> {
     if (message.type === "ready") return this.begin();
     this.used.fire();
-    this.proposals.typing.left();
+    this.proposals.typing.reset();
     if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
@@ -181,7 +181,7 @@ export class Panel implements vscode.Disposable {
     if (this.kept !== "") this.keep();
     this.ready = true;
     this.giveFocus();
-    this.giveBack();
+    this.restoreUnsent();
     await this.session.open().catch(() => undefined); // the page shows the problem
   }
 
@@ -204,13 +204,13 @@ export class Panel implements vscode.Disposable {
     if (text === "" && this.composer.isEmpty) return;
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
     if (goes) await this.session.send(text, this.composer.take());
-    else this.post({ type: "giveBack", text });
+    else this.post({ type: "restoreUnsent", text });
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    const lasts = option === undefined ? undefined : await confirmLasting(question, option);
     if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
@@ -227,9 +227,9 @@ export class Panel implements vscode.Disposable {
     this.post({ type: "focus" });
   }
 
-  private giveBack(): void {
+  private restoreUnsent(): void {
     if (!this.ready || this.webview === undefined) return;
-    for (const text of this.unsent.splice(0)) this.post({ type: "giveBack", text });
+    for (const text of this.unsent.splice(0)) this.post({ type: "restoreUnsent", text });
     this.postState();
   }
 
@@ -256,7 +256,7 @@ export class Panel implements vscode.Disposable {
       busy,
       activity,
       waiting,
-      unasked: unasked(permissions),
+      permittedSummary: permittedSummary(permissions),
       queued,
       editing: this.rewinding.editing !== "",
       welcome: welcomeOf(options),

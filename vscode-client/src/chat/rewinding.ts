@@ -6,7 +6,7 @@ import type { PromptBlock } from "../acp";
 import type { Attachment } from "../composer/chips";
 import type { PromptAct } from "../messages";
 import { type Conflicts, decide, type Outcome, restored, tell } from "../review/undo";
-import type { Words } from "./prompts";
+import type { PromptContent } from "./prompts";
 
 const { l10n } = vscode;
 
@@ -29,10 +29,10 @@ export class Rewinding {
   constructor(
     private readonly session: Asker,
     /** What belongs in the input again. */
-    private readonly giveBack: (words: Words) => void,
+    private readonly restore: (words: PromptContent) => void,
     /** The conversation is shown anew, and all of it is there. */
     private readonly shown: () => void,
-    private readonly openCopy: (id: string, words: Words) => Promise<void>,
+    private readonly openCopy: (id: string, words: PromptContent) => Promise<void>,
     private readonly changed: () => void,
   ) {}
 
@@ -49,7 +49,7 @@ export class Rewinding {
 
   async edit(entry: string): Promise<void> {
     const { prompt } = await this.look(entry);
-    this.giveBack(wordsOf(prompt));
+    this.restore(wordsOf(prompt));
     this.setEditing(entry);
   }
 
@@ -73,7 +73,7 @@ export class Rewinding {
     const what = await whatToRestore(await this.look(entry), true);
     if (what === undefined) return;
     const { prompt } = await this.go(entry, what);
-    if (prompt.length > 0 && what !== "files") this.giveBack(wordsOf(prompt));
+    if (prompt.length > 0 && what !== "files") this.restore(wordsOf(prompt));
   }
 
   async branch(entryId: string): Promise<void> {
@@ -123,7 +123,7 @@ async function whatToRestore({ files }: Outcome, mayBeFiles: boolean): Promise<W
 }
 
 /** A message as it was written: its text, and what was attached to it. */
-export function wordsOf(blocks: readonly PromptBlock[]): Words {
+export function wordsOf(blocks: readonly PromptBlock[]): PromptContent {
   const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
   const attachments = blocks.filter((block) => block.type !== "text").map((block): Attachment => ({ label: labelOf(block), block }));
   return { text, attachments };

@@ -9,28 +9,28 @@ import { asksForTrust } from "../common/problems";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { Prompts, type Words } from "./prompts";
-import { Standing } from "./standing";
+import { Prompts, type PromptContent } from "./prompts";
+import { ConversationState } from "./conversationState";
 import type { Transcript } from "./transcript";
-import { where } from "./where";
+import { sessionFolders } from "./sessionFolders";
 
-export class Session extends Standing {
+export class Session extends ConversationState {
   private current = "";
   /** The stored conversation to open next; empty for a new one. */
-  private wanted = "";
+  private storedId = "";
   /** It had a turn that ended with the window. */
   private wasCut = false;
   private opening: Promise<LanguageClient> | undefined;
-  private stops = 0;
-  private departures = 0;
+  private stopCount = 0;
+  private leaveCount = 0;
   /** What waited to be sent when the connection broke. */
-  private lost: Words[] = [];
-  private readonly kept = new vscode.EventEmitter<string>();
+  private unsent: PromptContent[] = [];
+  private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
   private readonly listeners: vscode.Disposable[];
 
   /** The id to find the conversation again by; empty while there is nothing to find. */
-  readonly onKept = this.kept.event;
+  readonly onStoredId = this.storedIdChanged.event;
 
   constructor(
     private readonly server: Server,
@@ -45,7 +45,7 @@ export class Session extends Standing {
       server.onRestart((stopped) => void this.afterRestart(stopped)),
       questions.onChange(() => this.stateChanged.fire()),
       this.prompts,
-      this.kept,
+      this.storedIdChanged,
     ];
   }
 
@@ -71,8 +71,8 @@ export class Session extends Standing {
   }
 
   /** What was not sent belongs to the user again. */
-  get onReturn(): Prompts["onReturn"] {
-    return this.prompts.onReturn;
+  get onUnsent(): Prompts["onUnsent"] {
+    return this.prompts.onUnsent;
   }
 
   isCurrent(sessionId: string): boolean {
@@ -81,7 +81,7 @@ export class Session extends Standing {
 
   /** The stored conversation that is opened at the next `open`. */
   restore(id: string, wasRunning = false): void {
-    this.wanted = id;
+    this.storedId = id;
     this.wasCut = wasRunning;
   }
 
@@ -103,7 +103,7 @@ export class Session extends Standing {
     const client = await this.open();
     const sessionId = this.current;
     const sent = this.prompts.add({ text, attachments });
-    this.kept.fire(sessionId);
+    this.storedIdChanged.fire(sessionId);
     const prompt = blocksOf(text, attachments);
     try {
       // During a turn it waits: words for the turn itself are steered.
@@ -121,7 +121,7 @@ export class Session extends Standing {
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
   async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     if (!this.busy) return this.send(text, attachments);
-    const { current, stops } = this;
+    const { current, stopCount } = this;
     const prompt = blocksOf(text, attachments);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
@@ -129,8 +129,8 @@ export class Session extends Standing {
     });
     if (!this.isCurrent(current) || (delivered && !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
-    else if (stops === this.stops) await this.send(text, attachments);
-    else this.prompts.giveBack({ text, attachments });
+    else if (stopCount === this.stopCount) await this.send(text, attachments);
+    else this.prompts.restoreUnsent({ text, attachments });
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
@@ -153,7 +153,7 @@ export class Session extends Standing {
   async stop(): Promise<void> {
     const sessionId = this.current;
     if (sessionId === "") return;
-    this.stops += 1;
+    this.stopCount += 1;
     await this.server.running?.sendNotification("session/cancel", { sessionId });
     this.questions.cancelAll(sessionId);
   }
@@ -173,8 +173,8 @@ export class Session extends Standing {
   /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. */
   async renew(stored = ""): Promise<void> {
     await this.leave();
-    this.wanted = stored;
-    this.kept.fire(stored);
+    this.storedId = stored;
+    this.storedIdChanged.fire(stored);
     this.transcript.clear();
     await this.open();
   }
@@ -203,7 +203,7 @@ export class Session extends Standing {
   private forget(): void {
     const old = this.current;
     this.current = "";
-    this.departures += 1;
+    this.leaveCount += 1;
     this.opening = undefined;
     this.prompts.clear();
     if (old !== "") this.questions.cancelAll(old);
@@ -211,11 +211,11 @@ export class Session extends Standing {
   }
 
   private async openNow(): Promise<LanguageClient> {
-    const { departures } = this;
+    const { leaveCount } = this;
     const client = await this.server.connect();
-    if (this.wanted !== "" && (await this.load(client, this.wanted))) return client;
-    const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", where());
-    if (departures !== this.departures) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
+    if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
+    const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders());
+    if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
     this.current = answer.sessionId;
     this.opened(answer);
     return client;
@@ -227,11 +227,11 @@ export class Session extends Standing {
     this.current = id;
     this.transcript.clear();
     try {
-      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...where() });
-      this.wanted = "";
+      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders() });
+      this.storedId = "";
       this.opened(answer);
-      this.prompts.giveBackUnsent(answer, this.lost);
-      this.kept.fire(id);
+      this.prompts.takeUnsent(answer, this.unsent);
+      this.storedIdChanged.fire(id);
       if (this.wasCut) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to go on with it."));
       this.wasCut = false;
       return true;
@@ -240,8 +240,8 @@ export class Session extends Standing {
       this.current = "";
       for (const item of before) this.transcript.put(item);
       if (this.server.running !== client) throw error; // another server is tried
-      this.wanted = "";
-      this.kept.fire("");
+      this.storedId = "";
+      this.storedIdChanged.fire("");
       this.transcript.note("warning", vscode.l10n.t("The conversation cannot be loaded: {0}", reason(error)));
       return false;
     }
@@ -286,14 +286,14 @@ export class Session extends Standing {
 
   /** The conversation is for the next server. */
   private dropConnection(): void {
-    this.lost = [...this.lost, ...this.prompts.waiting];
-    if (this.current !== "") this.wanted = this.current;
+    this.unsent = [...this.unsent, ...this.prompts.waiting];
+    if (this.current !== "") this.storedId = this.current;
     this.forget();
   }
 
   private async reopen(): Promise<boolean> {
     const opened = await this.open().then(() => true, () => false); // the page shows the problem
-    if (opened) for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
+    if (opened) for (const content of this.unsent.splice(0)) this.prompts.restoreUnsent(content);
     return opened;
   }
 }

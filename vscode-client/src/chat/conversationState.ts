@@ -8,7 +8,7 @@ import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
 
-export class Standing implements vscode.Disposable {
+export class ConversationState implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
   /** The ways out of it. */
@@ -26,15 +26,15 @@ export class Standing implements vscode.Disposable {
   /** What runs or is written without a question. */
   permissions: Permission[] = [];
   protected readonly stateChanged = new vscode.EventEmitter<void>();
-  private readonly titled = new vscode.EventEmitter<string>();
-  private readonly permitted = new vscode.EventEmitter<Permission[]>();
+  private readonly titleChanged = new vscode.EventEmitter<string>();
+  private readonly permissionsChanged = new vscode.EventEmitter<Permission[]>();
 
   readonly onState = this.stateChanged.event;
-  readonly onTitle = this.titled.event;
-  readonly onPermissions = this.permitted.event;
+  readonly onTitle = this.titleChanged.event;
+  readonly onPermissions = this.permissionsChanged.event;
 
   dispose(): void {
-    vscode.Disposable.from(this.stateChanged, this.titled, this.permitted).dispose();
+    vscode.Disposable.from(this.stateChanged, this.titleChanged, this.permissionsChanged).dispose();
   }
 
   get modeName(): string {
@@ -75,7 +75,7 @@ export class Standing implements vscode.Disposable {
 
   protected setPermissions(permissions: Permission[]): void {
     this.permissions = permissions;
-    this.permitted.fire(permissions);
+    this.permissionsChanged.fire(permissions);
     this.stateChanged.fire();
   }
 
@@ -96,6 +96,6 @@ export class Standing implements vscode.Disposable {
 
   private setTitle(title: string): void {
     this.title = title;
-    this.titled.fire(title);
+    this.titleChanged.fire(title);
   }
 }
