@@ -30,7 +30,7 @@ def navigation_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
             filter = find_filter(read.optional_text(params, "filter") or "default")
         except ValueError as error:
             raise invalid_params("filter", str(error)) from None
-        rows = navigation.tree(filter, read.optional_text(params, "query") or "")
+        rows = await navigation.tree(filter, read.optional_text(params, "query") or "")
         return {"nodes": list(map(_node, rows))}
 
     async def rewind(params: Params, call: Call) -> object:

@@ -133,7 +133,7 @@ class Host(Protocol):
         """List the user's prompts with their numbers, for a command that takes one."""
         ...
 
-    def tree(self, filter: str, query: str) -> str:
+    async def tree(self, filter: str, query: str) -> str:
         """Show all branches of the conversation, as far as they pass the filter and have the query's words."""
         ...
 

@@ -11,7 +11,7 @@ _WAYS = ("overwrite", "merge")
 
 async def _tree(host: Host, words: Sequence[str]) -> Reply:
     filter, query = (words[0], words[1:]) if words and words[0] in _FILTERS else ("default", words)
-    return Reply(host.tree(filter, " ".join(query)))
+    return Reply(await host.tree(filter, " ".join(query)))
 
 
 async def _rewind(host: Host, words: Sequence[str]) -> Reply:

@@ -70,7 +70,7 @@ def test_whatever_is_done_every_entry_can_be_reached_and_is_read_back(
         known = list(parents)
         match step:
             case "user" | "custom":
-                payload = {"message": user()} if step == "user" else {}
+                payload: dict[str, Any] = {"message": user()} if step == "user" else {}
                 added = conversation.append("message" if step == "user" else "custom", **payload)
                 parents[added["id"]], leaf = leaf, added["id"]
             case ("rewind", number):

@@ -140,6 +140,13 @@ class UndoHistory:
         """Return what `since` does, for everything that was changed after an entry of the conversation."""
         return self._restoring(self._checkpoints.after(entry_id))
 
+    def changed_since_entry(self, entry_id: str) -> list[str]:
+        """Return the files that were changed after an entry of the conversation, by changes that still hold."""
+        holds = live(self._checkpoints.all())
+        changed = [(one, file) for one in self.since_entry(entry_id) for file in one.files]
+        names = (file.new_relative or file.relative for one, file in changed if holds[(one.id, file.path)])
+        return list(dict.fromkeys(names))
+
     def _restoring(self, later: Sequence[Checkpoint]) -> list[Checkpoint]:
         ids, holds = {one.id for one in later}, live(self._checkpoints.all())
         found = [

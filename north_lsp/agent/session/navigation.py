@@ -76,6 +76,8 @@ class MovingSession(Protocol):
 
     def between_turns(self) -> AbstractAsyncContextManager[None]: ...
 
+    def note_restored(self, names: Sequence[str]) -> None: ...
+
     def restart_after(self, path: Sequence[Logged]) -> None: ...
 
     async def replay(self) -> list[Event]: ...
@@ -100,9 +102,13 @@ class Navigation:
         said = [one for one in self._log.path() if isinstance(one.entry, PromptEntry) and not one.entry.by_north]
         return [SaidPrompt(number, one.id, said_text(one)) for number, one in enumerate(said, start=1)]
 
-    def tree(self, filter: Filter = "default", query: str = "") -> list[Row]:
+    async def tree(self, filter: Filter = "default", query: str = "") -> list[Row]:
         """Return all branches as rows."""
-        return tree_rows(self._log.entries(), self._log.path(), self._log.labels, filter, query)
+
+        def rows() -> list[Row]:
+            return tree_rows(self._log.entries(), self._log.path(), dict(self._log.labels), filter, query)
+
+        return await anyio.to_thread.run_sync(rows)
 
     def find(self, name: str) -> str:
         """Return the id of an entry, by the number of a prompt on the active path, the entry's id, the beginning of it,
@@ -123,6 +129,7 @@ class Navigation:
 
     def label(self, entry_id: str | None, text: str) -> str:
         """Name an entry (None: the last one), or take its name away; returns the name. Raises ValueError."""
+        self._check_writable()
         name = one_line(text, len(text) + 1)
         if len(name) > _MAX_LABEL:
             raise ValueError(f"a label has at most {_MAX_LABEL} characters, this one has {len(name)}")
@@ -151,17 +158,17 @@ class Navigation:
         """Go to an entry: to before it if the user said it, else to after it. Restores the files as they were then, if
         `what` says so. Raises ToolError if a file cannot be written; then nothing has moved."""
         async with self._session.between_turns():
+            self._check_writable()
             one = self._entry(entry_id)
             history = self._session.undo_history
             plan, stays = _NO_PLAN, tuple[str, ...]()
             if what == "conversation":
-                later = await history.prepare(history.since_entry(entry_id))
-                stays = tuple(change.shown for change in later.changes)
+                stays = tuple(history.changed_since_entry(entry_id))
             else:
                 plan = await history.prepare(history.since_entry(entry_id), conflicts)
                 plan = await history.apply(plan, "Restore the files to an earlier point of the conversation")
             if what == "files":
-                self._session.restart_after(self._log.path())
+                self._session.note_restored([change.shown for change in plan.changes])
                 return Gone(False, plan)
             draft = await self._drafts.of(one)
             leaf = one.parent if is_said(one) else one.id
@@ -203,6 +210,10 @@ class Navigation:
     async def show_copy(self, copied: Copied) -> None:
         """Have the client open a copy, if it can."""
         await self._session.show(ConversationCopied(copied.id, copied.relation, copied.draft))
+
+    def _check_writable(self) -> None:
+        if (reason := self._log.conversation.read_only_reason) is not None:
+            raise ValueError(f"this conversation cannot be continued: {reason}")
 
     def _entry(self, id: str) -> Logged:
         for one in self._log.entries():

@@ -613,9 +613,12 @@ class Session:
         waits for one."""
         async with self.between_turns():
             done = await self.undo_history.apply(*await prepare())
-        if done.changes:
-            self._delivery.news += undo_for_model([change.shown for change in done.changes])
+        self.note_restored([change.shown for change in done.changes])
         return done
+
+    def note_restored(self, names: Sequence[str]) -> None:
+        """Tell the model with the next prompt that the user took changes of these files back."""
+        self._delivery.news += undo_for_model(names)
 
     async def complete_path(self, query: str, limit: int) -> Completion:
         """Return what the user may mean by the beginning of a path; an incomplete answer after a while."""

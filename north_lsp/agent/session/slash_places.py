@@ -35,8 +35,8 @@ class PlacesHost:
         rows = [f"{one.number}. {one_line(one.text)}" for one in said]
         return "\n".join([*rows, "", f"`/{command} <number>` goes there; `/tree` shows the branches, too."])
 
-    def tree(self, filter: str, query: str) -> str:
-        rows = self._session.navigation.tree(find_filter(filter), query)
+    async def tree(self, filter: str, query: str) -> str:
+        rows = await self._session.navigation.tree(find_filter(filter), query)
         if not rows:
             return "Nothing in this conversation matches."
         left = len(rows) - _MOST_ROWS
