@@ -144,11 +144,16 @@ def _passes(one: Logged, said: _Said, label: str, filter: Filter, *, is_leaf: bo
             return isinstance(entry, PromptEntry | OwnCommandEntry) and not _is_norths(entry)
         case _:
             pass
-    if isinstance(entry, _QUIET) or said.kind in _QUIET_TYPES or _is_norths(entry):
+    if isinstance(entry, _QUIET) or said.kind in _QUIET_TYPES or _is_norths(entry) or _is_of_a_call(entry):
         return False
     if isinstance(entry, AnswerEntry) and entry.stop_reason not in _FAILED and not is_leaf:
         return any(isinstance(block, Text) and block.text.strip() for block in entry.blocks)
     return filter != "no-tools" or not isinstance(entry, ResultEntry | ReviewEntry | CheckpointEntry)
+
+
+def _is_of_a_call(entry: Entry) -> bool:
+    """Tell whether it is a step of a call, whose result says the same."""
+    return isinstance(entry, ReviewEntry | CheckpointEntry) and bool(entry.call_id)
 
 
 def _is_norths(entry: Entry) -> bool:

@@ -58,14 +58,10 @@ TWO = [
 
 def test_branches_are_indented_the_active_one_first() -> None:
     rows = tree_rows(TWO, path_to(TWO, "a3b"), {"a2": "renamed"})
-    assert shown(rows) == ["p1+", "review+", "r1+", "a2+", "  p2b+", "  a3b*", "  p2", "  a3"]
-    assert [row.text for row in rows[:4]] == ["Rename foo", "Edit a.py", "Reading a.py", "Done."]
-    assert [(row.kind, row.role) for row in rows[:3]] == [
-        ("message", "user"),
-        ("review", ""),
-        ("message", "toolResult"),
-    ]
-    assert [row.parent for row in rows] == [None, "p1", "review", "r1", "a2", "p2b", "a2", "p2"]
+    assert shown(rows) == ["p1+", "r1+", "a2+", "  p2b+", "  a3b*", "  p2", "  a3"]
+    assert [row.text for row in rows[:3]] == ["Rename foo", "Reading a.py", "Done."]
+    assert [(row.kind, row.role) for row in rows[:2]] == [("message", "user"), ("message", "toolResult")]
+    assert [row.parent for row in rows] == [None, "p1", "r1", "a2", "p2b", "a2", "p2"]
     assert [row.label for row in rows if row.label] == ["renamed"]
 
 

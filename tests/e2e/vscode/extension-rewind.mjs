@@ -3,7 +3,7 @@
  * and copies. Packed, with the real server and the offline model.
  */
 import assert from "node:assert/strict";
-import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -47,8 +47,11 @@ const answer = (name) => dialog().getByRole("button", { name, exact: true }).cli
 const file = () => readFile(greeting, "utf8");
 const said = async (chat) => (await chat.row("user").allTextContents()).map((text) => text.trim());
 
+const original = await file();
+
 /** Two turns, each with an edit that is accepted. */
 async function twoEdits(chat) {
+  await writeFile(greeting, original);
   await chat.renew();
   for (const text of [FIRST, SECOND]) {
     await chat.send(text);
@@ -61,7 +64,6 @@ async function twoEdits(chat) {
 
 const cases = {
   async "rewinding to a message takes its turn back, with the files if the user says so"(chat) {
-    const original = await file();
     await twoEdits(chat);
     const after = await file();
     await prompt(chat, SECOND).hover();
@@ -78,6 +80,7 @@ const cases = {
     assert.equal(await file(), original.replace('"Hello"', '"Good morning"'));
     await until("its text in the input", async () => (await chat.input.inputValue()) === SECOND);
     await chat.row("changes").filter({ hasText: "Changed 1 file" }).getByRole("button", { name: "Undo" }).waitFor();
+    assert.equal(await chat.row("changes").count(), 1, "what the left turn changed is not shown");
     assert.equal(await chat.row("tool").filter({ hasText: "Editing greeting.py" }).count(), 1);
     await screenshot(page, "rewind-3-back");
     await chat.input.fill("");

@@ -69,11 +69,14 @@ export function rowOf(node: TreeNode, now: Date): Row {
   const indent = "\u2003".repeat(node.depth);
   const mark = node.isLeaf ? "$(arrow-right)" : node.onPath ? "$(circle-small-filled)" : "$(circle-small)";
   const who = node.role === "user" ? `${l10n.t("You")}: ` : "";
-  const label = node.label === undefined ? "" : ` $(tag) ${node.label}`;
+  const label = node.label === undefined ? "" : ` $(tag) ${plain(node.label)}`;
   const when = node.timestamp === "" ? "" : ago(new Date(node.timestamp), now);
-  // What people wrote is not to be taken for an icon.
-  const text = `${who}${node.text}`.replaceAll("$(", "$\u200b(");
-  return { label: `${indent}${mark} ${text}${label}`, description: when, node };
+  return { label: `${indent}${mark} ${who}${plain(node.text)}${label}`, description: when, node };
+}
+
+/** What people wrote is not to be taken for an icon. */
+function plain(text: string): string {
+  return text.replaceAll("$(", "$\u200b(");
 }
 
 function filterName(filter: Filter): string {

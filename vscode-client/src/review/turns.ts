@@ -24,6 +24,8 @@ export class Turns implements vscode.Disposable {
   private loaded = "";
   /** The conversation is shown anew, without the rows of its turns. */
   private isStale = false;
+  /** The turns of then, of which some are on branches that were left. */
+  private earlier: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly session: Session,
@@ -80,6 +82,7 @@ export class Turns implements vscode.Disposable {
   /** Brings the rows up to date. A turn gets its row when it has ended, or when it is `loaded`. */
   private async refresh(loaded = this.isStale): Promise<void> {
     if (this.session.busy || this.session.id === "") return;
+    const isAnew = this.isStale;
     this.isStale = false;
     let checkpoints: Checkpoint[];
     try {
@@ -89,10 +92,11 @@ export class Turns implements vscode.Disposable {
       return;
     }
     this.turns = turnsOf(checkpoints);
+    if (isAnew) this.earlier = new Set(this.turns.map((turn) => turn.id));
     if (loaded && this.turns.length > 0) this.transcript.putAtEnds(new Map(this.turns.map((turn) => [turn.id, this.row(turn)])));
     for (const turn of this.turns) {
       const known = this.transcript.get(rowOf(turn));
-      const isNew = turn === this.turns.at(-1) && Date.parse(turn.at) >= this.begun - 1_000;
+      const isNew = turn === this.turns.at(-1) && !this.earlier.has(turn.id) && Date.parse(turn.at) >= this.begun - 1_000;
       const row = this.row(turn);
       if ((known !== undefined || isNew) && JSON.stringify(known) !== JSON.stringify(row)) this.transcript.put(row);
     }
