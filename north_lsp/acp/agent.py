@@ -23,18 +23,24 @@ from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
+from north_lsp.acp.moving import tell_of_moved_folder
 from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.salvaging import salvage_method
+from north_lsp.acp.storage import storage_methods
 from north_lsp.agent.log.modes import find_mode
+from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.kept_data import KeptData
+from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.queue import QueuedPrompt
-from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog.model_list import UnknownModel
@@ -81,6 +87,7 @@ class AcpAgent:
         named = {"name": client.name, "version": client.version} if client.name else None
         self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
+        self._moved_folders = MovedFolders(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
@@ -94,6 +101,8 @@ class AcpAgent:
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
+            "_north/sessions/salvage": salvage_method(self._conversations),
+            **storage_methods(KeptData(environment.locations)),
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
@@ -253,6 +262,7 @@ class AcpAgent:
                 await self._editor(session.id).show(Notice("warning", text))
             session.confirm_unsent(unsent)
             await session.recover()
+            await tell_of_moved_folder(self._moved_folders, session, self._client, self._editor(session.id))
 
         call.after = announce
         self._environment.models.catalog_refresh.discover_soon()
@@ -325,6 +335,13 @@ class AcpAgent:
             await session.close("exit")
             self._sessions.pop(id, None)
 
+    async def _reopen(self, session: Session, params: Params, call: Call) -> None:
+        """Open a session where its conversation was moved."""
+        async with self._opening:
+            await self._end(session.id)
+            self._sessions[session.id] = opened = await self._factory.reopen(session)
+        self._announce_after(opened, params, call)
+
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
         async with self._opening:
@@ -350,6 +367,7 @@ class AcpAgent:
     async def _prompt(self, params: Params, call: Call) -> object:
         session = self._session(params)
         parts = read.prompt_parts(params)
+        trace.belong_to(read.meta(params).get("traceparent"))
         scope = anyio.CancelScope()
 
         def give_up() -> None:
@@ -359,7 +377,10 @@ class AcpAgent:
         call.on_cancel = give_up
         try:
             stopped = await session.prompt(parts, scope, prompt_kind(params))
-            return {"stopReason": stopped, **_take_unsent(session, call)}
+            answer = {"stopReason": stopped, **_take_unsent(session, call)}
+            if session.moved_to is not None:
+                await self._reopen(session, params, call)
+            return answer
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:

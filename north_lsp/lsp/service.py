@@ -17,7 +17,7 @@ from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.turn.request import ModelFailed
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient, local_folders
@@ -169,6 +169,9 @@ class LspService:
                         call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(waiting)
                         stopped = await _run(session, parts, running)
+                    if session.moved_to is not None:  # the next prompt begins a new conversation, in the open folder
+                        await self.close("exit")
+                        self._session = None
                     answer = self._editor.take_answer()
         finally:
             if waiting in self._waiting:

@@ -6,6 +6,7 @@ from north_lsp.display import money, one_line
 from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
+from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.places import PLACES
 from north_lsp.slash.providers import PROVIDERS
 
@@ -125,5 +126,6 @@ COMMANDS = (
     *APPROVALS,
     *CHANGES,
     *PLACES,
+    *KEEPING,
     *PROVIDERS,
 )

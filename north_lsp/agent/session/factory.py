@@ -1,6 +1,8 @@
 """Makes sessions: new ones, and ones from a stored conversation. An adapter only says which editor each one gets."""
 
 import contextlib
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +42,8 @@ from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
+
+_HALF_A_DAY = 12 * 60 * 60.0
 
 
 class OtherProject(ValueError):
@@ -127,6 +131,21 @@ class SessionFactory:
         held, moved = await anyio.to_thread.run_sync(self._finish_interrupted_reviews, log, roots)
         return self._bind(log, roots, held=held, moved_from=moved)
 
+    async def reopen(self, session: Session) -> Session:
+        """Open a session that was closed to be moved, in its new folder; where it was, if that fails. Raises what
+        `open` does."""
+        old, new = session.roots, session.moved_to or session.roots[0]
+        try:
+            return await self.open(session.id, Roots.of(new, *old[1:]))
+        except (OSError, ValueError):
+            await anyio.to_thread.run_sync(self._move_back, session.id, old[0])
+            return await self.open(session.id, Roots.of(*old))
+
+    def _move_back(self, id: str, root: Path) -> None:
+        conversation = Conversation.open(self._environment.locations, id)
+        Log(conversation).move(root, project_hash(root), inode_of(root))
+        conversation.close()
+
     def _finish_interrupted_reviews(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
         """Settle what was pending in a stored conversation, unless another process has it open. Returns the holder in
         that case, and the folder that the conversation belonged to, if that is gone and this one has taken its place.
@@ -144,6 +163,9 @@ class SessionFactory:
                 conversation.resolve_pending()
         if held is None:
             conversation.close()
+        with contextlib.suppress(OSError):
+            if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
+                os.utime(conversation.path)  # what is open is not cleared away for its age
         log.path()  # takes a while the first time
         return held, str(root) if moved else None
 
@@ -161,6 +183,7 @@ class SessionFactory:
         environment, conversation = self._environment, log.conversation
         chosen = chosen_on(log.path())
         level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
+        conversation.durability = environment.settings.keeping.fsync
         if model is None:
             model, told = self._stored_model(chosen.model or str(conversation.header.get("model")), roots)
             notices = (*notices, *told)
@@ -189,6 +212,10 @@ class SessionFactory:
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
+        entries, format = len(log.path()), conversation.header.get("formerFormat")
+        diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
+        for warning in conversation.warnings:
+            diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
         stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
         start = Start(model.with_level(level), chosen.mode, notices, self._defaults.allowed(roots.main))

@@ -9,6 +9,7 @@ import anyio
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.editor import Choice
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
@@ -26,6 +27,12 @@ class LiveSession(Protocol):
     navigation: Navigation
 
     @property
+    def id(self) -> str: ...
+
+    @property
+    def read_only_reason(self) -> str | None: ...
+
+    @property
     def roots(self) -> tuple[Path, ...]: ...
 
     @property
@@ -36,6 +43,10 @@ class LiveSession(Protocol):
 
     @property
     def undo_history(self) -> UndoHistory: ...
+
+    async def ask(self, choice: Choice) -> str | None: ...
+
+    async def move(self, root: Path) -> None: ...
 
     async def set_mode(self, mode: Mode) -> None: ...
 

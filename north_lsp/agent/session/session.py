@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import date, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,11 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.calls.tool_search import offered_tools
-from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
-from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
@@ -28,8 +26,9 @@ from north_lsp.agent.log.projection import events_of, mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
     CommandInfo,
     Event,
@@ -44,6 +43,7 @@ from north_lsp.agent.ports.events import (
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -53,14 +53,12 @@ from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
-from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import system_text
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped
-from north_lsp.agent.turn.request import ModelFailed
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
@@ -69,6 +67,7 @@ from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
+from north_lsp.storage.files import inode_of
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.settings import QueueKind
 from north_lsp.vocabulary import Mode
@@ -77,8 +76,10 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
 
+_SALVAGE = "`/salvage` copies what can be read into a new conversation"
 _LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
 
@@ -103,6 +104,7 @@ class Session:
             stored.checkpoints,
         )
         artifacts = stored.artifacts
+        self._stored = stored
         self._conversation = conversation
         self._log = log
         self._history = History(log)
@@ -126,6 +128,7 @@ class Session:
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
+        self.moved_to: Path | None = None
         self._arriving = anyio.Lock()
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
@@ -136,7 +139,7 @@ class Session:
         turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
-        self.saved = SavedConversation(conversation, log, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
@@ -159,13 +162,7 @@ class Session:
         self._runner = make_runner(environment.settings, workspace, resources)
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
-        ports = Ports(self._editor, self.status, diagnostics)
-        reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
-        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
-        means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
-        tools = means.tools(log, reviews, edits, ports)
-        account = Account(environment.costs, self._spending, history.usage, self._editor)
-        self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
+        self._parts: SessionParts | None = None
         self._own = UserCommands(
             log, self._runner, self._editor, self.roots[0], self._gate, self.saved.sync, self._unsaved_files
         )
@@ -246,7 +243,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason, holder = self.read_only_reason, self._conversation.holder()
-        told = [f"read only: {reason}"] if reason is not None else []
+        told = [f"read only: {reason}; {_SALVAGE}"] if reason is not None else []
         if holder is not None:
             told.append(
                 f"this conversation is open in another editor or chat ({holder}): you can read it here; to continue "
@@ -266,7 +263,9 @@ class Session:
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
-            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+            if await self._slash.take_harmless(parts):
+                return "end_turn"
+            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
         mode = self.mode
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():
@@ -434,6 +433,8 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
+        if self._scopes:
+            self._diagnostics.event("cancel_requested", state=self.status.current)
         self._restore_unsent()
         self.give_up_questions()
         for scope in self._scopes:
@@ -451,8 +452,7 @@ class Session:
             self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
             message_id = await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            parts = sum(len(queued_prompt.parts) for queued_prompt in batch)
-            stopped = await self._model_turn(parts, batch[-1].mode)
+            stopped = await self._model_turn(batch)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -474,19 +474,20 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
+    async def _model_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+        mode = batch[-1].mode
         model, provider = await self.choice.answering()
         started = anyio.current_time()
-        self._diagnostics.event("user_prompt", parts=parts, mode=mode)
+        self._diagnostics.begin_turn()
+        self._diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
         context = TurnContext(
             model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
-        ports = self._parts.ports
-        answering = AnsweringModel(self.choice, model, provider, self._log, ports)
-        waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._delivery.join_turn))
+        parts = await self._loaded_parts()
+        waiting = RetryWait(Retries(self.retry), self.retry_control, parts.ports)
+        turn = parts.turn(context, self.choice, provider, waiting, Steering(self.queue, self._delivery.join_turn))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -505,8 +506,20 @@ class Session:
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
                         await self._editor.show(Notice("warning", problem))
-            duration = round((anyio.current_time() - started) * 1000)
-            self._diagnostics.event("turn_end", durationMs=duration)
+            duration, state = round((anyio.current_time() - started) * 1000), self.status.current
+            self._diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
+
+    async def _loaded_parts(self) -> "SessionParts":
+        """Return what turns are made of; their modules are loaded with the first one."""
+        if self._parts is None:
+            await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
+            from north_lsp.agent.session.wiring import session_parts
+
+            ports = Ports(self._editor, self.status, self._diagnostics)
+            stored, history, environment = self._stored, self._history, self._environment
+            means = (self._runner, environment, self._spending, ports, self.saved)
+            self._parts = session_parts(stored, history, *means)
+        return self._parts
 
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self.saved.name(f"!{own.command}")
@@ -531,7 +544,7 @@ class Session:
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
         if self._workspace.language is not None:
-            tools = tools.offering("lsp", "edit_rename_symbol")
+            tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
         return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
     def _system(self) -> str:
@@ -546,6 +559,19 @@ class Session:
     def set_auto_retry(self, enabled: bool) -> None:
         """Set whether a failed model is asked again, from the next turn on."""
         self.retry = replace(self.retry, enabled=enabled)
+
+    async def move(self, root: Path) -> None:
+        """Have the conversation continue in another folder: the adapter opens it there once the prompt is answered.
+        Raises ValueError while something runs or waits."""
+        if self.is_running or self.queue.waiting:
+            raise ValueError("something is running here: cancel it first")
+        self._log.move(root, project_hash(root), inode_of(root))
+        await self.saved.sync()
+        self.moved_to = root
+
+    async def ask(self, choice: Choice) -> str | None:
+        """Ask the user outside of a turn; None also if the user gives up the question."""
+        return await ask(self._editor, self.questions, choice)
 
     async def set_mode(self, mode: Mode) -> None:
         """Set the mode, for the next prompt on."""
