@@ -8,6 +8,7 @@ from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
+from north_lsp.slash.places import PLACES
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -126,6 +127,7 @@ COMMANDS = (
     *APPROVALS,
     *CHANGES,
     *EXPORTS,
+    *PLACES,
     *KEEPING,
     *PROVIDERS,
 )

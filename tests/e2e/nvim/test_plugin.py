@@ -248,16 +248,20 @@ def test_completion(bed: Bed) -> None:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
             "ask",
+            "branch",
             "dump",
             "export",
+            "fork",
             "login",
             "mode",
             "new",
             "redo",
             "retry",
             "review",
+            "rewind",
             "steer",
             "stop",
+            "tree",
             "undo",
         ]
         assert nvim.lua(complete, "North m") == ["mode"]
