@@ -19,11 +19,13 @@ from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import tell_of_moved_folder
+from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.acp.salvaging import salvage_method
@@ -33,6 +35,7 @@ from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
@@ -96,6 +99,7 @@ class AcpAgent:
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
+            "session/fork": self._fork,
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
@@ -114,7 +118,9 @@ class AcpAgent:
             **artifact_methods(self._session),
             **look_methods(self._session),
             **path_methods(self._session),
+            **navigation_methods(self._session),
             **control_methods(self._session, self._prompt),
+            **export_methods(self._sessions.get, environment),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
 
@@ -165,17 +171,25 @@ class AcpAgent:
         return {"sessionId": session.id, **self._state(session)}
 
     async def _load(self, params: Params, call: Call) -> object:
-        session = await self._open(params)
-        editor = self._editor(session.id)
+        shown: list[str] = []
+        session = await self._open(params, shown)
         async with session.replaying:  # each load gets the whole replay
-            for event in await session.replay():
-                await editor.show(event)
+            await session.replay(self._editor(session.id).show, shown)
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
         session = await self._open(params)
         usage = session.usage()
         return self._opened(session, params, call, [usage] if usage is not None else [])
+
+    async def _fork(self, params: Params, call: Call) -> object:
+        id = read.text(params, "sessionId")
+        try:
+            session = await forked(params, self._sessions.get(id), self._conversations, self._open)
+        except UnknownConversation:
+            raise _unknown(id) from None
+        self._announce_after(session, params, call)
+        return {"sessionId": session.id, **self._state(session)}
 
     def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
@@ -184,7 +198,9 @@ class AcpAgent:
         self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **unsent_fields(unsent)}
 
-    async def _open(self, params: Params) -> Session:
+    async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
+        """Open a session. With `shown`, the beginning of a long one is shown before the rest is read; the entries of
+        that are added to `shown`."""
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -193,6 +209,8 @@ class AcpAgent:
                 raise RpcError(INVALID_REQUEST, f"the session {id} is open with other folders: close it first")
             if session is not None and not session.is_closed:
                 return session
+            if shown is not None:
+                shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
                 session = await self._factory.open(id, roots)
             except UnknownConversation:

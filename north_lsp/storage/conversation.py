@@ -20,7 +20,7 @@ from north_lsp.storage.entries import (
     valid_conversation_id,
 )
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
-from north_lsp.storage.files import inode_of, keep_beside, private_directory, write_atomic
+from north_lsp.storage.files import inode_of, keep_beside, private_directory, read_regular, write_atomic
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.line_sync import LineSync
 from north_lsp.storage.locations import Locations
@@ -32,6 +32,7 @@ from north_lsp.storage.records import encode, storable
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
+_LARGEST_LOG = 2 << 30
 _RESOLVED = {"write": "rejected", "shell": "denied"}
 
 
@@ -107,6 +108,17 @@ class Conversation:
         conversation._recover_partial()
         return conversation
 
+    @classmethod
+    def look_at(cls, path: Path) -> "Conversation":
+        """Read a log for reading alone, whoever writes it: with as much as there is of an answer that still streams.
+        Nothing is written, and no lock is taken. Raises OSError."""
+        data = read_regular(path, _LARGEST_LOG)
+        conversation = cls(path, read_state(data), LogFile(path, data))
+        if (entry := recover(conversation._partial, conversation._state)) is not None:
+            conversation._state.add(entry)
+        conversation._retired = True
+        return conversation
+
     # -- what is in it ---------------------------------------------------------------------------------------------
 
     @property
@@ -125,6 +137,16 @@ class Conversation:
     @property
     def title(self) -> str | None:
         return self._state.title
+
+    @property
+    def title_source(self) -> str:
+        """Who made the title: auto, plan or user."""
+        return self._state.title_source
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The names that the user gave to entries, by the entry's id."""
+        return self._state.labels
 
     @property
     def archived(self) -> bool:
@@ -157,6 +179,13 @@ class Conversation:
         """Return the entries from the root to the leaf."""
         with self._mutex:
             return self._state.active_path()
+
+    def path_to(self, entry_id: str) -> list[Record]:
+        """Return the entries from a root to this one. Raises ValueError if it is unknown."""
+        with self._mutex:
+            if entry_id not in self._state.by_id:
+                raise ValueError(f"there is no entry {entry_id!r}")
+            return self._state.path_to(entry_id)
 
     def belongs_to(self, repo_hash: str) -> bool:
         """Tell whether it is about that project, or once was; a log that does not tell belongs to any project."""
@@ -209,6 +238,26 @@ class Conversation:
                 if problem is not None:
                     raise ValueError(problem)
             return self._store(record)
+
+    def move_leaf(self, leaf: str | None, reason: str) -> None:
+        """Continue after another entry from now on; None begins anew. Raises ConversationBusy, and ValueError for an
+        unknown entry."""
+        with self._mutex:
+            self._claim(starts=False)  # it may read what another process wrote
+            if leaf is not None and leaf not in self._state.by_id:
+                raise ValueError(f"there is no entry {leaf!r}")
+            self.annotate("leaf_moved", leafId=leaf, reason=reason)
+
+    def lines(self) -> bytes:
+        """Return all lines after the first, as they are on the disk. Raises OSError if they are not all there."""
+        with self._mutex:
+            if self._state.former is not None:
+                return b"".join(map(encode, self._state.former[1:]))
+            self._log.flush()
+            if self.write_error is not None:
+                raise self.write_error
+            data = self.path.read_bytes().partition(b"\n")[2]
+            return data if data.endswith(b"\n") or not data else data + b"\n"
 
     def reserve_id(self) -> str:
         """Reserve an id for an entry that will be appended later, with `entry_id`."""
