@@ -10,8 +10,8 @@ import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, shot } from "./people.mjs";
 import { until, visibleLines } from "./workbench.mjs";
 
-/** What axe-core finds in VS Code's own lists, whoever fills them. */
-const VSCODES_OWN = [];
+/** What axe-core finds in VS Code's own lists, whoever fills them: levels and buttons in their rows, names of keys. */
+const VSCODES_OWN = ["aria-allowed-attr", "aria-prohibited-attr", "label-content-name-mismatch", "nested-interactive"];
 
 const before = spread("ITEM = 1", "ITEM = 2", "ITEM = 3");
 
