@@ -197,6 +197,7 @@ export function byKeyboard() {
       await row("Agent").waitFor();
       await keyboard.press("Enter");
       await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+      await until("the focus to be back at the mode", async () => (await keyboard.at()).id === "mode");
       await keyboard.walkTo((one) => one.id === "model", { most: 4 });
       await keyboard.press("Enter");
       await title("North: Switch Model").waitFor();
@@ -205,11 +206,14 @@ export function byKeyboard() {
       await row("Sonnet").waitFor();
       await keyboard.press("Enter");
       await chat.frame.locator("#model", { hasText: "Sonnet" }).waitFor();
-      await keyboard.command("North: Switch Model");
+      await until("the focus to be back at the model", async () => (await keyboard.at()).id === "model");
+      await keyboard.press("Enter");
+      await title("North: Switch Model").waitFor();
       await keyboard.type("offline");
       await row("ffline").waitFor();
       await keyboard.press("Enter");
       await chat.frame.locator("#model", { hasText: "ffline" }).waitFor();
+      await until("the focus to be back at the model", async () => (await keyboard.at()).id === "model");
       await keyboard.walkTo((one) => one.id === "approvals", { most: 6 });
       await keyboard.press("Enter");
       await title("North: What Is Asked").waitFor();
