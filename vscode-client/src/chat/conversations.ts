@@ -162,6 +162,7 @@ export class Conversations implements vscode.Disposable {
     const { transcript, turns, panel } = conversation;
     if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
+    else if (event === "turn_end") transcript.ended();
     else if (event === "transcript_reset") {
       transcript.clear();
       void turns.shownAnew(false);
