@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.edits.undo import Conflicts, Plan, UndoHistory
+from north_lsp.agent.edits.taking_back import Conflicts
+from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.entries import Logged
