@@ -37,6 +37,12 @@ local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,
+  dump = function()
+    conversation.dump()
+  end,
+  export = function(words)
+    conversation.export(words)
+  end,
   branch = function()
     rewind.branch(conversation.places())
   end,
@@ -121,6 +127,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "export" then
+    candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}
   end
