@@ -4,7 +4,7 @@ local conversation = require("north.conversation")
 local M = {}
 
 local MODES = { "ask", "agent" }
-local WORDS = { mode = MODES, retry = { "now", "abort" }, undo = { "choose" } }
+local WORDS = { log = require("north.storage").levels, mode = MODES, retry = { "now", "abort" }, undo = { "choose" } }
 
 ---The lines of a range, or exactly what was selected when the range is the last visual selection.
 ---@param arguments table
@@ -36,6 +36,9 @@ local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,
+  log = function(words)
+    conversation.show_log(words)
+  end,
   login = function(words)
     conversation.login(words)
   end,
@@ -63,6 +66,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  storage = function()
+    conversation.show_storage()
   end,
   undo = function(words)
     if words == "" then

@@ -247,6 +247,7 @@ def test_completion(bed: Bed) -> None:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
             "ask",
+            "log",
             "login",
             "mode",
             "new",
@@ -255,10 +256,30 @@ def test_completion(bed: Bed) -> None:
             "review",
             "steer",
             "stop",
+            "storage",
             "undo",
         ]
         assert nvim.lua(complete, "North m") == ["mode"]
         assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
+        assert nvim.lua(complete, "North log ") == ["debug", "info", "warn", "error"]
+
+
+def test_the_log_and_what_is_kept_are_shown(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North log info")
+        nvim.until("vim.api.nvim_buf_get_name(0) == 'north://log'")
+        shown = nvim.lines()
+        assert shown[0].endswith("/north.log")
+        assert any("app_start" in line for line in shown)
+        assert not any("  debug  " in line for line in shown)
+        assert nvim.lua("return vim.bo.modifiable") is False
+        nvim.keys("q")
+        nvim.command("North storage")
+        nvim.until("vim.api.nvim_buf_get_name(0) == 'north://storage'")
+        shown = nvim.lines()
+        assert str(bed.folder / "data") in shown[0]
+        assert any(line.startswith("conversations ") and "freed by" in line for line in shown)
+        assert "/storage clean" in shown[-1]
 
 
 # -- edits -----------------------------------------------------------------------------------------------------------
@@ -852,6 +873,8 @@ def test_health(bed: Bed, source: str) -> None:
         assert f"(from {source})" in report
         assert f"version: north-lsp {north_lsp.__version__}" in report
         assert f"initialize is answered by north {north_lsp.__version__}" in report
+        assert "`:North storage` says what frees it" in report
+        assert "north.log; `:North log` shows its end" in report
         assert "ERROR" not in report
 
 

@@ -15,6 +15,7 @@ import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { openSetting } from "./settings";
+import { ServerLog, showStorage } from "./storage";
 
 interface Parts {
   conversations: Conversations;
@@ -28,6 +29,7 @@ interface Parts {
 
 export function registerCommands(parts: Parts): vscode.Disposable {
   const { conversations, panel, questions, proposals, permissions, log } = parts;
+  const serverLog = new ServerLog();
   /** The conversation that the user is at. */
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
@@ -73,6 +75,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     openSetting,
     restartServer: () => here().restart(),
     showLog: () => log.show(),
+    showServerLog: () => serverLog.show(here()),
+    showStorage: () => showStorage(here()),
   };
   const registered = Object.entries(commands).map(([name, run]) =>
     vscode.commands.registerCommand(`north.${name}`, async () => {
@@ -84,7 +88,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       }
     }),
   );
-  return vscode.Disposable.from(...registered, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(...registered, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {
