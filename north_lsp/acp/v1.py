@@ -19,6 +19,7 @@ from north_lsp.agent.ports.events import (
     CommandInfo,
     CommandsChanged,
     ContextPromoted,
+    ConversationCopied,
     Event,
     FallbackUsed,
     ModeChanged,
@@ -32,6 +33,7 @@ from north_lsp.agent.ports.events import (
     StateChanged,
     ThoughtDelta,
     TitleChanged,
+    TranscriptReset,
     TurnEnded,
     TurnStarted,
     UsageChanged,
@@ -195,6 +197,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ContextPromoted()
             | ReviewShown()
             | ReviewResolved()
+            | TranscriptReset()
+            | ConversationCopied()
         ):
             return []  # ACP has nothing for them; see `extension_events.py`
         case _:

@@ -247,6 +247,8 @@ def test_completion(bed: Bed) -> None:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
             "ask",
+            "branch",
+            "fork",
             "log",
             "login",
             "mode",
@@ -254,9 +256,11 @@ def test_completion(bed: Bed) -> None:
             "redo",
             "retry",
             "review",
+            "rewind",
             "steer",
             "stop",
             "storage",
+            "tree",
             "undo",
         ]
         assert nvim.lua(complete, "North m") == ["mode"]
