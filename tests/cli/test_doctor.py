@@ -37,4 +37,4 @@ def test_what_takes_room_is_listed_with_what_frees_it(tmp_path: Path) -> None:
     (tmp_path / "STATE").mkdir()
     (tmp_path / "STATE" / "north.log").write_bytes(b"x" * 12_345)
     (found,) = _storage(options)
-    assert found.text.startswith("storage: log files: 12 KB in 1 file; freed by `log.maxBytes`")
+    assert found.text.startswith("storage: log files: 12 KB in 1 file; freed by `north-lsp purge`; `log.maxBytes`")
