@@ -19,6 +19,7 @@ from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
@@ -34,6 +35,7 @@ from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
@@ -118,6 +120,7 @@ class AcpAgent:
             **path_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, self._prompt),
+            **export_methods(self._sessions.get, environment),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
 
@@ -168,11 +171,10 @@ class AcpAgent:
         return {"sessionId": session.id, **self._state(session)}
 
     async def _load(self, params: Params, call: Call) -> object:
-        session = await self._open(params)
-        editor = self._editor(session.id)
+        shown: list[str] = []
+        session = await self._open(params, shown)
         async with session.replaying:  # each load gets the whole replay
-            for event in await session.replay():
-                await editor.show(event)
+            await session.replay(self._editor(session.id).show, shown)
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
@@ -196,7 +198,9 @@ class AcpAgent:
         self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **unsent_fields(unsent)}
 
-    async def _open(self, params: Params) -> Session:
+    async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
+        """Open a session. With `shown`, the beginning of a long one is shown before the rest is read; the entries of
+        that are added to `shown`."""
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -205,6 +209,8 @@ class AcpAgent:
                 raise RpcError(INVALID_REQUEST, f"the session {id} is open with other folders: close it first")
             if session is not None and not session.is_closed:
                 return session
+            if shown is not None:
+                shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
                 session = await self._factory.open(id, roots)
             except UnknownConversation:

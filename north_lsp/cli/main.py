@@ -21,6 +21,7 @@ _NOBODY_READS = 141
 _FAILED = 70
 _MODES = ("ask", "agent")
 _NEED_A_MODEL = ("demo", "doctor")
+_FORMATS = ("html", "md", "txt", "json")
 _LEVELS = ("debug", "info", "warn", "error")
 
 
@@ -54,6 +55,12 @@ def _parser() -> "argparse.ArgumentParser":
     demo.add_argument("--yes", action="store_true", help="answer every question by itself")
     demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
     add("conversations", "List the stored conversations of this project.", "list")
+    export = add("export", "Write a stored conversation to a file, or to standard output.")
+    export.add_argument("conversation", metavar="ID|FILE", help="its id (north-lsp list shows them), or a log file")
+    export.add_argument("out", nargs="?", help="the file to write, or - (default: north-<id>-<date> in this folder)")
+    export.add_argument("--format", choices=_FORMATS, help="default: by the ending of the file's name, else html")
+    export.add_argument("--raw", action="store_true", help="do not mask keys and your home folder")
+    export.add_argument("--force", action="store_true", help="replace a file that exists")
     models = add("models", "List the models that North knows, and why some cannot be used.")
     models.add_argument("pattern", nargs="?", default="", help="a part of a model's name")
     models.add_argument("--available", action="store_true", help="only those that can be used")
@@ -158,6 +165,13 @@ def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
     return 0
 
 
+def _export(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.export import export
+
+    wanted = (arguments.out, arguments.format)
+    return export(options, arguments.conversation, *wanted, raw=arguments.raw, force=arguments.force, ask=_ask)
+
+
 def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
     from north_lsp.cli.doctor import examine, report
 
@@ -255,6 +269,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "conversations": _conversations,
     "list": _conversations,
     "doctor": _doctor,
+    "export": _export,
     "models": _models,
     "login": _login,
     "logout": _logout,

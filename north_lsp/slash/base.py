@@ -129,6 +129,14 @@ class Host(Protocol):
 
     def statistics(self) -> str: ...
 
+    async def numbers(self) -> str:
+        """Say what the conversation adds up to: prompts, calls, tokens, times."""
+        ...
+
+    async def export(self, path: str | None, format: str | None, *, raw: bool) -> str:
+        """Write the conversation to a file, after a question if there is one already; returns the file's path."""
+        ...
+
     def prompts(self, command: str) -> str:
         """List the user's prompts with their numbers, for a command that takes one."""
         ...

@@ -136,11 +136,18 @@ def block_began(id: str, path: str) -> Iterator[Event]:
 
 def events_of(path: Iterable[Logged], tools: "Registry") -> Iterator[Event]:
     """Return the events of a path, in order."""
+    for _, events in events_by_entry(path, tools):
+        yield from events
+
+
+def events_by_entry(path: Iterable[Logged], tools: "Registry") -> Iterator[tuple[Logged | None, Iterable[Event]]]:
+    """Return each entry of a path with its events, which have to be taken before the next entry is; at the end, without
+    an entry, those of the calls that have no result."""
     path = list(path)
     projection = _Projection(tools, _refused(path))
     for one in path:
-        yield from projection.add(one)
-    yield from projection.unfinished()
+        yield one, projection.add(one)
+    yield None, projection.unfinished()
 
 
 def _refused(path: Iterable[Logged]) -> frozenset[str]:

@@ -47,9 +47,11 @@ from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
@@ -76,6 +78,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.exports.document import Surroundings
     from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
 
@@ -143,6 +146,7 @@ class Session:
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
+        self.exports = Exports(log, self.roots[0], environment, self._surroundings)
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         self.navigation = Navigation(self, log, drafts, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
@@ -554,6 +558,11 @@ class Session:
             started = date.today()
         return system_text(self.roots, started)
 
+    async def _surroundings(self) -> "Surroundings":
+        from north_lsp.agent.exports.document import Surroundings
+
+        return Surroundings(self._system(), (await self._tools()).specs(self.mode))
+
     # -- everything else -------------------------------------------------------------------------------------------
 
     def set_auto_retry(self, enabled: bool) -> None:
@@ -653,18 +662,16 @@ class Session:
             return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
         return Completion(is_incomplete=True)
 
-    async def replay(self) -> list[Event]:
-        """Return the whole conversation as it was shown."""
-        path, find = self._log.path(), self._checkpoints.content
-        tools = await self._tools()
-        events = await anyio.to_thread.run_sync(lambda: loaded_events(events_of(path, tools), find))
+    async def replay(self, show: Show, shown: Sequence[str] = ()) -> None:
+        """Show the whole conversation as it was shown, but for the entries that are `shown` already."""
+        path = self._log.path()
+        await show_path(path, await self._tools(), self._checkpoints.content, show, shown)
         if self.title is not None:
-            events.append(TitleChanged(self.title, path[-1].at if path else ""))
+            await show(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
-        if usage is None:
-            return events
-        await self._environment.costs.look()
-        return [*events, replace(usage, all_time_usd=self._environment.costs.all_time())]
+        if usage is not None:
+            await self._environment.costs.look()
+            await show(replace(usage, all_time_usd=self._environment.costs.all_time()))
 
     async def close(self, reason: str) -> None:
         """Cancel what runs, end the processes that commands left running, and close the log."""

@@ -16,6 +16,7 @@ from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
@@ -92,7 +93,7 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, KeepingHost, PlacesHost, ProvidersHost):
+class SessionHost(ChangesHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:

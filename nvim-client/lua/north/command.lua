@@ -46,6 +46,12 @@ local subcommands = {
   log = function(words)
     conversation.show_log(words)
   end,
+  dump = function()
+    conversation.dump()
+  end,
+  export = function(words)
+    conversation.export(words)
+  end,
   branch = function()
     rewind.branch(conversation.places())
   end,
@@ -133,6 +139,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "export" then
+    candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}
   end

@@ -1,6 +1,7 @@
 ---The conversation: one at a time, on one server, which is started when it is needed and again when it dies.
 local attention = require("north.attention")
 local chat = require("north.chat")
+local export = require("north.export")
 local login = require("north.login")
 local permission = require("north.permission")
 local rewind = require("north.rewind")
@@ -486,6 +487,19 @@ end
 
 function M.choose_undo()
   undo.choose(ask_server)
+end
+
+---Write the conversation to a file: see `north.export`.
+---@param path string "" for a name of North's own
+function M.export(path)
+  when_ready(function()
+    export.write(ask_server, path, state.root, state.session_id)
+  end)
+end
+
+---Show the conversation as a text.
+function M.dump()
+  export.show(ask_server)
 end
 
 ---What going back and copies need: see `north.rewind`.

@@ -7,6 +7,7 @@ import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
+import { exportConversation } from "./exporting";
 import { type StoredConversation, storedConversations } from "./stored";
 import { sessionFolders } from "./sessionFolders";
 
@@ -22,6 +23,7 @@ export async function browse(conversations: Conversations): Promise<void> {
   const inTab = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: vscode.l10n.t("Open in an Editor Tab") };
   const copy = { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: vscode.l10n.t("Fork") };
   const rename = { iconPath: new vscode.ThemeIcon("edit"), tooltip: vscode.l10n.t("Rename") };
+  const save = { iconPath: new vscode.ThemeIcon("save-as"), tooltip: vscode.l10n.t("Export…") };
   const remove = { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Delete") };
   const list = vscode.window.createQuickPick<Row>();
   list.title = vscode.l10n.t("North: Conversations");
@@ -31,7 +33,7 @@ export async function browse(conversations: Conversations): Promise<void> {
   const fill = async (): Promise<void> => {
     list.busy = true;
     const rows = storedConversations(await stored(conversations), places(conversations), new Date());
-    list.items = rows.map((one) => ({ label: one.title, description: one.when, buttons: [inTab, copy, rename, remove], stored: one }));
+    list.items = rows.map((one) => ({ label: one.title, description: one.when, buttons: [inTab, copy, rename, save, remove], stored: one }));
     list.busy = false;
     if (rows.length === 0) list.placeholder = vscode.l10n.t("There is no conversation of this folder yet");
   };
@@ -52,6 +54,7 @@ export async function browse(conversations: Conversations): Promise<void> {
       [inTab, () => openInTab(conversations, item.stored.id)],
       [copy, () => fork(conversations, item.stored.id)],
       [rename, () => renameStored(conversations, item.stored)],
+      [save, () => exportConversation(conversations, item.stored.id)],
       [remove, () => deleteStored(conversations, item.stored)],
     ]);
     const act = acts.get(button);

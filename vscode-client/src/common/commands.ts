@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { browse } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
+import { exportConversation, showAsText } from "../chat/exporting";
 import type { Panel } from "../chat/panel";
 import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
@@ -70,6 +71,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     switchApprovals: () => pick(here(), "approvals"),
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
+    exportConversation: () => exportConversation(conversations),
+    showAsText: () => showAsText(conversations),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting,
