@@ -71,4 +71,5 @@ bench:
     {{bin}}/python -m benchmarks.search
     {{bin}}/python -m benchmarks.edit
     {{bin}}/python -m benchmarks.shell
+    {{bin}}/python -m benchmarks.conversations
     {{bin}}/python -m benchmarks.loading

@@ -1,11 +1,13 @@
 ---`:North` and its subcommands.
 local conversation = require("north.conversation")
+local conversations = require("north.conversations")
 local rewind = require("north.rewind")
 
 local M = {}
 
 local MODES = { "ask", "agent" }
 local WORDS = {
+  conversations = { "--all", "--archived" },
   log = require("north.storage").levels,
   mode = MODES,
   retry = { "now", "abort" },
@@ -40,6 +42,24 @@ end
 
 ---@type table<string, fun(words: string, arguments: table)>
 local subcommands = {
+  archive = function()
+    conversations.archive()
+  end,
+  continue = function()
+    conversations.continue()
+  end,
+  conversations = function(words)
+    conversations.browse(words)
+  end,
+  delete = function(words)
+    conversations.delete(words)
+  end,
+  rename = function(words)
+    conversations.rename(words)
+  end,
+  resume = function(words)
+    conversations.resume(words)
+  end,
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { browse } from "../chat/browse";
+import { browse, manage, showWanted } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import type { Panel } from "../chat/panel";
@@ -71,6 +71,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     switchApprovals: () => pick(here(), "approvals"),
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
+    manageConversations: () => manage(conversations),
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
     showWaiting: () => conversations.showWaiting(),
@@ -91,7 +92,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       }
     }),
   );
-  return vscode.Disposable.from(...registered, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
+  return vscode.Disposable.from(...registered, wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {
