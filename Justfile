@@ -37,6 +37,7 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/extension-setup.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-places.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-conversations.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-windows.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-exports.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-rewind.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-people.mjs
@@ -72,4 +73,5 @@ bench:
     {{bin}}/python -m benchmarks.search
     {{bin}}/python -m benchmarks.edit
     {{bin}}/python -m benchmarks.shell
+    {{bin}}/python -m benchmarks.conversations
     {{bin}}/python -m benchmarks.loading

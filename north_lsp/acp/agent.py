@@ -22,6 +22,7 @@ from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
+from north_lsp.acp.library import library_methods
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import tell_of_moved_folder
@@ -39,6 +40,7 @@ from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
+from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
@@ -120,6 +122,7 @@ class AcpAgent:
             **path_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, self._prompt),
+            **library_methods(Library(environment.locations), self._session, self._sessions),
             **export_methods(self._sessions.get, environment),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
@@ -259,6 +262,8 @@ class AcpAgent:
         unsent: Sequence[QueuedPromptText] = (),
         more: Sequence[Event] = (),
     ) -> None:
+        session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
+
         async def announce() -> None:
             for event in (CommandsChanged(session.commands), *more):
                 await self._editor(session.id).show(event)

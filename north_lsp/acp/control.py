@@ -128,14 +128,6 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return _queue(session)
 
-    async def rename(params: Params, call: Call) -> object:
-        """Give the conversation the user's own title. Returns `{title}`, as it is shown."""
-        title = read.text(params, "title")
-        try:
-            return {"title": await session_of(params).saved.rename(title)}
-        except ValueError as error:
-            raise invalid_params("title", str(error)) from None
-
     async def withdraw(params: Params, call: Call) -> object:
         session = session_of(params)
         queued_prompt = _queued_prompt(session, params)
@@ -149,7 +141,6 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         "_north/queue/edit": edit,
         "_north/queue/list": listed,
         "_north/queue/withdraw": withdraw,
-        "_north/sessions/rename": rename,
         "_north/state/get": get,
         "_north/state/set": change,
     }

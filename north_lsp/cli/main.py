@@ -54,7 +54,19 @@ def _parser() -> "argparse.ArgumentParser":
     demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
     demo.add_argument("--yes", action="store_true", help="answer every question by itself")
     demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
-    add("conversations", "List the stored conversations of this project.", "list")
+    stored = add("conversations", "List, search, show, rename, archive or delete stored conversations.", "list")
+    stored.add_argument(
+        "words",
+        nargs="*",
+        metavar="ACTION",
+        help="list (the default), search WORDS, show ID, rename "
+        "ID TITLE, archive ID, unarchive ID, delete ID; an id may be its beginning",
+    )
+    stored.add_argument("--all", action="store_true", help="those of all projects")
+    stored.add_argument("--archived", action="store_true", help="also archived ones")
+    stored.add_argument("--limit", type=int, metavar="N", help="at most so many")
+    stored.add_argument("--yes", action="store_true", help="delete without asking")
+    stored.add_argument("--json", action="store_true", help="as JSON")
     export = add("export", "Write a stored conversation to a file, or to standard output.")
     export.add_argument("conversation", metavar="ID|FILE", help="its id (north-lsp list shows them), or a log file")
     export.add_argument("out", nargs="?", help="the file to write, or - (default: north-<id>-<date> in this folder)")
@@ -159,10 +171,10 @@ def _demo(arguments: "argparse.Namespace", options: Options) -> int:
 
 
 def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
-    from north_lsp.cli.reports import conversations
+    from north_lsp.cli.conversations import Wishes, conversations
 
-    print(conversations(options))
-    return 0
+    wishes = Wishes(arguments.all, arguments.archived, arguments.limit, arguments.yes, arguments.json)
+    return conversations(options, arguments.words, wishes, _ask, print)
 
 
 def _export(arguments: "argparse.Namespace", options: Options) -> int:

@@ -80,7 +80,7 @@ def areas(locations: Locations) -> list[Area]:
 
 
 _BLOBS = "itself, a week after the last conversation that needs them is gone"
-_LOGS = f"`log.maxBytes` and `log.files` bound them; {_PURGE}"
+_LOGS = f"{_PURGE}; `log.maxBytes` and `log.files` bound them"
 
 
 def removal(locations: Locations, scope: Scope, repo_hash: str = "") -> Removal:
@@ -90,7 +90,7 @@ def removal(locations: Locations, scope: Scope, repo_hash: str = "") -> Removal:
             trash = _children(locations.conversations / "trash")
             caches = [locations.data / name for name in _with_logs(_CACHES)]
             logs = [path for path in _children(locations.state) if _LOG.fullmatch(path.name)]
-            index = [locations.conversations / "index.json", locations.state / "housekeeping.db"]
+            index = [locations.state / "housekeeping.db"]
             return _of([*trash, *caches, *logs, *index, *_children(locations.crashes), *_set_aside(locations)])
         case "project":
             rows = list_conversations(locations, repo_hash=repo_hash)

@@ -171,6 +171,27 @@ export interface Permission {
   since?: string;
 }
 
+/** The end of the server's log. North's extension. */
+export interface LogEnd {
+  path: string;
+  lines: string[];
+}
+
+/** A part of what North keeps on the disk; `size` in bytes. North's extension. */
+export interface KeptArea {
+  id: string;
+  title: string;
+  size: number;
+  count: number;
+  freedBy: string;
+}
+
+export interface KeptData {
+  data: string;
+  state: string;
+  areas: KeptArea[];
+}
+
 export interface Choice {
   value: string;
   name: string;
@@ -221,15 +242,29 @@ export interface UsageCounts {
   estimated?: boolean;
 }
 
+/** A stored conversation, as it stands in a list. North's extension. */
 export interface SessionRow {
   sessionId: string;
-  title?: string | null;
+  name?: string | null;
   updatedAt?: string | null;
+  cwd?: string;
+  messageCount?: number;
+  model?: string | null;
+  costUsd?: number;
+  archived?: boolean;
+  /** Where the words stand that were looked for. */
+  match?: { place: string; snippet: string };
 }
 
 export interface SessionList {
   sessions: SessionRow[];
-  nextCursor?: string | null;
+  /** Not all of them could be searched in time. */
+  truncated?: boolean;
+}
+
+/** The prompts sent before, the newest first. North's extension. */
+export interface PromptList {
+  prompts: { text: string }[];
 }
 
 /** What ACP does not tell. North's extension. */
@@ -241,8 +276,9 @@ export interface NorthEvent {
   turnId?: string;
   /** What belongs in the input again. */
   prompt?: PromptBlock[];
-  /** A copy that is to be opened. */
-  conversationId?: string;
+  /** The conversation that is to be shown, a copy for example: null for a new one. */
+  conversationId?: string | null;
+  cwd?: string;
 }
 
 /** A place of a conversation. North's extension. */

@@ -152,6 +152,17 @@ test("what is chosen holds for the conversation that runs", async () => {
   assert.deepEqual(session.options, [option]);
 });
 
+test("words for the turn that runs are shown once: by the server, unless they are a command", async () => {
+  const { session, transcript } = world({ "session/prompt": never, "_north/steer": () => ({ delivered: true }) });
+  await session.open();
+  void session.send("one", []);
+  await until(() => session.busy);
+  await session.steer("two");
+  await session.steer("/stats");
+  session.update({ sessionId: session.id, update: { sessionUpdate: "user_message_chunk", messageId: "e2", content: { type: "text", text: "two" } } });
+  assert.deepEqual(transcript.all().flatMap((item) => (item.kind === "user" ? [item.text] : [])), ["one", "/stats", "two"]);
+});
+
 async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !holds(); tries += 1) await new Promise((done) => setTimeout(done, 1));
   assert.ok(holds());

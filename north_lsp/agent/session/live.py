@@ -12,6 +12,7 @@ from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Choice
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
+from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -30,6 +31,9 @@ class LiveSession(Protocol):
 
     @property
     def id(self) -> str: ...
+
+    @property
+    def saved(self) -> SavedConversation: ...
 
     @property
     def read_only_reason(self) -> str | None: ...

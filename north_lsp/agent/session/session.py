@@ -51,6 +51,7 @@ from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
@@ -146,6 +147,7 @@ class Session:
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
+        self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self.exports = Exports(log, self.roots[0], environment, self._surroundings)
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         self.navigation = Navigation(self, log, drafts, environment.locations)
@@ -270,6 +272,7 @@ class Session:
             if await self._slash.take_harmless(parts):
                 return "end_turn"
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
+        self.remembering.prompt(self._slash.shown(parts))
         mode = self.mode
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():
@@ -406,6 +409,7 @@ class Session:
         """Queue a prompt for the running turn: it is `delivered` when it has become part of the turn, and not if the
         turn ended without it. Raises ValueError if no turn runs, or for nothing to send."""
         _check(parts)
+        self.remembering.prompt(self._slash.shown(parts))
         rest = await self._without_commands(parts)
         if rest is None:
             return QueuedPrompt("", "steer", parts, self.mode, delivered=True)
@@ -415,6 +419,7 @@ class Session:
         """Queue a prompt for the end of the running turn; one that consists only of commands does not wait. Raises
         ValueError if no turn runs, or for nothing to send."""
         _check(parts)
+        self.remembering.prompt(self._slash.shown(parts))
         rest = parts if parse_user_command(parts) is not None else await self._without_commands(parts)
         if rest is None:
             return QueuedPrompt("", "followUp", parts, self.mode, delivered=True)
@@ -506,6 +511,7 @@ class Session:
                 self._conversation.resolve_pending()  # no question may be left without a decision
                 await turn.finalize()
                 await self.saved.sync()
+                self.remembering.turn_ended()
                 with self._diagnostics.guarded("counting costs"):
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:

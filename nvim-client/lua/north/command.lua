@@ -1,11 +1,19 @@
 ---`:North` and its subcommands.
 local conversation = require("north.conversation")
+local conversations = require("north.conversations")
 local rewind = require("north.rewind")
 
 local M = {}
 
 local MODES = { "ask", "agent" }
-local WORDS = { mode = MODES, retry = { "now", "abort" }, tree = rewind.filters, undo = { "choose" } }
+local WORDS = {
+  conversations = { "--all", "--archived" },
+  log = require("north.storage").levels,
+  mode = MODES,
+  retry = { "now", "abort" },
+  tree = rewind.filters,
+  undo = { "choose" },
+}
 
 ---The lines of a range, or exactly what was selected when the range is the last visual selection.
 ---@param arguments table
@@ -34,8 +42,29 @@ end
 
 ---@type table<string, fun(words: string, arguments: table)>
 local subcommands = {
+  archive = function()
+    conversations.archive()
+  end,
+  continue = function()
+    conversations.continue()
+  end,
+  conversations = function(words)
+    conversations.browse(words)
+  end,
+  delete = function(words)
+    conversations.delete(words)
+  end,
+  rename = function(words)
+    conversations.rename(words)
+  end,
+  resume = function(words)
+    conversations.resume(words)
+  end,
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
+  end,
+  log = function(words)
+    conversation.show_log(words)
   end,
   dump = function()
     conversation.dump()
@@ -82,6 +111,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  storage = function()
+    conversation.show_storage()
   end,
   undo = function(words)
     if words == "" then
