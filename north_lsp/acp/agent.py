@@ -17,7 +17,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
-from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
+from north_lsp.acp.control import confirm_after, control_methods, opened_fields, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
@@ -32,7 +32,7 @@ from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.turn.queue import QueuedPrompt
+from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
 from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
@@ -78,7 +78,8 @@ class AcpAgent:
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
-        self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor, self._language)
+        defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
+        self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
@@ -99,6 +100,7 @@ class AcpAgent:
             "_north/retry/now": self._retry_now,
             "_north/steer": self._steer,
             "_north/retry/abort": self._retry_abort,
+            "_north/turn/resume": self._resume_turn,
             **checkpoint_methods(self._session),
             **model_methods(environment, self._allowed),
             **permission_methods(self._session),
@@ -173,7 +175,7 @@ class AcpAgent:
         ended are offered again, in the answer and as notices."""
         unsent = session.pop_unsent_prompts()
         self._announce_after(session, params, call, unsent, more)
-        return {**self._state(session), **unsent_fields(unsent)}
+        return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params) -> Session:
         id = read.text(params, "sessionId")
@@ -336,8 +338,17 @@ class AcpAgent:
     # -- a live session ----------------------------------------------------------------------------------------------
 
     async def _prompt(self, params: Params, call: Call) -> object:
+        session, parts, kind = self._session(params), read.prompt_parts(params), prompt_kind(params)
+        return await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
+
+    async def _resume_turn(self, params: Params, call: Call) -> object:
+        """Go on with the turn that an earlier process did not finish. Answers like `session/prompt`."""
         session = self._session(params)
-        parts = read.prompt_parts(params)
+        return await self._turn(session, call, session.resume_turn)
+
+    async def _turn(
+        self, session: Session, call: Call, run: Callable[[anyio.CancelScope], Awaitable[Stopped]]
+    ) -> dict[str, Any]:
         scope = anyio.CancelScope()
 
         def give_up() -> None:
@@ -346,7 +357,7 @@ class AcpAgent:
 
         call.on_cancel = give_up
         try:
-            stopped = await session.prompt(parts, scope, prompt_kind(params))
+            stopped = await run(scope)
             return {"stopReason": stopped, **_take_unsent(session, call)}
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None

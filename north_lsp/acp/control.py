@@ -41,6 +41,15 @@ def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
     return {"_meta": {"north": {"queued": _rows(queued_prompts)}}} if queued_prompts else {}
 
 
+def opened_fields(session: Session, queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
+    """Return the fields of a load's answer that say what an earlier process left: prompts that were not sent, and a
+    turn that can go on."""
+    left = session.left_turn.find()
+    north: dict[str, Any] = {"queued": _rows(queued_prompts)} if queued_prompts else {}
+    north |= {"unfinished": {"reason": left.reason}} if left is not None else {}
+    return {"_meta": {"north": north}} if north else {}
+
+
 def confirm_after(call: Call, session: Session, queued_prompts: Sequence[QueuedPromptText]) -> None:
     """Confirm the unsent prompts after the answer that lists them was sent; until then they stay stored."""
 

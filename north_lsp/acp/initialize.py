@@ -40,6 +40,7 @@ EXTENSION_METHODS = (
     "_north/state/get",
     "_north/state/set",
     "_north/steer",
+    "_north/turn/resume",
 )
 
 
@@ -62,6 +63,7 @@ class Client:
     has_ui: bool = True
     knows_north: bool = False
     has_language_features: bool = False
+    resumes_turns: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -89,6 +91,7 @@ def read_client(params: Params) -> Client:
         has_ui=north.get("hasUI") is not False,
         knows_north=isinstance(meta, dict),
         has_language_features=north.get("languageFeatures") is True,
+        resumes_turns=north.get("resumesTurns") is True,
     )
 
 

@@ -126,6 +126,11 @@ class Conversation:
         return self._state.archived
 
     @property
+    def was_left(self) -> bool:
+        """Whether the last process to write it left a turn that the next one can go on with."""
+        return self._state.was_left
+
+    @property
     def queue(self) -> list[dict[str, str]]:
         """The queued prompts, not yet part of the conversation: `id`, `kind`, `mode`, `text`."""
         return self._state.queue

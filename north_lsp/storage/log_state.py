@@ -10,6 +10,8 @@ from north_lsp.storage.old_formats import format_of, today
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
+LEFT = "left"
+"""The reason of an end in the middle of a turn that the next process can go on with."""
 _OF_A_MOVE = ("repoRoot", "repoHash", "cwd", "rootInode")
 _OF_THE_QUEUE = ("id", "kind", "mode", "text")
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
@@ -27,6 +29,8 @@ class LogState:
         self.leaf: str | None = None
         self.title: str | None = None
         self.archived = False
+        self.was_left = False
+        """The last process to write it left a turn that the next one can go on with."""
         self.repo_hashes = {str(header["repoHash"])} if header.get("repoHash") is not None else set()
         self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
@@ -55,6 +59,7 @@ class LogState:
             self.entries.append(record)
             self.by_id[id] = record
             self.leaf = id
+            self.was_left = False
             if isinstance(delivered := record.get("fromQueue"), list):
                 self.queue = [row for row in self.queue if row["id"] not in delivered]
         else:
@@ -131,6 +136,8 @@ class LogState:
                 words = record.get("words")
                 rows = [row for row in words if isinstance(row, dict)] if isinstance(words, list) else []
                 self.queue = [row for row in rows if all(isinstance(row.get(key), str) for key in _OF_THE_QUEUE)]
+            case "conversation_ended":
+                self.was_left = record.get("reason") == LEFT
             case "archived":
                 self.archived = record.get("archived") is True
             case "session_moved":

@@ -100,6 +100,10 @@ class Dispatcher:
         """Whether the model makes the same call again and again."""
         return self._repetition.is_endless
 
+    def take_up(self, calls: Sequence[ToolCall]) -> None:
+        """Take over calls of an answer that an earlier process stored and that have not begun."""
+        self._calls.begin(calls)
+
     def preset_error(self, call_id: str, error: ToolError) -> None:
         """Make a call fail with this error instead of running it."""
         self._preset_errors[call_id] = error

@@ -19,6 +19,7 @@ from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.session import Session
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
@@ -52,13 +53,15 @@ class OtherProject(ValueError):
 @dataclass(frozen=True)
 class Defaults:
     """The defaults of new sessions; `client` names the editor, and `choose` returns the model for a folder, with
-    notices on the choice. `allowed` says which models may be used in a folder."""
+    notices on the choice. `allowed` says which models may be used in a folder; `resumes_turns`: the editor takes up
+    turns that an earlier process did not finish."""
 
     model: Model
     mode: Mode
     client: dict[str, str | None] | None = None
     choose: Callable[[Path], Choice] | None = None
     allowed: Callable[[Path], Allowed] = lambda _: ALL_MODELS
+    resumes_turns: bool = False
 
 
 class SessionFactory:
@@ -140,7 +143,7 @@ class SessionFactory:
             if moved and held is None:
                 log.move(roots.main, hash, inode_of(roots.main))
             if held is None:
-                conversation.resolve_pending()
+                LeftTurn(log, is_kept=self._defaults.resumes_turns).settle()
         if held is None:
             conversation.close()
         log.path()  # takes a while the first time
@@ -200,5 +203,6 @@ class SessionFactory:
         diagnostics = Diagnostics(self._log, conversation.id)
         queue = conversation.queue if held is None else []
         stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
-        start = Start(model.with_level(level), mode, notices, self._defaults.allowed(roots.main))
+        allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
+        start = Start(model.with_level(level), mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

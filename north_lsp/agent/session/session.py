@@ -28,6 +28,7 @@ from north_lsp.agent.log.images import loaded
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
 from north_lsp.agent.log.prompt import Part, is_blank, to_log
+from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
@@ -47,6 +48,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
@@ -108,6 +110,7 @@ class Session:
         self._conversation = conversation
         self._log = log
         self._history = History(log)
+        self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         self._workspace = workspace
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
@@ -297,6 +300,22 @@ class Session:
             self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
 
+    async def resume_turn(self, scope: anyio.CancelScope) -> Stopped:
+        """Go on with the turn that an earlier process did not finish. Raises ValueError if there is none,
+        ConversationBusy, MissingCredential, ModelFailed."""
+        if not self._conversation.is_writer and not await self._arrived():
+            return "cancelled"
+        self._scopes.append(scope)
+        try:
+            with scope:
+                async with self._gate.turns():
+                    if (left := self.left_turn.find()) is None:
+                        raise ValueError("there is no unfinished turn to go on with")
+                    return await self._run_queue(QueuedPrompt("", "followUp", (), self.mode), left)
+        finally:
+            self._ended(scope)
+        return "cancelled"
+
     async def _arrived(self) -> bool:
         """Make this process the writer of the conversation, one prompt after the other so that none overtakes another;
         False if the prompt is cancelled meanwhile. Raises ConversationBusy."""
@@ -339,14 +358,15 @@ class Session:
         self._scopes.remove(scope)
         self._one_ended.set()
 
-    async def _run_queue(self, own: QueuedPrompt) -> Stopped:
-        """Run turns until `own` has had its turn, and for the queued prompts after it that no caller waits for."""
+    async def _run_queue(self, own: QueuedPrompt, left: Unfinished | None = None) -> Stopped:
+        """Run turns until `own` has had its turn, and for the queued prompts after it that no caller waits for; what
+        an earlier process has `left` to do comes first."""
         stopped: Stopped = own.stopped or "end_turn"
-        while batch := await self.queue.take_follow_ups(own):
+        while batch := [own] if left is not None else await self.queue.take_follow_ups(own):
             good = False
             self._gate.begin()
             try:
-                stopped = await self._run_batch(batch)
+                stopped = await self._run_batch(batch, left)
                 good = stopped == "end_turn"
             except ModelFailed:
                 if own.stopped is not None:
@@ -354,10 +374,11 @@ class Session:
             finally:
                 if not good:
                     self._restore_unsent()
+            left = None
         return stopped
 
-    async def _run_batch(self, batch: list[QueuedPrompt]) -> Stopped:
-        """Run one turn for prompts that are taken together; own commands run one by one."""
+    async def _run_batch(self, batch: list[QueuedPrompt], left: Unfinished | None = None) -> Stopped:
+        """Run one turn for prompts that are taken together, or go on with one; own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
             own = parse_user_command(batch[0].parts) if len(batch) == 1 else None
@@ -365,7 +386,7 @@ class Session:
                 self.queue.done([queued_prompt.id for queued_prompt in batch])  # so that it never runs twice
                 stopped = await self._run_user_command(own, locked=True)
             else:
-                stopped = await self._run_turn(batch)
+                stopped = await self._run_turn(batch, left)
         except ModelFailed:
             stopped = "end_turn"
             raise
@@ -436,7 +457,7 @@ class Session:
         for scope in self._scopes:
             scope.cancel()
 
-    async def _run_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+    async def _run_turn(self, batch: list[QueuedPrompt], left: Unfinished | None = None) -> Stopped:
         parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
         await self.status.set("preparing")
         message_id, reason = "", "error"
@@ -446,9 +467,11 @@ class Session:
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
-            message_id = await self._store_prompt(parts, batch)
+            if left is None:
+                await self._show(self.left_turn.give_up(await self._tools()))
+            message_id = left.prompt_id if left is not None else await self._store_prompt(parts, batch)
             await self._editor.show(TurnStarted(message_id))
-            stopped = await self._model_turn(len(parts), batch[-1].mode)
+            stopped = await self._model_turn(len(parts), batch[-1].mode, left)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -496,7 +519,7 @@ class Session:
         for problem in self._environment.settings_file.take_problems():
             await self._editor.show(Notice("warning", problem))
 
-    async def _model_turn(self, parts: int, mode: Mode) -> Stopped:
+    async def _model_turn(self, parts: int, mode: Mode, left: Unfinished | None) -> Stopped:
         model, provider = await self.choice.answering()
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
@@ -512,7 +535,7 @@ class Session:
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
-            return await turn.run()
+            return await turn.run(left)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self.status.set("cancelling")
@@ -724,9 +747,10 @@ class Session:
 
     async def replay(self) -> list[Event]:
         """Return the whole conversation as it was shown."""
-        path = self._log.path()
+        path, left = self._log.path(), self.left_turn.find()
+        still_open = left.open_ids if left is not None else ()
         tools = await self._tools()
-        events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools))))
+        events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools, still_open))))
         if self.title is not None:
             events.append(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
