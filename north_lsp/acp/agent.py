@@ -242,6 +242,7 @@ class AcpAgent:
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
             session.confirm_unsent(unsent)
+            session.share()
             await session.recover()
 
         call.after = announce

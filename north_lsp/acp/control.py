@@ -43,10 +43,13 @@ def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
 
 def opened_fields(session: Session, queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
     """Return the fields of a load's answer that say what an earlier process left: prompts that were not sent, and a
-    turn that can go on."""
-    left = session.left_turn.find()
+    turn that can go on; and which other process has the conversation."""
+    left, holder = session.unfinished, session.sharing.holder
     north: dict[str, Any] = {"queued": _rows(queued_prompts)} if queued_prompts else {}
     north |= {"unfinished": {"reason": left.reason}} if left is not None else {}
+    if holder is not None:
+        client, is_leaving = visible(holder.client or ""), holder.is_leaving
+        north["openElsewhere"] = {"pid": holder.pid or 0, "client": client, "leaving": is_leaving}
     return {"_meta": {"north": north}} if north else {}
 
 
@@ -146,6 +149,12 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         except ValueError as error:
             raise invalid_params("title", str(error)) from None
 
+    async def take_over(params: Params, call: Call) -> object:
+        """Become the writer of a conversation that another process has open. Answers `{ok}` once that is so: when
+        nothing runs there any more."""
+        await session_of(params).take_over()
+        return {"ok": True}
+
     async def withdraw(params: Params, call: Call) -> object:
         session = session_of(params)
         queued_prompt = _queued_prompt(session, params)
@@ -160,6 +169,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         "_north/queue/list": listed,
         "_north/queue/withdraw": withdraw,
         "_north/sessions/rename": rename,
+        "_north/sessions/takeOver": take_over,
         "_north/state/get": get,
         "_north/state/set": change,
     }

@@ -35,6 +35,7 @@ EXTENSION_METHODS = (
     "_north/permissions/revoke",
     "_north/trust",
     "_north/sessions/rename",
+    "_north/sessions/takeOver",
     "_north/retry/abort",
     "_north/retry/now",
     "_north/state/get",

@@ -202,6 +202,15 @@ def read_state(data: bytes) -> LogState:
     return state
 
 
+def appended(data: bytes) -> tuple[list[Record], int] | None:
+    """Read lines that were appended to a log; returns them, and how many bytes they are. None if one cannot be read:
+    then the whole log has to be."""
+    whole = data.rpartition(b"\n")[0]
+    records = [parse_line(line) for line in whole.split(b"\n") if line.strip()]
+    read = [record for record in records if record is not None and isinstance(record.get("id"), str)]
+    return (read, len(whole) + 1 if whole else 0) if len(read) == len(records) else None
+
+
 def parse_line(line: bytes) -> Record | None:
     """Parse a line into an object with a type, or None. A line of type `message` gets a `message` object."""
     try:

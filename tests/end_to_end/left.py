@@ -15,7 +15,7 @@ NORTH = {"events": True, "resumesTurns": True}
 async def client_of(world: World, **north: object) -> AsyncIterator[RawAcpClient]:
     """Yield a client that announces these of North's extensions."""
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        capabilities = {"_meta": {"north": north}} if north else {}
+        capabilities = {"_meta": {"north": north}, "session": {"notices": {}}} if north else {}
         info = {"name": "Tests", "version": "1"}
         opening = {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info}
         await client.request("initialize", opening)

@@ -85,7 +85,9 @@ async def test_a_dangerous_command_is_asked_about_as_the_first_time(world: World
     assert "gone" in str(results(server))
 
 
-async def test_an_edit_of_a_file_that_has_changed_since_fails_and_that_is_said(world: World, server: ModelServer) -> None:
+async def test_an_edit_of_a_file_that_has_changed_since_fails_and_that_is_said(
+    world: World, server: ModelServer
+) -> None:
     server.script(READ, answer(call("edit_replace_exact", **EDIT)), answer(Say("I see.")))
     session = await killed_while_asked(world, "Change it")
     path = world.project / "json/decoder.py"

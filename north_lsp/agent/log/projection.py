@@ -175,15 +175,23 @@ class Projection:
             case ResultEntry(call_id) as result:
                 self._open.pop(call_id, None)
                 yield from result_shown(result, self._standing.get(call_id, ()))
-            case ReviewEntry(kind="write", request=EditRequest() as request) as review:
-                files = tuple(file.change() for file in request.files)
-                self._standing[review.call_id] = standing(files, review.decision)
-                yield from proposal_shown(logged, files)
+            case ReviewEntry(kind="write", request=EditRequest() as request):
+                self.note_decision(logged)
+                yield from proposal_shown(logged, tuple(file.change() for file in request.files))
             case SlashEntry(input):
                 yield UserSaid(logged.id, input)
                 yield from slash_shown(logged)
             case ModeEntry() as mode:
                 yield from mode_shown(mode)
+            case _:
+                pass
+
+    def note_decision(self, logged: Logged) -> None:
+        """Note what a review that was shown while it waited leaves of its proposal."""
+        match logged.entry:
+            case ReviewEntry(kind="write", request=EditRequest() as request) as review:
+                files = tuple(file.change() for file in request.files)
+                self._standing[review.call_id] = standing(files, review.decision)
             case _:
                 pass
 

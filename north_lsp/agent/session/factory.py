@@ -127,7 +127,9 @@ class SessionFactory:
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
         log = Log(conversation)
         held, moved = await anyio.to_thread.run_sync(self._finish_interrupted_reviews, log, roots)
-        return self._bind(log, roots, held=held, moved_from=moved)
+        session = self._bind(log, roots, held=held, moved_from=moved)
+        session.sharing.holder = held
+        return session
 
     def _finish_interrupted_reviews(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
         """Settle what was pending in a stored conversation, unless another process has it open. Returns the holder in
@@ -179,6 +181,7 @@ class SessionFactory:
         if moved_from is not None:
             notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
         editor = self._editor_for(conversation.id)
+        conversation.ownership.client = (self._defaults.client or {}).get("name")
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading
         roots = replace(roots, extra=extra_roots(reading.extra_roots))

@@ -1,6 +1,6 @@
 """The turn that an earlier process did not finish and that this one can go on with, if its client can decide."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.log import Log
@@ -10,6 +10,14 @@ from north_lsp.agent.ports.events import CallEnded, Event
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
+
+
+class _Any:
+    def __contains__(self, value: object) -> bool:
+        return True
+
+
+_ANY = _Any()
 
 
 class LeftTurn:
@@ -25,6 +33,11 @@ class LeftTurn:
         if not self._is_kept:
             return None
         return find_unfinished(self._log.path(), was_left=self._log.conversation.was_left)
+
+    def open_ids(self, *, lives: bool) -> Container[str]:
+        """Return the calls that may still get a result: any, while something `lives` that works on them."""
+        left = self.find()
+        return _ANY if lives else left.open_ids if left is not None else ()
 
     def settle(self) -> None:
         """Refuse the questions that nobody will take up. Raises ConversationBusy."""

@@ -51,6 +51,7 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
@@ -137,6 +138,8 @@ class Session:
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
         self._closed = False
+        self.sharing = Sharing(self, log, self._editor.show)
+        self._is_shared = False
         self._unsaved = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
@@ -207,6 +210,16 @@ class Session:
     def message_count(self) -> int:
         return sum(one.is_message for one in self._log.path())
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs, or waits to run."""
+        return self.is_running or self._gate.is_taken or bool(self.queue.waiting)
+
+    @property
+    def unfinished(self) -> Unfinished | None:
+        """The turn of an earlier process that this one can go on with now."""
+        return self.left_turn.find() if not self.is_busy and self.sharing.holder is None else None
+
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
@@ -245,13 +258,8 @@ class Session:
     @property
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
-        reason, holder = self.read_only_reason, self._conversation.holder()
+        reason = self.read_only_reason
         told = [f"read only: {reason}"] if reason is not None else []
-        if holder is not None:
-            told.append(
-                f"this conversation is open in another editor or chat ({holder}): you can read it here; to continue "
-                "it, close it there first, or start a new one here"
-            )
         return [*self._conversation.warnings, *told]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
@@ -339,17 +347,33 @@ class Session:
         conversation = self._conversation
         if conversation.is_writer:
             return
-        before = [one.id for one in self._log.path()]
         if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
             raise ConversationBusy(held)
-        path = self._log.path()
-        if [one.id for one in path[: len(before)]] != before:
-            await self._editor.show(
-                Notice("warning", "this conversation was changed elsewhere: reload it to see the changes")
-            )
-        new = path[len(before) :]
-        tools = await self._tools()
-        for event in await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(new, tools)))):
+        await self.sharing.arrived()
+
+    async def take_over(self) -> None:
+        """Become the writer of a conversation that another process has open, as soon as nothing runs there."""
+        async with self._arriving:
+            await self.sharing.take_over()
+
+    async def let_go(self) -> None:
+        """Stop being the writer, so that another process can be; nothing happens while a turn runs."""
+        with suppress(ValueError):
+            async with self._gate.between():
+                self._conversation.end("superseded")
+                await self._sync()
+                self.sharing.reading.begin()
+                await anyio.to_thread.run_sync(self._conversation.close)
+
+    def share(self) -> None:
+        """Show from now on what other processes do with the conversation, and let go when one of them asks."""
+        if not self._is_shared:
+            self._is_shared = True
+            self._environment.background.start_soon(self.sharing.run)
+
+    async def show_stored(self, events: Sequence[Event]) -> None:
+        """Show what another process has stored, with its pictures, and adopt the mode."""
+        for event in await anyio.to_thread.run_sync(self._with_pictures, events):
             if isinstance(event, ModeChanged):
                 self.mode = event.mode
             await self._editor.show(event)
@@ -454,6 +478,7 @@ class Session:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
         self._restore_unsent()
         self.give_up_questions()
+        self.sharing.stop_elsewhere()
         for scope in self._scopes:
             scope.cancel()
 
@@ -468,7 +493,7 @@ class Session:
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
             if left is None:
-                await self._show(self.left_turn.give_up(await self._tools()))
+                await self._show(self.left_turn.give_up(await self.tools()))
             message_id = left.prompt_id if left is not None else await self._store_prompt(parts, batch)
             await self._editor.show(TurnStarted(message_id))
             stopped = await self._model_turn(len(parts), batch[-1].mode, left)
@@ -524,7 +549,7 @@ class Session:
         started = anyio.current_time()
         self._diagnostics.event("user_prompt", parts=parts, mode=mode)
         context = TurnContext(
-            model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
+            model, self._system(), mode, await self.tools(), self._workspace, self._environment.settings
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
@@ -646,7 +671,8 @@ class Session:
         await self._sync()
         return name
 
-    async def _tools(self) -> "Registry":
+    async def tools(self) -> "Registry":
+        """Return the tools that the model may be offered."""
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
@@ -718,7 +744,7 @@ class Session:
 
     async def look(self, tool: str, arguments: Mapping[str, object]) -> str:
         """Run a tool that only reads, for the client itself. Raises ToolError."""
-        return await look(tool, arguments, await self._tools(), self._workspace)
+        return await look(tool, arguments, await self.tools(), self._workspace)
 
     @property
     def undo_history(self) -> UndoHistory:
@@ -747,10 +773,10 @@ class Session:
 
     async def replay(self) -> list[Event]:
         """Return the whole conversation as it was shown."""
-        path, left = self._log.path(), self.left_turn.find()
-        still_open = left.open_ids if left is not None else ()
-        tools = await self._tools()
+        arriving, path, tools = await self.sharing.replayed(), self._log.path(), await self.tools()
+        still_open = self.left_turn.open_ids(lives=self.is_busy or self.sharing.holder is not None)
         events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools, still_open))))
+        events += arriving
         if self.title is not None:
             events.append(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
