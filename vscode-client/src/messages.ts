@@ -166,8 +166,17 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   unasked: string;
   queued: string[];
+  elsewhere: ElsewhereBanner | undefined;
   welcome: Welcome;
 }
+
+/** Another editor has the conversation open; what the user can do about it. */
+export interface ElsewhereBanner {
+  text: string;
+  buttons: { act: ElsewhereAct; label: string }[];
+}
+
+export type ElsewhereAct = "takeOver" | "fork";
 
 export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
 
@@ -245,6 +254,7 @@ export type FromPage =
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
+  | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
   | { type: "pick"; picker: PickerId }

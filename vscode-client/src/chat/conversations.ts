@@ -124,8 +124,10 @@ export class Conversations implements vscode.Disposable {
       if (conversation === undefined) this.elsewhere.fire(params);
       else conversation.session.update(params);
     });
-    client.onNotification("_north/event", ({ sessionId, event, reason }: NorthEvent) => {
+    client.onNotification("_north/event", (told: NorthEvent) => {
+      const { sessionId, event, reason } = told;
       const conversation = this.find(sessionId);
+      if (event === "open_elsewhere") conversation?.session.elsewhereChanged(told);
       if (event === "attention" && conversation !== undefined) this.attention.fire({ conversation, reason: reason ?? "" });
     });
   }
