@@ -85,6 +85,8 @@ class AcpAgent:
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
         self._ended = False
+        self.is_left = False
+        """The client has said that it goes, and comes back to what runs."""
         self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
@@ -130,6 +132,17 @@ class AcpAgent:
             session = self._sessions.get(str(params.get("sessionId")))
             if session is not None:
                 session.cancel()
+        elif method == "_north/leaving":
+            self.is_left = self._client.comes_back
+
+    @property
+    def sessions(self) -> Sequence[Session]:
+        return tuple(self._sessions.values())
+
+    async def shut_down(self, reason: str) -> None:
+        """End all sessions because the client asks for it, unless it comes back to them."""
+        if not self.is_left:
+            await self.close(reason)
 
     async def close(self, reason: str) -> None:
         """End all sessions: their prompts answer `cancelled`, and no new request is accepted."""

@@ -65,6 +65,7 @@ class Client:
     knows_north: bool = False
     has_language_features: bool = False
     resumes_turns: bool = False
+    comes_back: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -93,6 +94,7 @@ def read_client(params: Params) -> Client:
         knows_north=isinstance(meta, dict),
         has_language_features=north.get("languageFeatures") is True,
         resumes_turns=north.get("resumesTurns") is True,
+        comes_back=north.get("comesBack") is True,
     )
 
 

@@ -333,6 +333,11 @@ class Conversation:
             finally:
                 self.close()
 
+    def leave(self) -> None:
+        """Tell other processes that this one only ends what it has begun."""
+        with self._mutex:
+            self.ownership.sign(is_leaving=True)
+
     def disown(self, reason: str) -> None:
         """Go on in memory alone, since the stored conversation is not this one's any more."""
         with self._mutex:

@@ -117,6 +117,7 @@ class Dispatcher:
                 self._calls.fail(waiting, ToolError("CANCELLED", "skipped: the user sent a new message"))
                 await self._calls.finish()
                 return
+            await self._ports.status.before_step()
             group = [waiting.pop(0)]
             while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < _MAX_PARALLEL:
                 group.append(waiting.pop(0))

@@ -14,6 +14,7 @@ from north_lsp.providers.base import Text, ToolCall
 SUPERSEDED = "superseded"
 """The status of a review whose question was asked again."""
 _ASKED_AGAIN = ("write", "shell")
+_FILE = "<NORTH_FILE"
 _BROKEN = ("aborted", "error", "refusal")
 
 
@@ -58,7 +59,7 @@ def find_unfinished(path: Sequence[Logged], *, was_left: bool) -> Unfinished | N
     last, after = path[begin], path[begin + 1 :]
     if not isinstance(last.entry, AnswerEntry):
         return Unfinished(prompt, None, (), frozenset(), "left") if was_left else None
-    if last.entry.stop_reason in _BROKEN or last.entry.excluded:
+    if last.entry.stop_reason in _BROKEN:
         return None
     decided = frozenset(one.entry.call_id for one in after if isinstance(one.entry, ResultEntry))
     reviews = [one for one in _asked(after) if one[1].call_id not in decided]
@@ -69,7 +70,10 @@ def find_unfinished(path: Sequence[Logged], *, was_left: bool) -> Unfinished | N
     calls = tuple(call for call in last.entry.calls if call.id not in decided)
     if reviews:
         return Unfinished(prompt, last, calls, decided, "review", tuple(logged for logged, _ in reviews))
-    return Unfinished(prompt, last, calls, decided, "left") if was_left else None
+    said = any(isinstance(block, Text) and _FILE in block.text for block in last.entry.blocks)
+    if not was_left or not (last.entry.calls or said):
+        return None
+    return Unfinished(prompt, last, calls, decided, "left")
 
 
 def waiting_about(path: Sequence[Logged], call_id: str) -> list[str]:
@@ -92,7 +96,8 @@ def _asked(path: Iterable[Logged]) -> list[tuple[Logged, ReviewEntry]]:
 
 
 def _begins_step(logged: Logged) -> bool:
-    return isinstance(logged.entry, AnswerEntry | PromptEntry)
+    entry = logged.entry
+    return isinstance(entry, PromptEntry) or (isinstance(entry, AnswerEntry) and not entry.excluded)
 
 
 def _is_prompt(logged: Logged) -> bool:

@@ -73,6 +73,7 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.janitor import clear_project
+from north_lsp.storage.log_state import LEFT
 from north_lsp.storage.settings import QueueKind, needs_restart
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.completion import Completion, PathCompletion
@@ -364,6 +365,25 @@ class Session:
                 await self._sync()
                 self.sharing.reading.begin()
                 await anyio.to_thread.run_sync(self._conversation.close)
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether a turn runs that does nothing by itself."""
+        return self.is_busy and self.status.stands_still
+
+    def leave(self) -> None:
+        """Begin nothing more, since the client has gone: what runs stands still at its next step."""
+        self.status.leave()
+        self._conversation.leave()
+
+    async def hand_over(self) -> None:
+        """Leave a turn that stands still to the next process. What is left of it here must never run on."""
+        self._closed = True
+        with anyio.CancelScope(shield=True):
+            await self._runner.end_all(grace=0.3)
+            self._conversation.end(LEFT)
+            await self._sync()
+            self._conversation.retire()
 
     def share(self) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""

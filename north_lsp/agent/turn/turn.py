@@ -62,11 +62,14 @@ class Turn:
         too_long = 0
         try:
             for _ in range(context.settings.turns.max_requests):
+                await ports.status.before_step()
                 answer = await self._taken_up(left) if left is not None else None
                 left, answer = None, answer or await self._ask()
                 if answer.stop_reason == "refusal":
                     await self._files.finish_incomplete()
                     return await self._stopped(answer)
+                if answer.calls or self._files.has_unreviewed:
+                    await ports.status.before_step()
                 go_on = await self._files.review_finished()
                 if answer.calls:
                     await ports.status.set("running_tools")

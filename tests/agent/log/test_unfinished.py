@@ -59,7 +59,7 @@ def path(*rows: Row) -> Any:
         ((PROMPT, CALLS, review("c1", "auto", "shell"), review("c1", "pending", "shell")), None, None),
         ((PROMPT, CALLS, review("c1", kind="plan")), None, None),
         ((PROMPT, CALLS, result("c1"), result("c2")), None, []),
-        ((PROMPT, CALLS, review("c1"), result("c1"), result("c2"), ANSWER), None, []),
+        ((PROMPT, CALLS, review("c1"), result("c1"), result("c2"), ANSWER), None, None),
         ((PROMPT, CALLS, review("c1"), PROMPT), None, []),
     ],
 )
