@@ -64,6 +64,9 @@ local subcommands = {
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
   end,
+  takeover = function()
+    conversation.take_over()
+  end,
   undo = function(words)
     if words == "" then
       conversation.take_back({ steps = 1 })
