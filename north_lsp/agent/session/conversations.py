@@ -28,6 +28,6 @@ class Conversations:
         return await anyio.to_thread.run_sync(find)
 
     async def delete(self, id: str) -> None:
-        """Move everything of a conversation to the trash, if it exists. Raises ConversationBusy, OSError."""
+        """Move everything of a conversation to the trash, if it exists. Raises OSError."""
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._locations, id)
