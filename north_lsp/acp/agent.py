@@ -24,14 +24,17 @@ from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
+from north_lsp.acp.moving import tell_of_moved_folder
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.salvaging import salvage_method
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
 from north_lsp.agent.turn.request import ModelFailed
@@ -49,7 +52,7 @@ from north_lsp.rpc.messages import (
     RpcError,
     invalid_params,
 )
-from north_lsp.rpc.peer import Call, Peer
+from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.vocabulary import Mode
@@ -83,13 +86,14 @@ class AcpAgent:
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
         self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
+        self._moved_folders = MovedFolders(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
-        self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
+        self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
             "session/load": self._load,
@@ -97,6 +101,7 @@ class AcpAgent:
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
+            "_north/sessions/salvage": salvage_method(self._conversations),
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
@@ -261,6 +266,7 @@ class AcpAgent:
             session.confirm_unsent(unsent)
             session.share()
             await session.recover()
+            await tell_of_moved_folder(self._moved_folders, session, self._client, self._editor(session.id))
 
         call.after = announce
         self._environment.models.catalog_refresh.discover_soon()
@@ -333,6 +339,13 @@ class AcpAgent:
             await session.close("exit")
             self._sessions.pop(id, None)
 
+    async def _reopen(self, session: Session, params: Params, call: Call) -> None:
+        """Open a session where its conversation was moved."""
+        async with self._opening:
+            await self._end(session.id)
+            self._sessions[session.id] = opened = await self._factory.reopen(session)
+        self._announce_after(opened, params, call)
+
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
         async with self._opening:
@@ -357,7 +370,10 @@ class AcpAgent:
 
     async def _prompt(self, params: Params, call: Call) -> object:
         session, parts, kind = self._session(params), read.prompt_parts(params), prompt_kind(params)
-        return await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
+        answer = await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
+        if session.moved_to is not None:
+            await self._reopen(session, params, call)
+        return answer
 
     async def _resume_turn(self, params: Params, call: Call) -> object:
         """Go on with the turn that an earlier process did not finish. Answers like `session/prompt`."""

@@ -1,6 +1,6 @@
 """`_north/artifacts/*`: the full outputs of a conversation's tool calls, for users who want to see them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import anyio.to_thread
 
@@ -9,9 +9,7 @@ from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.peer import Call, Handler
 
 _MAX_CHARACTERS = 1_000_000
 

@@ -1,6 +1,6 @@
 """`_north/checkpoints/*`: lists, shows and undoes changes. Tool errors become errors of the request."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,12 @@ from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.peer import Call, Handler
 
 _KINDS = ("edit", "undo", "redo")
 _WAYS = ("steps", "redo", "checkpointId", "since", "turnId")
 _CONFLICTS: dict[str, Conflicts] = {"skip": "skip", "overwrite": "overwrite", "merge": "merge"}
 _MAX_STEPS = 1000
-
-Handler = Callable[[Params, Call], Awaitable[object]]
 
 
 def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:

@@ -1,6 +1,6 @@
 """`_north/state/*`, `_north/queue/*` and the other methods that control a turn and that ACP does not have."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
@@ -10,12 +10,11 @@ from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
 
 _T = TypeVar("_T")
 
-Handler = Callable[[Params, Call], Awaitable[object]]
 
 _KINDS: dict[str, QueueKind] = {"steer": "steer", "followUp": "followUp"}
 _DEQUEUE: dict[str, DequeueMode] = {"one-at-a-time": "one-at-a-time", "all": "all"}
@@ -145,7 +144,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         """Give the conversation the user's own title. Returns `{title}`, as it is shown."""
         title = read.text(params, "title")
         try:
-            return {"title": await session_of(params).rename(title)}
+            return {"title": await session_of(params).saved.rename(title)}
         except ValueError as error:
             raise invalid_params("title", str(error)) from None
 

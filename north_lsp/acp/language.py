@@ -4,7 +4,6 @@ is left out."""
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast, get_args
-from urllib.parse import unquote, urlsplit
 
 import anyio
 
@@ -12,6 +11,7 @@ from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
+from north_lsp.uris import local_path
 from north_lsp.workspace.language_features import (
     FoundSymbol,
     Place,
@@ -43,7 +43,7 @@ class ClientLanguage:
         answer = await self._ask("diagnostics", params | ({"wait": True} if settled else {}), settled=settled)
         found = tuple(problem for row in _rows(answer.get("diagnostics")) if (problem := _problem(row)) is not None)
         known = answer.get("known")
-        named = map(_path, known if isinstance(known, list) else ())
+        named = map(local_path, known if isinstance(known, list) else ())
         return Problems(found, frozenset(path for path in named if path is not None))
 
     async def places(self, feature: PlaceFeature, path: Path, at: Position) -> Sequence[Place]:
@@ -64,7 +64,7 @@ class ClientLanguage:
         answer = await self._ask("rename", {**_at(path, at), "newName": new_name})
         files: dict[Path, list[Replacement]] = {}
         for row in _rows(answer.get("files")):
-            file = _path(row.get("uri"))
+            file = local_path(row.get("uri"))
             edits = [_replacement(edit) for edit in _rows(row.get("edits"))]
             if file is None or None in edits:  # a part of a rename is worse than none
                 raise ToolError("UNAVAILABLE", "the editor's answer to the rename makes no sense")
@@ -85,18 +85,6 @@ class ClientLanguage:
             told = f"the editor's language servers cannot tell: {one_line(str(error), _MAX_MESSAGE)}"
             raise ToolError("UNAVAILABLE", told, "use search_text") from None
         return answer if isinstance(answer, dict) else {}
-
-
-def _path(uri: object) -> Path | None:
-    """Return the local path of a `file:` URI; None for anything else."""
-    try:
-        parts = urlsplit(uri) if isinstance(uri, str) else None
-    except ValueError:
-        return None
-    if parts is None or parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        return None
-    path = unquote(parts.path)
-    return Path(path) if path.startswith("/") and "\0" not in path else None
 
 
 def _at(path: Path, at: Position) -> dict[str, Any]:
@@ -124,7 +112,7 @@ def _range(value: object) -> tuple[Position, Position] | None:
 
 
 def _place(row: dict[str, Any]) -> Place | None:
-    path, where = _path(row.get("uri")), _range(row.get("range"))
+    path, where = local_path(row.get("uri")), _range(row.get("range"))
     return Place(path, *where) if path is not None and where is not None else None
 
 

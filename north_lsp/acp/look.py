@@ -1,15 +1,13 @@
 """`_north/look`: the tools that only look, for a client's own use, such as a chat of its own."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from north_lsp.acp import params as read
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.peer import Call, Handler
 
 
 def look_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:

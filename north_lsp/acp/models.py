@@ -11,10 +11,9 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.rpc.messages import AUTH_REQUIRED, INTERNAL_ERROR, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.credentials import StoredKey
 
-Handler = Callable[[Params, Call], Awaitable[object]]
 _T = TypeVar("_T")
 
 

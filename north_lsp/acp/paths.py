@@ -1,16 +1,14 @@
 """`_north/paths/complete`: what a user may mean by the letters behind an `@`."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from north_lsp.acp import params as read
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import Params, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.peer import Call, Handler
 from north_lsp.workspace.files.completion import FoundPath
-
-Handler = Callable[[Params, Call], Awaitable[object]]
 
 _LIMIT = 10
 _LONGEST_QUERY = 500

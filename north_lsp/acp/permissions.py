@@ -1,15 +1,13 @@
 """`_north/permissions/*`: lists what the user has allowed in this project, and revokes it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from north_lsp.acp import params as read
 from north_lsp.agent.approvals.listing import what_it_allows
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import Params, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.peer import Call, Handler
 
 
 def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:

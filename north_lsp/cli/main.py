@@ -66,6 +66,9 @@ def _parser() -> "argparse.ArgumentParser":
     setup.add_argument("--id", metavar="ID", help="the provider's name in models.yml")
     setup.add_argument("--address", metavar="URL", help="where a local server is")
     setup.add_argument("--yes", action="store_true", help="write without asking")
+    importer = add("import", "Copy logs of conversations, also of other formats, into North's store.")
+    importer.add_argument("files", nargs="+", metavar="FILE", help="the logs; they are left as they are")
+    importer.add_argument("--salvage", action="store_true", help="also damaged ones: copy what can be read")
     add("schema", "Print the JSON Schema of config.json, for editors to complete and check it.")
     add("doctor", "Check this installation and say what to do about what is wrong.")
     return parser
@@ -179,6 +182,18 @@ def _setup(arguments: "argparse.Namespace", options: Options) -> int:
     return setup_provider(options, arguments.preset, arguments.id, arguments.address, arguments.yes, _ask, print)
 
 
+def _import(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.keeping import import_files
+
+    return import_files(options, arguments.files, salvage=arguments.salvage, say=print, complain=_complain)
+
+
+def _complain(text: str) -> None:
+    from north_lsp.display import visible
+
+    print(f"north-lsp: {visible(text)}", file=sys.stderr)
+
+
 def _schema(arguments: "argparse.Namespace", options: Options) -> int:
     import json
 
@@ -207,6 +222,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "login": _login,
     "logout": _logout,
     "setup": _setup,
+    "import": _import,
     "schema": _schema,
 }
 

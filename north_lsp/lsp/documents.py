@@ -15,14 +15,16 @@ from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
-from north_lsp.lsp.initialize import LspClient, path_of_uri
-from north_lsp.lsp.texts import OpenText, units
+from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.texts import OpenText
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.tools.support.texts import is_saved
+from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.editor_result import has_nothing_of, in_ends_of, is_same, why_altered
 from north_lsp.workspace.edit.merge import merge
+from north_lsp.workspace.edit.positions import units_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import split_lines, to_newlines
 
@@ -53,7 +55,7 @@ class OpenDocuments:
         """Return the open texts by real path. Does not await, so that a text and its version belong together."""
         found = {}
         for text in self._bridge.texts.all():
-            path = path_of_uri(text.uri)
+            path = local_path(text.uri)
             if path is not None:
                 found[Path(os.path.realpath(path))] = text
         return found
@@ -271,4 +273,4 @@ def _line_start(lines: Sequence[str], index: int, encoding: str) -> dict[str, in
     """Return where line `index` begins; after a last line without a line end, that is the end of that line."""
     if index < len(lines) or not lines or lines[-1].endswith("\n"):
         return _position(index)
-    return _position(len(lines) - 1, units(lines[-1], encoding))
+    return _position(len(lines) - 1, units_of(lines[-1], encoding))

@@ -18,11 +18,12 @@ import anyio.to_thread
 
 from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
 from north_lsp.lsp import code_lenses
-from north_lsp.lsp.initialize import LspClient, path_of_uri
+from north_lsp.lsp.initialize import LspClient
 from north_lsp.lsp.pending_review import Kind, PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, Unit
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
+from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import FileChange
 
@@ -172,7 +173,7 @@ class EditReviews:
 
     async def _opened(self, params: dict[str, Any]) -> tuple[PendingReview, Path, str] | None:
         pending, document = self._pending, params.get("textDocument")
-        named = path_of_uri(document.get("uri")) if isinstance(document, dict) else None
+        named = local_path(document.get("uri")) if isinstance(document, dict) else None
         if pending is None or pending.done.is_set() or named is None:
             return None
         path = Path(os.path.realpath(named))
@@ -228,7 +229,7 @@ def _lines(change: FileChange) -> str:
 def _named(given: dict[str, Any], pending: PendingReview) -> list[Unit]:
     """Return the units of the edit that a command names. Raises RpcError."""
     path, hunk = given.get("path"), given.get("hunk")
-    named = path_of_uri(given.get("uri")) if path is None else Path(path) if isinstance(path, str) else None
+    named = local_path(given.get("uri")) if path is None else Path(path) if isinstance(path, str) else None
     found: list[Unit] = []
     if named is not None and (hunk is None or isinstance(hunk, str)):
         found = pending.find(Path(os.path.realpath(named)), hunk)

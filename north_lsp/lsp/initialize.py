@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from north_lsp import __version__
 from north_lsp.rpc.messages import Params
+from north_lsp.uris import local_path
 
 COMMANDS = (
     "north.ask",
@@ -106,29 +106,15 @@ def choose_encoding(params: Params) -> str:
     return next((name for name in names if name in _ENCODINGS), "utf-16")
 
 
-def path_of_uri(uri: object) -> Path | None:
-    """Return the local path of a `file:` URI; None for anything else."""
-    if not isinstance(uri, str):
-        return None
-    try:
-        parts = urlsplit(uri)
-    except ValueError:
-        return None
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        return None
-    path = unquote(parts.path)
-    return None if "\0" in path else Path(path)
-
-
 def local_folders(listed: object) -> list[Path]:
     """Return the local paths of a list of LSP workspace folders."""
     rows = listed if isinstance(listed, list) else []
-    return [path for row in rows if (path := path_of_uri(_mapping(row).get("uri"))) is not None]
+    return [path for row in rows if (path := local_path(_mapping(row).get("uri"))) is not None]
 
 
 def _folders(params: Params) -> tuple[Path, ...]:
     found = local_folders(params.get("workspaceFolders"))
-    if not found and (root := path_of_uri(params.get("rootUri"))) is not None:
+    if not found and (root := local_path(params.get("rootUri"))) is not None:
         found = [root]
     if not found and isinstance(params.get("rootPath"), str):
         found = [Path(params["rootPath"])]

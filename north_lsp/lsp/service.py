@@ -30,7 +30,7 @@ from north_lsp.rpc.messages import (
     RpcError,
     invalid_params,
 )
-from north_lsp.rpc.peer import Call, Peer
+from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.workspace.paths import Roots
@@ -68,7 +68,7 @@ class LspService:
         self._waiting: list[anyio.CancelScope] = []  # the scopes of `north.ask` calls that have not begun
         self._tokens = 0
         self._shut_down = False
-        self._methods: dict[str, Callable[[Params, Call], Awaitable[object]]] = {
+        self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "shutdown": self._shutdown,
             "workspace/executeCommand": self._execute,
@@ -169,6 +169,9 @@ class LspService:
                         call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(waiting)
                         stopped = await _run(session, parts, running)
+                    if session.moved_to is not None:  # the next prompt begins a new conversation, in the open folder
+                        await self.close("exit")
+                        self._session = None
                     answer = self._editor.take_answer()
         finally:
             if waiting in self._waiting:

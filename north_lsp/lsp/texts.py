@@ -4,12 +4,11 @@ neither pygls nor the wire.
 pygls keeps texts too, but it also ends lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_UNIT_SIZES = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+from north_lsp.workspace.edit.positions import offset_of
+from north_lsp.workspace.language_features import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,31 +16,6 @@ class OpenText:
     uri: str
     version: int | None
     text: str
-
-
-def units(text: str, encoding: str) -> int:
-    """Return the length of a text in the position encoding's code units."""
-    codec, size = _UNIT_SIZES[encoding]
-    return len(text.encode(codec, "surrogatepass")) // size
-
-
-def offset(text: str, position: dict[str, Any], encoding: str) -> int:
-    """Return the offset of an LSP position in a text; positions after a line's or the text's end mean that end."""
-    row, character = int(position["line"]), int(position["character"])
-    if row < 0 or character < 0:
-        raise ValueError("the position is negative")
-    start = 0
-    for _ in range(row):
-        end = _LINE_END.search(text, start)
-        if end is None:
-            return len(text)
-        start = end.end()
-    end = _LINE_END.search(text, start)
-    line = text[start : end.start() if end is not None else len(text)]
-    if encoding == "utf-32" or line.isascii():
-        return start + min(character, len(line))
-    codec, size = _UNIT_SIZES[encoding]
-    return start + len(line.encode(codec, "surrogatepass")[: character * size].decode(codec, "ignore"))
 
 
 class OpenDocumentTexts:
@@ -79,9 +53,12 @@ class OpenDocumentTexts:
     def _changed(self, text: str, change: dict[str, Any]) -> str:
         if change.get("range") is None:
             return str(change["text"])
-        start = offset(text, change["range"]["start"], self._encoding)
-        end = offset(text, change["range"]["end"], self._encoding)
+        start, end = (offset_of(text, _position(change["range"][key]), self._encoding) for key in ("start", "end"))
         return text[:start] + str(change["text"]) + text[max(start, end) :]
+
+
+def _position(given: dict[str, Any]) -> Position:
+    return Position(int(given["line"]), int(given["character"]))
 
 
 def _version(document: dict[str, Any]) -> int | None:

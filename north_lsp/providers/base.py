@@ -44,12 +44,20 @@ Block = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one request. `input` counts only the tokens charged at the full input rate."""
+    """Token counts of one or more requests. `input` counts only the tokens charged at the full input rate."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,10 @@ class Call:
             self.scope.cancel()
 
 
+Handler = Callable[[Params, Call], Awaitable[object]]
+"""Answers the requests of one method: returns the result, as JSON data. Raises RpcError."""
+
+
 class Service(Protocol):
     """Answers the methods that it owns; the first service that owns a method gets it."""
 

@@ -163,6 +163,18 @@ class Host(Protocol):
         """Tell whether something is accepted only until this conversation is closed."""
         ...
 
+    async def move(self, folder: str) -> str:
+        """Have this conversation continue in another folder."""
+        ...
+
+    async def follow(self, folder: str) -> str:
+        """Have the conversations of a folder that is gone continue in this one."""
+        ...
+
+    async def salvage(self) -> str:
+        """Copy what can be read of this conversation into a new one."""
+        ...
+
     def trust(self) -> str:
         """Say in words whether the workspace is trusted."""
         ...
@@ -201,10 +213,12 @@ class Host(Protocol):
 @dataclass(frozen=True, slots=True)
 class Command:
     """A slash command. `run` gets the host and the words after the name. `hint` says which words there can be; with
-    `is_private` they may be a key, and neither they nor the text around them go into the conversation."""
+    `is_private` they may be a key, and neither they nor the text around them go into the conversation. One that
+    `is_harmless` changes nothing here, and runs also where the conversation cannot be written."""
 
     name: str
     description: str
     run: Callable[[Any, Sequence[str]], Awaitable[Reply]]
     hint: str = ""
     is_private: bool = False
+    is_harmless: bool = False

@@ -6,6 +6,7 @@ from north_lsp.display import money, one_line
 from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
+from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -123,5 +124,6 @@ COMMANDS = (
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
+    *KEEPING,
     *PROVIDERS,
 )

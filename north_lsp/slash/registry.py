@@ -14,7 +14,11 @@ class Commands:
     def __init__(self, commands: Iterable[Command] = ()) -> None:
         self.problems: list[str] = []
         self._commands: dict[str, Command] = {}
-        for command in (*COMMANDS, *commands, Command("help", "Show the slash commands", self._help, "[command]")):
+        for command in (
+            *COMMANDS,
+            *commands,
+            Command("help", "Show the slash commands", self._help, "[command]", is_harmless=True),
+        ):
             if command.name in self._commands:
                 self.problems.append(f"there is already a command /{command.name}")
             else:
@@ -30,6 +34,11 @@ class Commands:
         """Tell whether what was typed with a command must be kept out of the conversation."""
         command = self._commands.get(invocation.name)
         return command is not None and command.is_private
+
+    def is_harmless(self, invocation: Invocation) -> bool:
+        """Tell whether a command runs also where the conversation cannot be written."""
+        command = self._commands.get(invocation.name)
+        return command is not None and command.is_harmless
 
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Run a command. Raises CommandError."""

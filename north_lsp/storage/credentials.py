@@ -2,26 +2,24 @@
 keyring, to which the file then only refers. Nothing here logs or prints a key. SQLite is imported only when the file
 exists or is created."""
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from north_lsp.storage import keyring
-from north_lsp.storage.files import private_directory
 from north_lsp.storage.keyring import KeyringError
 from north_lsp.storage.locations import Locations
 
 if TYPE_CHECKING:
     import sqlite3
 
-_VERSION = 1
 _SHOWN = 4
 _COLUMNS = "id, provider, label, secret, created_at, last_used_at"
-_SCHEMA = """
+_MIGRATIONS = (
+    (
+        """
 CREATE TABLE IF NOT EXISTS credentials (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     provider TEXT NOT NULL,
@@ -35,7 +33,9 @@ CREATE TABLE IF NOT EXISTS credentials (
     limited_until INTEGER,
     disabled INTEGER NOT NULL DEFAULT 0
 )
-"""
+""",
+    ),
+)
 
 
 class CredentialsUnreadable(OSError):
@@ -148,27 +148,18 @@ class CredentialStore:
     def _open(self) -> "Iterator[sqlite3.Connection]":
         import sqlite3
 
-        private_directory(self.path.parent)
-        # Created before SQLite creates it, so that it is never readable by others.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        if self.path.stat().st_mode & 0o077:
-            self.path.chmod(0o600)
+        from north_lsp.storage.sqlite import DamagedDatabase, NewerDatabase, transaction
+
         try:
-            with closing(sqlite3.connect(self.path, timeout=3)) as database:
-                _prepare(database, self.path)
-                with database:
-                    yield database
+            # A file that cannot be read is never replaced: the keys in it may still be saved.
+            with transaction(self.path, _MIGRATIONS, keep_damaged=True) as database:
+                # A removed key is gone from the file, not only from the table.
+                database.execute("PRAGMA secure_delete = ON")
+                yield database
+        except NewerDatabase:
+            problem = f"the stored keys in {self.path} were written by a newer version of North"
+            raise CredentialsUnreadable(problem) from None
+        except DamagedDatabase as error:
+            raise CredentialsUnreadable(f"the stored keys in {self.path} cannot be used: {error.strerror}") from None
         except sqlite3.Error as error:
             raise CredentialsUnreadable(f"the stored keys in {self.path} cannot be used: {error}") from None
-
-
-def _prepare(database: Any, path: Path) -> None:
-    version = database.execute("PRAGMA user_version").fetchone()[0]
-    if version > _VERSION:
-        raise CredentialsUnreadable(f"the stored keys in {path} were written by a newer version of North")
-    # A removed key is gone from the file, not only from the table.
-    database.execute("PRAGMA secure_delete = ON")
-    if version < _VERSION:
-        with database:
-            database.execute(_SCHEMA)
-            database.execute(f"PRAGMA user_version = {_VERSION}")

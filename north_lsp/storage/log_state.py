@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
@@ -164,8 +165,24 @@ def is_tree_entry(record: Mapping[str, Any]) -> bool:
     return record["type"] not in ANNOTATION_TYPES and ("parentId" in record or record["type"] in TREE_TYPES)
 
 
+@dataclass(frozen=True)
+class ReadLog:
+    """A log as it was read: its state, its lines in today's format without the header, how many could not be read, and
+    whether a newer North wrote it."""
+
+    state: LogState
+    records: list[Record]
+    left_out: int
+    is_newer: bool
+
+
 def read_state(data: bytes) -> LogState:
     """Read a log leniently, line by line. What keeps it from being continued goes to `read_only_reason`."""
+    return read_log(data).state
+
+
+def read_log(data: bytes) -> ReadLog:
+    """Read a log as `read_state` does, and keep its lines."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     header = parse_line(lines[0])
     last = len(lines) - 1
@@ -199,7 +216,13 @@ def read_state(data: bytes) -> LogState:
     if state.read_only_reason is None and len(unreadable) > readable:
         count = readable + len(unreadable)
         state.read_only_reason = f"{len(unreadable)} of its {count} lines cannot be read, from line {unreadable[0]} on"
-    return state
+    is_newer = header is not None and header["type"] == HEADER and _version(header) > VERSION
+    return ReadLog(state, records, len(unreadable) + torn, is_newer)
+
+
+def _version(header: Record) -> int:
+    version = header.get("version")
+    return version if isinstance(version, int) else 0
 
 
 def appended(data: bytes) -> tuple[list[Record], int] | None:

@@ -4,6 +4,7 @@ What has no place in today's format is kept as a `custom` entry.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
@@ -128,9 +129,14 @@ def _message(message: Record) -> Record:
 
 
 def _linked(records: Iterable[Record]) -> Iterator[Record]:
-    """Link each record to the one before it."""
+    """Link each record to the one before it, and each summary to the entry after it, the first that is kept."""
     parent: str | None = None
-    for record in records:
+    every = list(records)
+    entries = [record for record in every if record["type"] not in ANNOTATION_TYPES]
+    after = {id(one): other["id"] for one, other in pairwise(entries)}
+    for record in every:
+        if record["type"] == "compaction":
+            record["firstKeptEntryId"] = after.get(id(record))
         if record["type"] in ANNOTATION_TYPES:
             yield record
         else:

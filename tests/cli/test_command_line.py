@@ -126,6 +126,22 @@ def test_conversations_of_a_project_without_any(tmp_path: Path) -> None:
         assert "No conversations" in done.stdout
 
 
+def test_logs_are_imported(tmp_path: Path) -> None:
+    log = Path(__file__).parents[1] / "storage" / "logs" / "session-3.jsonl"
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text(log.read_text() + "{\n" * 30)
+    done = run(tmp_path, "import", str(log), str(damaged), "missing.jsonl")
+    assert done.returncode == 1
+    (row,) = done.stdout.splitlines()
+    assert row.endswith("2 messages  rename it")
+    assert "lines cannot be read, from line 9 on; --salvage copies what can be read" in done.stderr
+    assert "file not found: missing.jsonl" in done.stderr
+    done = run(tmp_path, "import", "--salvage", str(damaged))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("rename it, 30 lines could not be read\n")
+    assert len(run(tmp_path, "conversations").stdout.splitlines()) == 2
+
+
 def test_the_demonstration_runs_unattended(tmp_path: Path) -> None:
     done = run(tmp_path, "demo", "--yes", environ={"NORTH_OFFLINE_DELAY_MS": "0"})
     assert done.returncode == 0, done.stdout + done.stderr

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.lsp.texts import OpenDocumentTexts, offset
+from north_lsp.lsp.texts import OpenDocumentTexts
 
 texts = st.text(st.sampled_from("ab\n\r\x0c\x0b\x85\u2028é😀"), max_size=20)
 URI = "file:///a"
@@ -41,11 +41,6 @@ def test_changes_are_followed(text: str, changes: list[tuple[int, int, str]]) ->
         assert opened.all()[0].text == text
     opened.follow("textDocument/didClose", {"textDocument": {"uri": URI}})
     assert opened.all() == []
-
-
-def test_positions_behind_the_end_mean_the_end() -> None:
-    assert offset("ab\ncd", {"line": 0, "character": 99}, "utf-16") == 2
-    assert offset("ab\ncd", {"line": 9, "character": 0}, "utf-8") == 5
 
 
 @given(st.dictionaries(st.sampled_from(["textDocument", "contentChanges", "x"]), st.none() | st.text() | st.integers()))

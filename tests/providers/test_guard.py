@@ -171,11 +171,24 @@ def test_nothing_else_stands_in_for_a_model() -> None:
 
 def test_the_real_editors_run_with_the_guard() -> None:
     """Their servers are asked with the offline model: every script that starts one asks what was refused at its end."""
-    for path in sorted((ROOT / "tests/e2e/vscode").glob("*.mjs")):
+    folder = ROOT / "tests/e2e/vscode"
+    bed = (folder / "bed.mjs").read_text("utf-8")
+    for line in (
+        "Object.assign(this.env, rules.env);",
+        "rules.check()",
+        "model.check()",
+        "of this.#checks) await check();",
+    ):
+        assert line in bed, line
+    for path in sorted(folder.glob("*.mjs")):
         text = path.read_text("utf-8")
-        if "NORTH_MODEL" in text:
-            assert "...rules.env" in text, path.name
-            assert "await rules.check()" in text, path.name
-        if "scriptedModel(" in text and path.name != "scripted-model.mjs":
-            assert "model.check()" in text, path.name
+        if "makeBed(" in text and path.name != "bed.mjs":
+            assert "NORTH_MODEL" not in text, path.name  # the bed says which model answers, and guards it
+            assert ".each(" in text or "bed.check()" in text, path.name  # which asks what was refused
+        elif path.name not in ("bed.mjs", "scripted-model.mjs"):
+            if "NORTH_MODEL" in text:
+                assert "...rules.env" in text, path.name
+                assert "await rules.check()" in text, path.name
+            if "scriptedModel(" in text:
+                assert "model.check()" in text, path.name
     assert json.dumps("PYTHONPATH") not in (ROOT / "tests/e2e/nvim/bed.py").read_text("utf-8")  # inherited

@@ -63,7 +63,8 @@ FIRST = [
     *({key: row[key] for key in row if key not in ("id", "parentId")} for row in (*TREE[2:3], *TREE[4:7])),
     {"type": "compaction", "summary": "s", "firstKeptEntryIndex": 1},
 ]
-LOGS = {"flat": FLAT, "session-3": TREE, "session-1": FIRST}
+SECOND = [TREE[0] | {"version": 2}, *TREE[1:]]
+LOGS = {"flat": FLAT, "session-3": TREE, "session-2": SECOND, "session-1": FIRST}
 
 
 def put(store: Locations, lines: list[dict[str, Any]]) -> Path:
@@ -131,6 +132,14 @@ def test_what_an_index_kept_is_an_id_now(store: Locations) -> None:
     put(store, FIRST)
     conversation = Conversation.open(store, "a1b2c3")
     assert conversation.entries[-1]["firstKeptEntryId"] == conversation.entries[1]["id"]
+
+
+def test_a_summary_of_a_flat_log_keeps_what_comes_after_it(store: Locations) -> None:
+    more = {"type": "entry_added", "entry": {"id": "u2", "type": "user", "content": "and then"}}
+    put(store, [*FLAT[:-1], more])
+    conversation = Conversation.open(store, "a1b2c3")
+    (summary,) = (entry for entry in conversation.entries if entry["type"] == "compaction")
+    assert (summary["structured"], summary["firstKeptEntryId"]) == ({"goal": "rename"}, "u2")
 
 
 def test_one_that_cannot_be_written_anew_goes_on_in_memory_until_it_can(store: Locations) -> None:

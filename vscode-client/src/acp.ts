@@ -102,7 +102,7 @@ export interface PermissionOption {
 }
 
 /** What is asked: an edit (also one without any text to compare), a command, or something else. North's extension. */
-export interface Asked {
+export interface QuestionMeta {
   kind: "edit" | "command" | "choice";
   /** In words, on one line. */
   text: string;
@@ -129,7 +129,7 @@ export interface PermissionParams {
   sessionId: string;
   toolCall: ToolCall;
   options: PermissionOption[];
-  _meta?: { north?: { files?: ChangedFile[]; question?: Asked } } | null;
+  _meta?: { north?: { files?: ChangedFile[]; question?: QuestionMeta } } | null;
 }
 
 /** What goes with a decision: for each file of an accepted edit the hunks that stand, or the text that the user made of

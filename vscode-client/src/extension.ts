@@ -1,6 +1,6 @@
 import type * as vscode from "vscode";
 
-import { pointOut } from "./chat/attention";
+import { notifyInBackground } from "./chat/attention";
 import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerCommands } from "./common/commands";
@@ -11,8 +11,8 @@ import { createStatus } from "./common/status";
 import { findServer } from "./install/finding";
 import { Installer } from "./install/installer";
 import { Places } from "./places/index";
-import { pointToCommands } from "./review/approvals";
-import { Before } from "./review/before";
+import { announceQuestions } from "./review/approvals";
+import { TurnDiffs } from "./review/turnDiffs";
 import { Lenses } from "./review/lenses";
 import { Marks } from "./review/marks";
 import { Permissions } from "./review/permissions";
@@ -36,7 +36,7 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   running = server;
   const proposals = new Proposals(questions);
-  const before = new Before();
+  const before = new TurnDiffs();
   const { extensionUri: extension, workspaceState: memory } = context;
   const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
   isBusy = () => conversations.busy;
@@ -57,8 +57,8 @@ export function activate(context: vscode.ExtensionContext): void {
     places,
     registerChanges(),
     createStatus(conversations),
-    pointToCommands(questions, (question) => void conversations.showWaiting(question, true)),
-    pointOut(conversations, questions),
+    announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
+    notifyInBackground(conversations, questions),
     registerSetup({ conversations, installer, log }),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );

@@ -164,7 +164,7 @@ export interface State {
   /** How many questions wait for the user. */
   waiting: number;
   /** What runs or is written without a question; empty for nothing. */
-  unasked: string;
+  permittedSummary: string;
   queued: string[];
   elsewhere: ElsewhereBanner | undefined;
   welcome: Welcome;
@@ -220,7 +220,7 @@ export type ToPage =
   | { type: "state"; state: State }
   | { type: "draft"; text: string }
   /** What was not sent comes back, before what is being written. */
-  | { type: "giveBack"; text: string }
+  | { type: "restoreUnsent"; text: string }
   /** The conversation to find again when the page is made anew. */
   | { type: "conversation"; id: string }
   | { type: "composer"; state: ComposerState }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type ChangedHere, type Checkpoint, turnsOf, undoneCalls } from "../src/review/checkpoints";
+import { type CheckpointFile, type Checkpoint, turnsOf, undoneCalls } from "../src/review/checkpoints";
 
-const file = (path: string, undone = false): ChangedHere => ({ path, linesAdded: 2, linesRemoved: 1, undone });
-const edit = (checkpointId: string, turnId: string, ...files: ChangedHere[]): Checkpoint => ({
+const file = (path: string, undone = false): CheckpointFile => ({ path, linesAdded: 2, linesRemoved: 1, undone });
+const edit = (checkpointId: string, turnId: string, ...files: CheckpointFile[]): Checkpoint => ({
   checkpointId,
   kind: "edit",
   title: checkpointId,
@@ -35,7 +35,7 @@ test("undos and points in time are no turns", () => {
 });
 
 test("a turn stands, is undone, or in part", () => {
-  const standing = (...files: ChangedHere[]): unknown => turnsOf([edit("a", "t", ...files)])[0]?.standing;
+  const standing = (...files: CheckpointFile[]): unknown => turnsOf([edit("a", "t", ...files)])[0]?.standing;
   assert.equal(standing(file("a", true), file("b", true)), "undone");
   assert.equal(standing(file("a", true), file("b")), "partly");
 });

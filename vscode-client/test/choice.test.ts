@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chooseServer, type Facts, isInside, type Source } from "../src/install/choice";
+import { chooseServer, type Facts, type Source } from "../src/install/choice";
 
 const HOME = "/home/ann/project";
 
@@ -68,12 +68,4 @@ test("the workspace's own server is started where the user's settings say so", a
 
 test("on Windows it is said that the server does not run there", async () => {
   assert.deepEqual(await choose([], "included", { platform: "win32" }), { kind: "windows" });
-});
-
-test("a folder contains itself and what is below it, and nothing with a similar name", () => {
-  assert.equal(isInside("/repo", ["/repo"]), true);
-  assert.equal(isInside("/repo/a/b", ["/x", "/repo"]), true);
-  assert.equal(isInside("/repo/..a", ["/repo"]), true);
-  assert.equal(isInside("/repo-evil/a", ["/repo"]), false);
-  assert.equal(isInside("/", ["/repo"]), false);
 });

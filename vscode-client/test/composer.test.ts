@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Attachment, Attachments, kindOf, linesOf, MOST_PICTURES, placeOf, problemsText, TooMany } from "../src/composer/chips";
+import { type Attachment, Attachments, kindOf, linesOf, MOST_PICTURES, placeOf, problemsText, TooManyAttachments } from "../src/composer/chips";
 import { History } from "../src/webview/history";
 import { fitted } from "../src/webview/pictures";
 
@@ -43,7 +43,7 @@ test("two selections of one file are two attachments", () => {
 test("a message takes only so many pictures", () => {
   const attachments = new Attachments(() => {});
   for (let number = 0; number < MOST_PICTURES; number += 1) attachments.add(picture(String(number)));
-  assert.throws(() => attachments.add(picture("one more")), TooMany);
+  assert.throws(() => attachments.add(picture("one more")), TooManyAttachments);
   attachments.add(link("file:///a.py"));
   assert.equal(attachments.all.length, MOST_PICTURES + 1);
 });

@@ -7,7 +7,7 @@ import type { State } from "../src/messages";
 
 const view = document.defaultView as Window & typeof globalThis;
 Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, Element: view.Element });
-for (const id of ["unasked", "stop", "usage", "mode", "model", "thought_level", "approvals"]) make("button", id);
+for (const id of ["permitted", "stop", "usage", "mode", "model", "thought_level", "approvals"]) make("button", id);
 for (const id of ["problem", "queue", "activity"]) make("section", id);
 make("dl", "usage-rows");
 make("section", "waiting").append(document.createElement("textarea"));
@@ -25,7 +25,7 @@ const at = (selector: string): HTMLElement => {
   return found;
 };
 const state: State = {
-  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, unasked: "", queued: [],
+  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [],
   elsewhere: undefined,
   welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
 };
@@ -49,10 +49,10 @@ test("a button says what is chosen, and asks for the list of what can be", () =>
 test("what is allowed without a question takes the place of what is asked", () => {
   const pickers: State["pickers"] = [{ id: "approvals", label: "Asks first", title: "" }];
   showState({ ...state, pickers });
-  assert.deepEqual([at("#approvals").hidden, at("#unasked").hidden], [false, true]);
+  assert.deepEqual([at("#approvals").hidden, at("#permitted").hidden], [false, true]);
   assert.equal(at("#approvals").textContent, "Asks first", "for those who hear the page");
-  showState({ ...state, pickers, unasked: "all commands without asking" });
-  assert.deepEqual([at("#approvals").hidden, at("#unasked").hidden], [true, false]);
+  showState({ ...state, pickers, permittedSummary: "all commands without asking" });
+  assert.deepEqual([at("#approvals").hidden, at("#permitted").hidden], [true, false]);
 });
 
 test("what was used unfolds, and Escape folds it before it stops anything", () => {

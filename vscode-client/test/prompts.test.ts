@@ -8,7 +8,7 @@ function world() {
   const transcript = new Transcript((path) => path);
   const prompts = new Prompts(transcript, () => undefined);
   const returned: string[] = [];
-  prompts.onReturn(({ text }) => returned.push(text));
+  prompts.onUnsent(({ text }) => returned.push(text));
   const shown = () => transcript.all().map((item) => ("text" in item ? item.text : item.kind));
   const send = (text: string) => prompts.add({ text, attachments: [] });
   return { prompts, returned, shown, send };
@@ -37,10 +37,10 @@ test("after a stop, what waited is the user's again", () => {
   assert.equal(prompts.any, false);
 });
 
-test("what the user gets back anyway is not given back twice", () => {
+test("what is restored anyway is not restored twice", () => {
   const { prompts, returned } = world();
   const queued = [{ id: "1", text: "known" }, { id: "2", text: "other" }];
-  prompts.giveBackUnsent({ _meta: { north: { queued } } }, [{ text: "known", attachments: [] }]);
+  prompts.takeUnsent({ _meta: { north: { queued } } }, [{ text: "known", attachments: [] }]);
   assert.deepEqual(returned, ["other"]);
 });
 

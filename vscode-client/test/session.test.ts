@@ -38,9 +38,9 @@ function world(answers: Answers = {}) {
   // The parts of a server and a log that a conversation uses.
   const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3]);
   const kept: string[] = [];
-  session.onKept((id) => kept.push(id));
+  session.onStoredId((id) => kept.push(id));
   const returned: string[] = [];
-  session.onReturn(({ text }) => returned.push(text));
+  session.onUnsent(({ text }) => returned.push(text));
   const notes = () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : []));
   return { session, transcript, asked, kept, returned, notes, crashed, restarted };
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { test } from "node:test";
 
-import { homeOf, isInstalled, lockHome, removeUnused, unmark } from "../src/install/home";
+import { homeOf, isInstalled, lockHome, removeUnused, markNotInstalled } from "../src/install/home";
 import { Aborted, environmentFor, runnerIn } from "../src/install/processes";
 import { causeOf, installWheel, StepFailed } from "../src/install/steps";
 import type { Run } from "../src/install/tools";
@@ -90,7 +90,7 @@ test("another wheel has an environment of its own, also with the same version", 
     assert.notEqual(homeOf(storage, changed).folder, home.folder);
     assert.equal(await isInstalled(homeOf(storage, changed), changed), false);
     assert.equal(await isInstalled(home, changed), false);
-    await unmark(home);
+    await markNotInstalled(home);
     assert.equal(await isInstalled(home, wheel), false);
   }));
 

@@ -58,8 +58,8 @@ test("a Python that the user chose is the only one, also where uv is there", asy
 });
 
 test("programs are looked for in absolute folders that are not the workspace's, the usual ones included", () => {
-  const places = placesOf({ PATH: "/work/.venv/bin:bin:.:/opt/bin" }, "/home/ann", "linux", (folder) => folder.startsWith("/work"));
+  const places = placesOf({ PATH: "/repo/.venv/bin:bin:.:/opt/bin" }, "/home/ann", "linux", (folder) => folder.startsWith("/repo"));
   assert.deepEqual(places.uv.slice(0, 3), ["/opt/bin/uv", "/home/ann/.local/bin/uv", "/home/ann/.cargo/bin/uv"]);
   assert.equal(places.python[0], "/opt/bin/python3");
-  assert.ok([...places.uv, ...places.python].every((file) => file.startsWith("/") && !file.startsWith("/work")));
+  assert.ok([...places.uv, ...places.python].every((file) => file.startsWith("/") && !file.startsWith("/repo")));
 });

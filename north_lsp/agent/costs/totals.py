@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
-from north_lsp.agent.ports.events import TokenCounts, UsageChanged
+from north_lsp.agent.ports.events import UsageChanged
+from north_lsp.providers.base import Usage
 from north_lsp.slash.base import Spent
 
 
@@ -17,7 +18,7 @@ class Totals:
         self._counted: StoredUsage | None = None  # of the last such answer that has numbers
         self._any = False
         self._cost, self._tokens = 0.0, 0
-        self._counts = TokenCounts()
+        self._counts = Usage()
         self._priced = True
 
     def add(self, logged: Logged) -> None:
@@ -32,13 +33,7 @@ class Totals:
         self._any = True
         self._cost += usage.cost
         self._tokens += usage.all_tokens
-        so_far = self._counts
-        self._counts = TokenCounts(
-            so_far.input + usage.input,
-            so_far.output + usage.output,
-            so_far.cache_read + usage.cache_read,
-            so_far.cache_write + usage.cache_write,
-        )
+        self._counts += Usage(usage.input, usage.output, usage.cache_read, usage.cache_write)
         self._priced = self._priced and usage.priced
 
     def shown(self, window: int) -> UsageChanged | None:

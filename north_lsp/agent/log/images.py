@@ -1,10 +1,13 @@
 """Pictures in prompts and results: kept as blobs, and put into a request for a model that takes images."""
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
+from north_lsp.agent.ports.events import Event, UserSaid
+from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest
 
 PREFIX = "blob:sha256:"
@@ -30,10 +33,22 @@ def with_images(request: ModelRequest, find: Find, *, takes_images: bool) -> Mod
     return replace(request, messages=filled[::-1])
 
 
-def loaded(image: Image, find: Find) -> Image | None:
-    """Return a picture with its data in base64, or None if it is not available. Raises what `find` raises."""
-    data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None
-    return replace(image, data=_base64(data)) if data is not None else None
+def loaded_events(events: Iterable[Event], find: Find) -> list[Event]:
+    """Return the events with the data of their pictures in base64; pictures that are gone are left out."""
+    return [
+        replace(event, images=tuple(_loaded(event.images, find)))
+        if isinstance(event, UserSaid) and event.images
+        else event
+        for event in events
+    ]
+
+
+def _loaded(images: Iterable[Image], find: Find) -> Iterator[Image]:
+    for image in images:
+        with suppress(ToolError):
+            data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None
+            if data is not None:
+                yield replace(image, data=_base64(data))
 
 
 class _Room:

@@ -4,10 +4,10 @@ The same events come live and from a stored conversation (`log/projection.py`), 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from north_lsp.providers.base import Image
+from north_lsp.providers.base import Image, Usage
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange
@@ -130,16 +130,6 @@ class TitleChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenCounts:
-    """Tokens by what they were: new input, output, read from a provider's cache, written to it."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class UsageChanged:
     """Usage after a model request: tokens in the context, the model's window, the conversation's cost in US dollars.
     `estimated`: the vendor reported no numbers; `priced` is False if a model with an unknown price was used; `tokens`
@@ -153,7 +143,7 @@ class UsageChanged:
     priced: bool = True
     tokens: int = 0
     all_time_usd: float | None = None
-    counts: TokenCounts = TokenCounts()
+    counts: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

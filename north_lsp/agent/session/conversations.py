@@ -2,13 +2,20 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.projects import read_project
+from north_lsp.workspace.identity import remembered
 from north_lsp.workspace.roots import project_hash
+
+if TYPE_CHECKING:
+    from north_lsp.storage.importing import Imported
 
 
 class Conversations:
@@ -19,13 +26,40 @@ class Conversations:
 
     async def listed(self, folder: Path | None = None) -> list[Summary]:
         """List conversations, the newest first, without archived ones; only those of `folder` if it is given."""
-        find = partial(list_conversations, self._locations, cwd=folder)
-        return [summary for summary in await anyio.to_thread.run_sync(find) if not summary.archived]
+        return await anyio.to_thread.run_sync(self._listed, folder)
+
+    def _listed(self, folder: Path | None) -> list[Summary]:
+        rows = [row for row in list_conversations(self._locations, cwd=folder) if not row.archived]
+        return rows if folder is None else [row for row in rows if not self._is_of_another(row, folder)]
+
+    def _is_of_another(self, row: Summary, folder: Path) -> bool:
+        """Tell whether a conversation is about another repository, which is gone and whose inode this folder got."""
+        if row.repo_hash in (None, project_hash(folder)):
+            return False
+        former = read_project(self._locations, row.repo_hash)
+        if former is None or former.identity.commit is None:
+            return False
+        commit = remembered(self._locations, folder).identity.commit
+        return commit is not None and commit != former.identity.commit
 
     async def of_project(self, root: Path) -> list[Summary]:
         """List the conversations of a project, the newest first, including archived ones."""
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
+
+    async def salvage(self, id: str, root: Path) -> "Imported":
+        """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,
+        UnknownConversation, OSError."""
+        from north_lsp.storage.importing import Place, import_log
+
+        if not valid_conversation_id(id):
+            raise UnknownConversation(id)
+        path = self._locations.conversations / f"{id}.jsonl"
+        copy = partial(import_log, self._locations, path, Place(root, project_hash(root)), salvage=True)
+        try:
+            return await anyio.to_thread.run_sync(copy)
+        except FileNotFoundError:
+            raise UnknownConversation(id) from None
 
     async def delete(self, id: str) -> None:
         """Move everything of a conversation to the trash, if it exists. Raises OSError."""

@@ -131,6 +131,21 @@ class SessionFactory:
         session.sharing.holder = held
         return session
 
+    async def reopen(self, session: Session) -> Session:
+        """Open a session that was closed to be moved, in its new folder; where it was, if that fails. Raises what
+        `open` does."""
+        old, new = session.roots, session.moved_to or session.roots[0]
+        try:
+            return await self.open(session.id, Roots.of(new, *old[1:]))
+        except (OSError, ValueError):
+            await anyio.to_thread.run_sync(self._move_back, session.id, old[0])
+            return await self.open(session.id, Roots.of(*old))
+
+    def _move_back(self, id: str, root: Path) -> None:
+        conversation = Conversation.open(self._environment.locations, id)
+        Log(conversation).move(root, project_hash(root), inode_of(root))
+        conversation.close()
+
     def _finish_interrupted_reviews(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
         """Settle what was pending in a stored conversation, unless another process has it open. Returns the holder in
         that case, and the folder that the conversation belonged to, if that is gone and this one has taken its place.

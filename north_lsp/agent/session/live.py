@@ -24,6 +24,12 @@ class LiveSession(Protocol):
     questions: list[anyio.CancelScope]
 
     @property
+    def id(self) -> str: ...
+
+    @property
+    def read_only_reason(self) -> str | None: ...
+
+    @property
     def roots(self) -> tuple[Path, ...]: ...
 
     @property
@@ -34,6 +40,8 @@ class LiveSession(Protocol):
 
     @property
     def undo_history(self) -> UndoHistory: ...
+
+    async def move(self, root: Path) -> None: ...
 
     async def set_mode(self, mode: Mode) -> None: ...
 

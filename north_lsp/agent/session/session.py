@@ -1,9 +1,9 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,16 +22,13 @@ from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
-from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.fields import Content
-from north_lsp.agent.log.images import loaded
-from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
-from north_lsp.agent.log.projection import events_of, mode_shown, prompt_shown
-from north_lsp.agent.log.prompt import Part, is_blank, to_log
+from north_lsp.agent.log.images import loaded_events
+from north_lsp.agent.log.projection import events_of, mode_shown
+from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
     CommandInfo,
     Event,
@@ -42,15 +39,18 @@ from north_lsp.agent.ports.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
-    UserSaid,
 )
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.asking import ask
+from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.wiring import SessionParts, SessionTools
@@ -64,17 +64,15 @@ from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
-from north_lsp.errors import ToolError
-from north_lsp.providers.base import Image
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
-from north_lsp.storage.entries import now_ms
+from north_lsp.storage.files import inode_of
 from north_lsp.storage.janitor import clear_project
 from north_lsp.storage.log_state import LEFT
-from north_lsp.storage.settings import QueueKind, needs_restart
+from north_lsp.storage.settings import QueueKind
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.completion import Completion, PathCompletion
 from north_lsp.workspace.roots import project_hash
@@ -83,10 +81,9 @@ from north_lsp.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
-_TITLE_LENGTH = 60
+_SALVAGE = "`/salvage` copies what can be read into a new conversation"
 _LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
-_GOES_ON = "It continues in memory, and saving is retried with every step."
 
 
 class Session:
@@ -113,7 +110,6 @@ class Session:
         self._log = log
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
-        self._workspace = workspace
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -131,28 +127,29 @@ class Session:
         self._artifacts = artifacts
         self._recovering = anyio.Lock()
         self._recovered = False
-        self._news = undo_for_model(checkpoints.unsaid())  # what the user did between turns and the model must know
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
         self.questions: list[anyio.CancelScope] = []
+        self.moved_to: Path | None = None
         self._arriving = anyio.Lock()
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
         self._closed = False
         self.sharing = Sharing(self, log, self._editor.show)
         self._is_shared = False
-        self._unsaved = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
-        self._settings = environment.settings
-        self._take_turn_settings()
         self.retry = environment.retry
-        turns, today = self._settings.turns, environment.costs.today
+        turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
+        self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor)
+        self._delivery = PromptDelivery(
+            log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
+        )
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
-        self._joined: list[QueuedPrompt] = []  # prompts that became part of the running turn
         variables = {"NORTH_SESSION_ID": conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
         locations, project = environment.locations, project_hash(self.roots[0])
         resources = ShellResources(
@@ -168,14 +165,14 @@ class Session:
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
         ports = Ports(self._editor, self.status, diagnostics)
-        reviews = ReviewRecord(log, self._editor, approvals, self._sync)
+        reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
         edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
         means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
         tools = means.tools(log, reviews, edits, ports)
         account = Account(environment.costs, self._spending, history.usage, self._editor)
         self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
         self._own = UserCommands(
-            log, self._runner, self._editor, self.roots[0], self._gate, self._sync, self._unsaved_files
+            log, self._runner, self._editor, self.roots[0], self._gate, self.saved.sync, self._unsaved_files
         )
 
     def _tell_of_taken(self, taken: Sequence[QuarantinedFiles]) -> None:
@@ -192,6 +189,10 @@ class Session:
     @property
     def title(self) -> str | None:
         return self._conversation.title
+
+    @property
+    def _workspace(self) -> Workspace:
+        return self._settings.workspace
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -260,7 +261,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason}"] if reason is not None else []
+        told = [f"read only: {reason}; {_SALVAGE}"] if reason is not None else []
         return [*self._conversation.warnings, *told]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
@@ -275,7 +276,9 @@ class Session:
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
-            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}")
+            if await self._slash.take_harmless(parts):
+                return "end_turn"
+            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
         mode = self.mode
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():
@@ -362,7 +365,7 @@ class Session:
         with suppress(ValueError):
             async with self._gate.between():
                 self._conversation.end("superseded")
-                await self._sync()
+                await self.saved.sync()
                 self.sharing.reading.begin()
                 await anyio.to_thread.run_sync(self._conversation.close)
 
@@ -379,10 +382,11 @@ class Session:
     async def hand_over(self) -> None:
         """Leave a turn that stands still to the next process. What is left of it here must never run on."""
         self._closed = True
+        self.saved.be_silent()
         with anyio.CancelScope(shield=True):
             await self._runner.end_all(grace=0.3)
             self._conversation.end(LEFT)
-            await self._sync()
+            await self.saved.sync()
             self._conversation.retire()
 
     def share(self) -> None:
@@ -393,7 +397,8 @@ class Session:
 
     async def show_stored(self, events: Sequence[Event]) -> None:
         """Show what another process has stored, with its pictures, and adopt the mode."""
-        for event in await anyio.to_thread.run_sync(self._with_pictures, events):
+        find = self._checkpoints.content
+        for event in await anyio.to_thread.run_sync(lambda: loaded_events(events, find)):
             if isinstance(event, ModeChanged):
                 self.mode = event.mode
             await self._editor.show(event)
@@ -435,9 +440,8 @@ class Session:
             stopped = "end_turn"
             raise
         finally:
-            for queued_prompt in (*batch, *self._joined):
+            for queued_prompt in (*batch, *self._delivery.take_joined()):
                 queued_prompt.stopped = stopped
-            self._joined.clear()
         return stopped
 
     def _restore_unsent(self) -> None:
@@ -503,20 +507,21 @@ class Session:
             scope.cancel()
 
     async def _run_turn(self, batch: list[QueuedPrompt], left: Unfinished | None = None) -> Stopped:
-        parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
-            await self._follow_settings()
+            await self._settings.adopt()
             with self._diagnostics.guarded("recovering what was interrupted"):
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
+            self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
             if left is None:
                 await self._show(self.left_turn.give_up(await self.tools()))
-            message_id = left.prompt_id if left is not None else await self._store_prompt(parts, batch)
+            message_id = left.prompt_id if left is not None else await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            stopped = await self._model_turn(len(parts), batch[-1].mode, left)
+            parts = sum(len(queued_prompt.parts) for queued_prompt in batch)
+            stopped = await self._model_turn(parts, batch[-1].mode, left)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -538,32 +543,6 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    def _take_turn_settings(self) -> None:
-        turns = self._settings.turns
-        self.queue.set_modes(turns.steering_mode, turns.follow_up_mode, turns.interrupt_mode)
-
-    async def _follow_settings(self) -> None:
-        """Adopt what the user has changed in the settings file since the last turn, and report problems in it."""
-        before, now = self._settings, self._environment.settings
-        if before is not now:
-            self._settings = now
-            self._take_turn_settings()
-            self._spending.set_limits(now.turns.session_limit_usd, now.turns.day_limit_usd)
-            if (now.edits, now.reading, now.shell.timeout_s) != (
-                before.edits,
-                before.reading,
-                before.shell.timeout_s,
-            ):
-                seconds = float(now.shell.timeout_s)
-                self._workspace = replace(
-                    self._workspace, edits=now.edits, reading=now.reading, command_seconds=seconds
-                )
-            if later := needs_restart(before, now):
-                text = f"the settings {', '.join(later)} have changed: they take effect when North restarts"
-                await self._editor.show(Notice("info", text))
-        for problem in self._environment.settings_file.take_problems():
-            await self._editor.show(Notice("warning", problem))
-
     async def _model_turn(self, parts: int, mode: Mode, left: Unfinished | None) -> Stopped:
         model, provider = await self.choice.answering()
         started = anyio.current_time()
@@ -576,7 +555,7 @@ class Session:
         ports = self._parts.ports
         answering = AnsweringModel(self.choice, model, provider, self._log, ports)
         waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._append_user_message))
+        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._delivery.join_turn))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -590,7 +569,7 @@ class Session:
             with anyio.CancelScope(shield=True):
                 self._conversation.resolve_pending()  # no question may be left without a decision
                 await turn.finalize()
-                await self._sync()
+                await self.saved.sync()
                 with self._diagnostics.guarded("counting costs"):
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
@@ -598,18 +577,8 @@ class Session:
             duration = round((anyio.current_time() - started) * 1000)
             self._diagnostics.event("turn_end", durationMs=duration)
 
-    async def _append_user_message(self, queued_prompt: QueuedPrompt) -> None:
-        """Add a queued prompt to the running turn. The client itself shows a prompt for which it made a request."""
-        content = await to_log(queued_prompt.parts, self._workspace, self._checkpoints.keep)
-        logged = self._append_prompt(content, [queued_prompt])
-        if queued_prompt.is_owned:
-            self._joined.append(queued_prompt)
-        else:
-            await self._show_prompt(logged)
-        await self._tell_of_blindness(content)
-
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
-        await self._store_title(one_line(f"!{own.command}", _TITLE_LENGTH))
+        await self.saved.name(f"!{own.command}")
         await self._own.run(own, locked=locked)
         return "end_turn"
 
@@ -625,71 +594,6 @@ class Session:
     async def _show(self, events: Iterable[Event]) -> None:
         for event in events:
             await self._editor.show(event)
-
-    def _append_prompt(self, parts: Sequence[PromptPart], words: list[QueuedPrompt]) -> Logged:
-        """Append a prompt to the log; the same entry takes it out of the queue."""
-        waited = tuple(self.queue.stored(words))
-        logged = self._log.append(PromptEntry(Content(tuple(parts)), at_ms=now_ms(), from_queue=waited))
-        self.queue.delivered(words)
-        return logged
-
-    async def _store_prompt(self, parts: tuple[Part, ...], batch: list[QueuedPrompt]) -> str:
-        self._news += [f"[{line}]" for line in self._runner.jobs.take_news()]
-        content = [*map(News, dict.fromkeys(self._news)), *await to_log(parts, self._workspace, self._checkpoints.keep)]
-        self._news.clear()
-        first = self._conversation.title is None
-        logged = self._append_prompt(content, batch)
-        await self._sync()
-        if not all(queued_prompt.is_owned for queued_prompt in batch):
-            await self._show_prompt(logged)
-        await self._tell_of_blindness(content)
-        if first:
-            typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
-            await self._store_title(one_line(typed, _TITLE_LENGTH) or "Untitled")
-        return logged.id
-
-    async def _show_prompt(self, logged: Logged) -> None:
-        shown = list(prompt_shown(logged))
-        await self._show(await anyio.to_thread.run_sync(self._with_pictures, shown))
-
-    def _with_pictures(self, events: Sequence[Event]) -> list[Event]:
-        """Events with the data of their pictures; those that are gone are left out. Reads files."""
-        return [
-            replace(event, images=tuple(self._pictures_of(event.images)))
-            if isinstance(event, UserSaid) and event.images
-            else event
-            for event in events
-        ]
-
-    def _pictures_of(self, images: Iterable[Image]) -> Iterator[Image]:
-        for image in images:
-            with suppress(ToolError):
-                if (found := loaded(image, self._checkpoints.content)) is not None:
-                    yield found
-
-    async def _tell_of_blindness(self, content: Iterable[PromptPart]) -> None:
-        """Say that the model does not see the pictures that the user has just sent."""
-        model = self.choice.model
-        if not model.images and any(isinstance(part, Image) for part in content):
-            text = f"{model.title} cannot see pictures: it is only told that there is one. `/model` switches the model."
-            await self._editor.show(Notice("warning", text))
-
-    async def _store_title(self, title: str) -> None:
-        if self._conversation.title is None:
-            self._log.set_title(title)
-            updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            await self._editor.show(TitleChanged(title, updated))
-
-    async def rename(self, title: str) -> str:
-        """Give the conversation the user's own title, on one line. Returns it. Raises ValueError for an empty one."""
-        name = one_line(title, _TITLE_LENGTH)
-        if not name:
-            raise ValueError("a title needs at least one letter")
-        self._log.rename(name)
-        updated = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        await self._editor.show(TitleChanged(name, updated))
-        await self._sync()
-        return name
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
@@ -707,28 +611,24 @@ class Session:
             started = date.today()
         return system_text(self.roots, started)
 
-    async def _sync(self) -> None:
-        """Flush the conversation to the disk. If it cannot be saved, the user is told once, and again when it can."""
-        await anyio.to_thread.run_sync(self._conversation.sync)
-        error = self._conversation.write_error
-        if self._closed or (error is not None) == self._unsaved:
-            return
-        self._unsaved = error is not None
-        if error is not None:
-            why = error.strerror or str(error)
-            await self._editor.show(
-                Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
-            )
-        else:
-            await self._editor.show(
-                Notice("info", "this conversation is saved again, including everything that was missing")
-            )
-
     # -- everything else -------------------------------------------------------------------------------------------
 
     def set_auto_retry(self, enabled: bool) -> None:
         """Set whether a failed model is asked again, from the next turn on."""
         self.retry = replace(self.retry, enabled=enabled)
+
+    async def move(self, root: Path) -> None:
+        """Have the conversation continue in another folder: the adapter opens it there once the prompt is answered.
+        Raises ValueError while something runs or waits."""
+        if self.is_running or self.queue.waiting:
+            raise ValueError("something is running here: cancel it first")
+        self._log.move(root, project_hash(root), inode_of(root))
+        await self.saved.sync()
+        self.moved_to = root
+
+    async def ask(self, choice: Choice) -> str | None:
+        """Ask the user outside of a turn; None also if the user gives up the question."""
+        return await ask(self._editor, self.questions, choice)
 
     async def set_mode(self, mode: Mode) -> None:
         """Set the mode, for the next prompt on."""
@@ -749,7 +649,7 @@ class Session:
             if self._recovered:
                 return
             told = await recover_project(self._checkpoints.journals, self._workspace, self._editor)
-            self._news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
+            self._delivery.news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             await finish_interrupted(self._checkpoints, self._workspace)
             told += await self._runner.find_detached()
             await anyio.to_thread.run_sync(clear_project, self.roots[0])
@@ -779,9 +679,9 @@ class Session:
             raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
         async with self._gate.between():
             done = await self.undo_history.apply(*await prepare())
-            await self._sync()
+            await self.saved.sync()
         if done.changes:
-            self._news += undo_for_model([change.shown for change in done.changes])
+            self._delivery.news += undo_for_model([change.shown for change in done.changes])
         return done
 
     async def complete_path(self, query: str, limit: int) -> Completion:
@@ -795,7 +695,8 @@ class Session:
         """Return the whole conversation as it was shown."""
         arriving, path, tools = await self.sharing.replayed(), self._log.path(), await self.tools()
         still_open = self.left_turn.open_ids(lives=self.is_busy or self.sharing.holder is not None)
-        events = await anyio.to_thread.run_sync(lambda: self._with_pictures(list(events_of(path, tools, still_open))))
+        find = self._checkpoints.content
+        events = await anyio.to_thread.run_sync(lambda: loaded_events(events_of(path, tools, still_open), find))
         events += arriving
         if self.title is not None:
             events.append(TitleChanged(self.title, path[-1].at if path else ""))
@@ -810,6 +711,7 @@ class Session:
         if self._closed:
             return
         self._closed = True
+        self.saved.be_silent()
         self.cancel()
         with anyio.CancelScope(shield=True):
             with anyio.move_on_after(_LONGEST_END):
@@ -819,7 +721,7 @@ class Session:
             async with self._gate.turns():
                 await self._runner.end_all(grace=0.3)
                 self._conversation.end(reason)
-                await self._sync()
+                await self.saved.sync()
                 self._conversation.retire()
 
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import anyio
-
 from north_lsp.agent.approvals.listing import described, what_it_allows
 from north_lsp.agent.costs.totals import spent_by_model
 from north_lsp.agent.log.choices import SlashEntry
@@ -16,7 +14,9 @@ from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CommandInfo
+from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -72,6 +72,14 @@ class SlashCommands:
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
         return (*attached, TextPart(reply.prompt)) if reply.prompt else None
 
+    async def take_harmless(self, parts: tuple[Part, ...]) -> bool:
+        """Run the command in a prompt if it is one that may run where the conversation cannot be written."""
+        words = [part for part in parts if isinstance(part, TextPart)]
+        found = find_command(words[0].text, self._commands).command if words else None
+        if found is None or not self._commands.is_harmless(found):
+            return False
+        return await self.take(parts) is None
+
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
         args = list(invocation.args)
         if self._commands.hides(invocation):
@@ -81,11 +89,12 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, ProvidersHost):
+class SessionHost(ChangesHost, KeepingHost, ProvidersHost):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
+        KeepingHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
         self._log = log
         self._editor = editor
@@ -222,13 +231,7 @@ class SessionHost(ChangesHost, ProvidersHost):
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
         """Ask the user to choose; None also if the user gives up the question."""
         choice = Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail)
-        with anyio.CancelScope() as scope:
-            self._session.questions.append(scope)
-            try:
-                return await self._editor.choose(choice)
-            finally:
-                self._session.questions.remove(scope)
-        return None
+        return await ask(self._editor, self._session.questions, choice)
 
 
 def _switch(kind: str) -> Switch:

@@ -298,7 +298,7 @@ class _Answer:
 
     @property
     def usage(self) -> Usage:
-        return self._total()
+        return self._before + self._usage
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -310,14 +310,14 @@ class _Answer:
 
     def go_on(self) -> None:
         self._offset = max(self._by_index, default=-1) + 1
-        self._before, self._usage = self._total(), Usage()
+        self._before, self._usage = self.usage, Usage()
         self._stop, self.ended = None, False
 
     def partial(self, reason: Literal["error"]) -> AssistantMessage:
-        return AssistantMessage(self.blocks, reason, self._total())
+        return AssistantMessage(self.blocks, reason, self.usage)
 
     def message(self, reason: StopReason) -> AssistantMessage:
-        return AssistantMessage(self.blocks, reason, self._total())
+        return AssistantMessage(self.blocks, reason, self.usage)
 
     def finish(self) -> tuple[list[StreamEvent], Done | None]:
         if self._stop is None or self._open:
@@ -419,15 +419,6 @@ class _Answer:
             _number(usage.get("output_tokens"), old.output),
             _number(usage.get("cache_read_input_tokens"), old.cache_read),
             _number(usage.get("cache_creation_input_tokens"), old.cache_write),
-        )
-
-    def _total(self) -> Usage:
-        before, now = self._before, self._usage
-        return Usage(
-            before.input + now.input,
-            before.output + now.output,
-            before.cache_read + now.cache_read,
-            before.cache_write + now.cache_write,
         )
 
 

@@ -3,8 +3,8 @@ counts as empty. SQLite is imported only when there is something to read or stor
 
 import json
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from north_lsp.providers.model import UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
-from north_lsp.storage.files import private_directory
 
 if TYPE_CHECKING:
     import sqlite3
 
-_VERSION = 1
+_MIGRATIONS = (("CREATE TABLE models (provider TEXT PRIMARY KEY, stamp TEXT, asked_at REAL, models TEXT)",),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +52,10 @@ class ModelsCache:
             values = (info.id, fingerprint(info), time.time(), text)
             database.execute("INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?)", values)
 
-    @contextmanager
-    def _open(self) -> "Iterator[sqlite3.Connection]":
-        import sqlite3
+    def _open(self) -> "AbstractContextManager[sqlite3.Connection]":
+        from north_lsp.storage.sqlite import transaction
 
-        private_directory(self._path.parent)
-        with closing(sqlite3.connect(self._path, timeout=1)) as database:
-            try:
-                version = database.execute("PRAGMA user_version").fetchone()[0]
-            except sqlite3.DatabaseError:
-                self._path.unlink(missing_ok=True)  # not a cache: the next one is made from scratch
-                raise
-            if version != _VERSION:
-                database.execute("DROP TABLE IF EXISTS models")
-                database.execute(
-                    "CREATE TABLE models (provider TEXT PRIMARY KEY, stamp TEXT, asked_at REAL, models TEXT)"
-                )
-                database.execute(f"PRAGMA user_version = {_VERSION}")
-            with database:
-                yield database
+        return transaction(self._path, _MIGRATIONS)
 
 
 def fingerprint(info: ProviderInfo) -> str:

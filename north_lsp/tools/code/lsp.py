@@ -13,6 +13,7 @@ from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.symbols import Pointed, language_of, pointed_at
 from north_lsp.tools.support.texts import existing_text, resolve_readable, shown_text
 from north_lsp.vocabulary import Location
+from north_lsp.workspace.edit.positions import characters_of, lines_of
 from north_lsp.workspace.language_features import (
     FoundSymbol,
     Place,
@@ -20,8 +21,6 @@ from north_lsp.workspace.language_features import (
     Problem,
     Severity,
     TextFeature,
-    column_of,
-    lines_of,
 )
 from north_lsp.workspace.workspace import Workspace
 
@@ -161,7 +160,8 @@ async def _shown(found: Iterable[tuple[Place, dict[str, object]]], workspace: Wo
         if line < len(lines):
             text = lines[line]
         where: dict[str, object] = {"path": shown, "line": line + 1}
-        where["column"] = column_of(text, place.start.character) if text else place.start.character + 1
+        before = characters_of(text, place.start.character) if text else place.start.character
+        where["column"] = before + 1
         rows.append(where | row | ({"text": text.strip()[:_LINE]} if text else {}))
         if lines:
             places.append(Location(place.path, line + 1))

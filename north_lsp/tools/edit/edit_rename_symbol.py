@@ -10,7 +10,7 @@ from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.symbols import language_of, pointed_at
 from north_lsp.tools.support.texts import text_of
 from north_lsp.tools.support.threads import on_thread
-from north_lsp.workspace.language_features import replaced
+from north_lsp.workspace.edit.positions import replaced
 
 
 class EditRenameSymbolArgs(Arguments):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import existing_text
-from north_lsp.workspace.language_features import LanguageFeatures, Position, lines_of, units_of
+from north_lsp.workspace.edit.positions import lines_of, units_of
+from north_lsp.workspace.language_features import LanguageFeatures, Position
 from north_lsp.workspace.workspace import Workspace
 
 _SHOWN = 200

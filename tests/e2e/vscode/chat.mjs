@@ -1,5 +1,5 @@
 /** North's chat, as a test uses it. */
-import { webview } from "./workbench.mjs";
+import { palette, until, webview } from "./workbench.mjs";
 
 export class Chat {
   constructor(page, frame = webview(page, "north.north")) {
@@ -9,9 +9,22 @@ export class Chat {
     this.input = this.frame.locator("#input");
   }
 
+  /** A conversation is open, and prompts may edit. */
+  async ready() {
+    await this.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
+  }
+
   async send(text) {
     await this.input.fill(text);
     await this.input.press("Enter");
+  }
+
+  /** Send a prompt and wait for the end of its turn. */
+  async ask(text) {
+    const before = await this.row("answer").count();
+    await this.send(text);
+    await until(`an answer to "${text}"`, async () => (await this.row("answer").count()) > before);
+    await this.idle();
   }
 
   row(kind) {
@@ -23,7 +36,19 @@ export class Chat {
     return this.frame.locator(`#waiting .row.${kind}`);
   }
 
+  /** The button of the question that waits. */
+  decide(kind, name) {
+    return this.question(kind).getByRole("button", { name, exact: true }).click();
+  }
+
   async idle() {
     await this.frame.locator("#stop").waitFor({ state: "hidden" });
+  }
+
+  /** Begin a conversation that has no rows. */
+  async renew() {
+    await palette(this.page, "North: New Chat");
+    await until("the rows to be gone", async () => (await this.rows.count()) === 0);
+    await this.ready();
   }
 }

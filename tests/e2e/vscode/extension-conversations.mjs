@@ -72,7 +72,7 @@ const cases = {
     await welcome.getByRole("button", { name: "Add an API Key" }).waitFor();
     await screenshot(page, "conversations-1-welcome");
     await welcome.getByRole("button", { name: "list files" }).click();
-    assert.equal(await chat.input.inputValue(), "list files");
+    await until("the example in the input", async () => (await chat.input.inputValue()) === "list files");
     assert.equal(await chat.rows.count(), 0, "nothing is sent");
     await welcome.getByRole("button", { name: "Add an API Key" }).click();
     await page.locator(".quick-input-title", { hasText: "North: Store an API Key" }).waitFor();
@@ -115,7 +115,7 @@ const cases = {
     await button("approvals").filter({ hasText: "Asks first" }).click();
     await rowsOf("Run").first().click();
     await dialog().getByRole("button", { name: "Run Commands" }).click();
-    await chat.frame.locator("#unasked", { hasText: "all commands" }).waitFor();
+    await chat.frame.locator("#permitted", { hasText: "all commands" }).waitFor();
     await page.locator('.statusbar-item[id*="north.permissions"]', { hasText: "all commands" }).waitFor();
     await palette(page, "North: Switch What Is Asked");
     await rowsOf("Review").last().click();
@@ -138,7 +138,7 @@ const cases = {
     await chat.input.press("Escape");
     await chat.row("notice").filter({ hasText: "Stopped." }).last().waitFor();
     await chat.idle();
-    assert.equal(await chat.input.inputValue(), "list files\n\nwhat I am writing");
+    await until("what was queued in the input", async () => (await chat.input.inputValue()) === "list files\n\nwhat I am writing");
     const answers = await chat.row("answer").allTextContents();
     assert.ok(!answers.some((text) => text.includes("[Cancelled]")), answers.join("\n"));
     await screenshot(page, "conversations-7-stopped");
@@ -154,7 +154,7 @@ const cases = {
     await page.locator(".explorer-folders-view").waitFor();
     await palette(page, "North: Show Chat");
     await rows.waitFor();
-    assert.equal(await rows.evaluate((list) => list.scrollTop), 40);
+    await until("the place in the conversation", () => rows.evaluate((list) => list.scrollTop === 40));
     assert.equal(await chat.frame.locator("body").evaluate(() => window.sameOne), true, "the page was made anew");
   },
 
@@ -239,7 +239,7 @@ const cases = {
     await act("find stranger", "Delete");
     await dialog().filter({ hasText: "find stranger" }).getByRole("button", { name: "Delete" }).click();
     await rowsOf("The words of parting").waitFor();
-    assert.equal(await rowsOf("find stranger").count(), 0);
+    await rowsOf("find stranger").first().waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
   },
 

@@ -70,6 +70,13 @@ async function propose(...edits) {
 
 const replace = (name, from, to) => ["edit_replace_exact", { path: `${own}/${name}`, old: from, new: to }];
 
+/** Closes the proposal as a person would: after its text was saved by itself, at once. */
+async function closeTab() {
+  await page.locator(".tabs-container .tab.dirty").waitFor({ state: "detached" });
+  await tabs().locator(".tab-actions .action-label").click();
+  await tabs().waitFor({ state: "detached" });
+}
+
 async function decided() {
   await tabs().first().waitFor({ state: "detached" });
   await chat.idle();
@@ -128,8 +135,7 @@ const cases = {
     await page.keyboard.type("  # typed");
     await lens("Reject").last().click();
     await line("B = 1").waitFor();
-    await tabs().locator(".tab-actions .action-label").click();
-    await tabs().waitFor({ state: "detached" });
+    await closeTab();
     assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
     await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
     await line("A = 2  # typed").waitFor();
@@ -145,8 +151,7 @@ const cases = {
     await line("A = 2").click();
     await chord("n");
     await line("A = 1").waitFor();
-    await tabs().locator(".tab-actions .action-label").click();
-    await tabs().waitFor({ state: "detached" });
+    await closeTab();
     assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
     await palette(page, "North: Accept");
     await chat.idle();

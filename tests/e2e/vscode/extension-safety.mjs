@@ -197,17 +197,17 @@ const cases = {
     await dialog.getByRole("button", { name: "Run all commands" }).click();
     await until("the command to run", () => existsSync(path.join(project, "all-1.txt")));
     await shield.filter({ hasText: "all commands" }).waitFor();
-    await chat.frame.locator("#unasked", { hasText: "all commands" }).waitFor();
+    await chat.frame.locator("#permitted", { hasText: "all commands" }).waitFor();
     await chat.idle();
     await screenshot(page, "safety-8-badge");
     // A new conversation says so as well.
     await palette(page, "North: New Chat");
     await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
-    await chat.frame.locator("#unasked", { hasText: "all commands" }).click();
+    await chat.frame.locator("#permitted", { hasText: "all commands" }).click();
     await page.locator(".quick-input-list .monaco-list-row", { hasText: "all commands" }).waitFor();
     await page.keyboard.press("Enter");
     await shield.waitFor({ state: "detached" });
-    await chat.frame.locator("#unasked").waitFor({ state: "hidden" });
+    await chat.frame.locator("#permitted").waitFor({ state: "hidden" });
     await chat.send("run `touch all-3.txt`");
     await chat.question("command").getByRole("button", { name: "Deny", exact: true }).click();
     await chat.idle();

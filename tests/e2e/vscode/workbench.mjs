@@ -17,7 +17,8 @@ const bed = createRequire(process.execPath);
 const { chromium } = bed("playwright-core");
 const codeServer = path.join(path.dirname(bed.resolve("code-server/package.json")), "out/node/entry.js");
 
-const artifacts = fileURLToPath(new URL("../artifacts/vscode/", import.meta.url));
+/** Where pictures and logs are kept. */
+export const artifacts = fileURLToPath(new URL("../artifacts/vscode/", import.meta.url));
 
 /** How long one wait may take, in milliseconds: so long that a busy machine is not a failure. */
 const deadline = Number(process.env.NORTH_E2E_DEADLINE_MS ?? 60_000);

@@ -2,30 +2,30 @@
 
 import * as vscode from "vscode";
 
-import { plain } from "../review/approvals";
+import { withoutLinks } from "../review/approvals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Conversation, Conversations } from "./conversations";
 
-export function pointOut(conversations: Conversations, questions: Questions): vscode.Disposable {
+export function notifyInBackground(conversations: Conversations, questions: Questions): vscode.Disposable {
   return vscode.Disposable.from(
     questions.onAsk((question) => {
-      if (!vscode.window.state.focused && question.diffs.length > 0) void waits(question);
+      if (!vscode.window.state.focused && question.diffs.length > 0) void notifyWaiting(question);
     }),
     conversations.onAttention(({ conversation, reason }) => {
-      if (!vscode.window.state.focused && reason !== "review") void ended(conversation, reason === "failed");
+      if (!vscode.window.state.focused && reason !== "review") void notifyEnded(conversation, reason === "failed");
     }),
   );
 }
 
 /** Until it is decided. */
-function waits(question: OpenQuestion): Thenable<void> {
+function notifyWaiting(question: OpenQuestion): Thenable<void> {
   const files = [...new Set(question.diffs.map((diff) => vscode.workspace.asRelativePath(diff.path)))];
   const named = files.slice(0, 3).join(", ") + (files.length > 3 ? vscode.l10n.t(" and {0} more", files.length - 3) : "");
-  const title = `${vscode.l10n.t("North proposes to change {0}", plain(named))} [${vscode.l10n.t("Show")}](command:north.showWaiting)`;
+  const title = `${vscode.l10n.t("North proposes to change {0}", withoutLinks(named))} [${vscode.l10n.t("Show")}](command:north.showWaiting)`;
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
 }
 
-async function ended({ session, panel }: Conversation, failed: boolean): Promise<void> {
+async function notifyEnded({ session, panel }: Conversation, failed: boolean): Promise<void> {
   const title = session.title || vscode.l10n.t("New Chat");
   const text = failed ? vscode.l10n.t("North could not go on: {0}", title) : vscode.l10n.t("North is done: {0}", title);
   const show = vscode.l10n.t("Show");

@@ -7,7 +7,7 @@ import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
 import type { Conversation, Conversations } from "./conversations";
 import { type StoredConversation, storedConversations } from "./stored";
-import { where } from "./where";
+import { sessionFolders } from "./sessionFolders";
 
 interface Row extends vscode.QuickPickItem {
   stored: StoredConversation;
@@ -115,7 +115,7 @@ async function withOpen(
   const client = await conversations.main.session.open();
   const ask = (method: string, params: object): Promise<unknown> => client.sendRequest(method, { sessionId: id, ...params });
   if (conversations.find(id) !== undefined) return void (await act(ask));
-  await ask("session/resume", where());
+  await ask("session/resume", sessionFolders());
   try {
     await act(ask);
   } finally {

@@ -8,7 +8,7 @@ import { shownDiff } from "./diffs";
 /** So much is shown of one text; the rest is said. */
 const LONGEST = 200_000;
 
-export interface Words {
+export interface CallTexts {
   nameOf(path: string): string;
   /** The model got so many of the lines. */
   shortened(shown: number, total: number): string;
@@ -17,7 +17,7 @@ export interface Words {
 }
 
 /** The row after an update; what the update does not tell stays. */
-export function callAfter(before: ToolItem | undefined, call: ToolCall, words: Words): ToolItem {
+export function callAfter(before: ToolItem | undefined, call: ToolCall, words: CallTexts): ToolItem {
   const place = call.locations?.[0];
   const file = place?.path ?? before?.file;
   const line = place !== undefined ? place.line : before?.line;
@@ -52,7 +52,7 @@ export function retryAfter(before: RetryItem | undefined, call: ToolCall, isAnot
   };
 }
 
-function shortenedWords({ outputLines, totalLines }: NonNullable<CallMeta["truncation"]>, words: Words): string | undefined {
+function shortenedWords({ outputLines, totalLines }: NonNullable<CallMeta["truncation"]>, words: CallTexts): string | undefined {
   return outputLines === undefined || totalLines === undefined ? undefined : words.shortened(outputLines, totalLines);
 }
 
@@ -63,7 +63,7 @@ function inputOf(raw: Record<string, unknown>): ToolItem["input"] {
   }));
 }
 
-function partOf(content: ToolContent, words: Words): ToolPart[] {
+function partOf(content: ToolContent, words: CallTexts): ToolPart[] {
   if (content.type === "diff") return [shownDiff(content, (path) => words.nameOf(path))];
   if (content.type === "terminal") return [{ kind: "terminal" }];
   if (content.type !== "content" || content.content.text === undefined || content.content.text === "") return [];

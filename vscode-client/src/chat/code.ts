@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { FromPage } from "../messages";
 import { closeChange, showChange } from "./changes";
 import { findInside } from "./opening";
-import { placeOf } from "./placing";
+import { placeOf } from "./codePlacement";
 
 type Code = Extract<FromPage, { type: "code" }>;
 

@@ -5,7 +5,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
 import type { Server } from "../common/server";
-import type { Before } from "../review/before";
+import type { TurnDiffs } from "../review/turnDiffs";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { Turns } from "../review/turns";
@@ -33,7 +33,7 @@ export interface Parts {
   readonly server: Server;
   readonly questions: Questions;
   readonly proposals: Proposals;
-  readonly before: Before;
+  readonly before: TurnDiffs;
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
@@ -77,7 +77,7 @@ export class Conversations implements vscode.Disposable {
       session,
       panel,
       turns,
-      session.onKept((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
+      session.onStoredId((id) => void parts.memory.update(LAST, id === "" ? undefined : id)),
       this.onState(() => view.showState()),
       this.onState(() => this.keepRunning()),
       vscode.window.registerWebviewPanelSerializer(Tab.type, {

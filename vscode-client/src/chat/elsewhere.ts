@@ -5,7 +5,7 @@ import { l10n } from "vscode";
 import type { OpenElsewhere } from "../acp";
 import type { ElsewhereAct, ElsewhereBanner } from "../messages";
 import type { Session } from "./session";
-import { where } from "./where";
+import { sessionFolders } from "./sessionFolders";
 
 /** `isTaking`: the user wants it here; `canFork`: the server can copy it. */
 export function bannerOf(by: OpenElsewhere | undefined, isTaking: boolean, canFork: boolean): ElsewhereBanner | undefined {
@@ -21,7 +21,7 @@ export function bannerOf(by: OpenElsewhere | undefined, isTaking: boolean, canFo
 
 export async function actElsewhere(session: Session, act: ElsewhereAct): Promise<void> {
   if (act === "takeOver") return session.take(session.ask("_north/sessions/takeOver", {}));
-  const { sessionId } = await session.ask<{ sessionId: string }>("session/fork", where());
+  const { sessionId } = await session.ask<{ sessionId: string }>("session/fork", sessionFolders());
   await session.renew(sessionId);
 }
 

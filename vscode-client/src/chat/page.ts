@@ -24,7 +24,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <body>
 <main id="rows" role="log" aria-live="off" aria-label="${say(t("Conversation"))}" tabindex="0"></main>
 <section id="welcome" aria-label="${say(t("First steps"))}"></section>
-<p id="announce" class="heard" role="status"></p>
+<p id="announce" class="visually-hidden" role="status"></p>
 <section id="waiting" aria-label="${say(t("North asks you"))}" hidden></section>
 <footer>
 <section id="elsewhere" role="status" hidden></section>
@@ -49,7 +49,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <button type="button" id="model" class="picker" hidden></button>
 <button type="button" id="thought_level" class="picker" hidden></button>
 <button type="button" id="approvals" class="picker" hidden></button>
-<button type="button" id="unasked" class="plain" title="${say(t("Allowed without a question: click to take it back"))}" hidden></button>
+<button type="button" id="permitted" class="plain" title="${say(t("Allowed without a question: click to take it back"))}" hidden></button>
 <button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>

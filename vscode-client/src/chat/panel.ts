@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
 import type { FailureAction, FromPage, State, ToPage } from "../messages";
-import { confirmed } from "../review/approvals";
-import { unasked } from "../review/permissions";
+import { confirmLasting } from "../review/approvals";
+import { permittedSummary } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import type { Attachment } from "../composer/chips";
@@ -27,7 +27,7 @@ import { welcomeOf } from "./welcome";
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
   private readonly composer: Composer;
-  /** Not sent, and to be given back as soon as there is a page. */
+  /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
   private ready = false;
@@ -56,11 +56,11 @@ export class Panel implements vscode.Disposable {
       this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
-      session.onKept((id) => this.keep(id)),
-      session.onReturn(({ text, attachments }) => {
+      session.onStoredId((id) => this.keep(id)),
+      session.onUnsent(({ text, attachments }) => {
         for (const attachment of attachments) this.composer.add(attachment);
         this.unsent.push(text);
-        this.giveBack();
+        this.restoreUnsent();
       }),
     ];
   }
@@ -109,7 +109,7 @@ export class Panel implements vscode.Disposable {
   private async receive(message: FromPage): Promise<void> {
     if (message.type === "ready") return this.begin();
     this.used.fire();
-    this.proposals.typing.left();
+    this.proposals.typing.reset();
     if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
@@ -165,7 +165,7 @@ export class Panel implements vscode.Disposable {
     if (this.kept !== "") this.keep();
     this.ready = true;
     this.giveFocus();
-    this.giveBack();
+    this.restoreUnsent();
     await this.session.open().catch(() => undefined); // the page shows the problem
   }
 
@@ -195,7 +195,7 @@ export class Panel implements vscode.Disposable {
   /** An edit is taken as its diff shows it, wherever it is decided. */
   private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
-    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    const lasts = option === undefined ? undefined : await confirmLasting(question, option);
     if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
@@ -212,9 +212,9 @@ export class Panel implements vscode.Disposable {
     this.post({ type: "focus" });
   }
 
-  private giveBack(): void {
+  private restoreUnsent(): void {
     if (!this.ready || this.webview === undefined) return;
-    for (const text of this.unsent.splice(0)) this.post({ type: "giveBack", text });
+    for (const text of this.unsent.splice(0)) this.post({ type: "restoreUnsent", text });
     this.postState();
   }
 
@@ -241,7 +241,7 @@ export class Panel implements vscode.Disposable {
       busy,
       activity,
       waiting,
-      unasked: unasked(permissions),
+      permittedSummary: permittedSummary(permissions),
       queued,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       welcome: welcomeOf(options),

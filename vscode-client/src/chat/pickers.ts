@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { PickerId } from "../messages";
-import { agreed } from "../review/approvals";
+import { confirm } from "../review/approvals";
 import { type Offer, offersOf } from "./choices";
 import type { Session } from "./session";
 
@@ -63,7 +63,7 @@ function show(title: string, rows: Row[]): Promise<Row | undefined> {
 function means(offer: Offer): Promise<boolean> {
   const question = offer.option === "_edits" ? vscode.l10n.t("Accept edits in this project without asking?") : vscode.l10n.t("Run commands in this project without asking?");
   const detail = vscode.l10n.t("{0}.\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.", offer.detail);
-  return agreed(question, detail, offer.option === "_edits" ? vscode.l10n.t("Accept Edits") : vscode.l10n.t("Run Commands"), vscode.l10n.t("Keep Asking"));
+  return confirm(question, detail, offer.option === "_edits" ? vscode.l10n.t("Accept Edits") : vscode.l10n.t("Run Commands"), vscode.l10n.t("Keep Asking"));
 }
 
 function titleOf(picker: PickerId): string {

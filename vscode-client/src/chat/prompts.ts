@@ -8,22 +8,22 @@ import { type Attachment, labelsOf } from "../composer/chips";
 import type { Transcript } from "./transcript";
 
 /** What the user wrote. */
-export interface Words {
+export interface PromptContent {
   text: string;
   attachments: readonly Attachment[];
 }
 
-export interface Prompt extends Words {
+export interface Prompt extends PromptContent {
   /** Its turn has come: it is part of the conversation. */
   begun: boolean;
 }
 
 export class Prompts implements vscode.Disposable {
   private sent: Prompt[] = [];
-  private readonly returned = new vscode.EventEmitter<Words>();
+  private readonly unsentEmitter = new vscode.EventEmitter<PromptContent>();
 
   /** What was not sent belongs to the user again. */
-  readonly onReturn = this.returned.event;
+  readonly onUnsent = this.unsentEmitter.event;
 
   constructor(
     private readonly transcript: Transcript,
@@ -31,7 +31,7 @@ export class Prompts implements vscode.Disposable {
   ) {}
 
   dispose(): void {
-    this.returned.dispose();
+    this.unsentEmitter.dispose();
   }
 
   get any(): boolean {
@@ -42,8 +42,8 @@ export class Prompts implements vscode.Disposable {
     return this.sent.slice(1);
   }
 
-  add(words: Words): Prompt {
-    const prompt = { ...words, begun: false };
+  add(content: PromptContent): Prompt {
+    const prompt = { ...content, begun: false };
     this.sent.push(prompt);
     this.beginNext();
     return prompt;
@@ -80,12 +80,12 @@ export class Prompts implements vscode.Disposable {
 
   ended(prompt: Prompt, answer: PromptResult): void {
     const { stopReason } = answer;
-    if (!prompt.begun) this.giveBack(prompt);
+    if (!prompt.begun) this.restoreUnsent(prompt);
     else if (stopReason === "cancelled") this.transcript.note("info", vscode.l10n.t("Stopped."));
     else if (stopReason !== "end_turn") this.transcript.note("warning", vscode.l10n.t("The turn ended early: {0}.", stopReason));
     const failure = answer._meta?.north?.error?.kind;
     if (failure !== undefined) this.transcript.classify(failure);
-    this.giveBackUnsent(answer);
+    this.takeUnsent(answer);
   }
 
   /** The server did not begin with it. */
@@ -94,14 +94,14 @@ export class Prompts implements vscode.Disposable {
     else this.transcript.note("error", reason(error));
   }
 
-  giveBack(words: Words): void {
-    this.returned.fire({ text: words.text, attachments: words.attachments });
+  restoreUnsent(content: PromptContent): void {
+    this.unsentEmitter.fire({ text: content.text, attachments: content.attachments });
   }
 
-  /** What the server did not send; but what is in `known`, which is given back otherwise. */
-  giveBackUnsent({ _meta }: { _meta?: Unsent | null }, known: readonly Words[] = []): void {
+  /** What the server did not send; but what is in `known`, which is restored otherwise. */
+  takeUnsent({ _meta }: { _meta?: Unsent | null }, known: readonly PromptContent[] = []): void {
     for (const { text } of _meta?.north?.queued ?? []) {
-      if (!known.some((words) => words.text === text)) this.giveBack({ text, attachments: [] });
+      if (!known.some((content) => content.text === text)) this.restoreUnsent({ text, attachments: [] });
     }
   }
 

@@ -8,29 +8,29 @@ import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { type Prompt, Prompts, type Words } from "./prompts";
-import { Standing } from "./standing";
+import { type Prompt, type PromptContent, Prompts } from "./prompts";
+import { ConversationState } from "./conversationState";
 import type { Transcript } from "./transcript";
+import { sessionFolders } from "./sessionFolders";
 import { handTrust } from "./trust";
-import { where } from "./where";
 
-export class Session extends Standing {
+export class Session extends ConversationState {
   private current = "";
   /** The stored conversation to open next; empty for a new one. */
-  private wanted = "";
+  private storedId = "";
   /** It had a turn that ended with the window. */
   private wasCut = false;
   private opening: Promise<LanguageClient> | undefined;
-  private stops = 0;
-  private departures = 0;
+  private stopCount = 0;
+  private leaveCount = 0;
   /** What waited to be sent when the connection broke. */
-  private lost: Words[] = [];
-  private readonly kept = new vscode.EventEmitter<string>();
+  private unsent: PromptContent[] = [];
+  private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
   private readonly listeners: vscode.Disposable[];
 
   /** The id to find the conversation again by; empty while there is nothing to find. */
-  readonly onKept = this.kept.event;
+  readonly onStoredId = this.storedIdChanged.event;
 
   constructor(
     private readonly server: Server,
@@ -45,7 +45,7 @@ export class Session extends Standing {
       server.onRestart((stopped) => void this.afterRestart(stopped)),
       questions.onChange(() => this.stateChanged.fire()),
       this.prompts,
-      this.kept,
+      this.storedIdChanged,
     ];
   }
 
@@ -76,8 +76,8 @@ export class Session extends Standing {
   }
 
   /** What was not sent belongs to the user again. */
-  get onReturn(): Prompts["onReturn"] {
-    return this.prompts.onReturn;
+  get onUnsent(): Prompts["onUnsent"] {
+    return this.prompts.onUnsent;
   }
 
   override isCurrent(sessionId: string): boolean {
@@ -86,7 +86,7 @@ export class Session extends Standing {
 
   /** The stored conversation that is opened at the next `open`. */
   restore(id: string, wasRunning = false): void {
-    this.wanted = id;
+    this.storedId = id;
     this.wasCut = wasRunning;
   }
 
@@ -107,7 +107,7 @@ export class Session extends Standing {
   async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     await this.open();
     const sent = this.prompts.add({ text, attachments });
-    this.kept.fire(this.current);
+    this.storedIdChanged.fire(this.current);
     // During a turn it waits: words for the turn itself are steered.
     const _meta = { north: { behavior: "followUp" } };
     await this.run(sent, "session/prompt", { prompt: blocksOf(text, attachments), _meta });
@@ -136,7 +136,7 @@ export class Session extends Standing {
   /** Words for the turn that runs, delivered between two of its steps; a prompt of their own if it ends before. */
   async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     if (!this.busy) return this.send(text, attachments);
-    const { current, stops } = this;
+    const { current, stopCount } = this;
     const prompt = blocksOf(text, attachments);
     const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
@@ -144,8 +144,8 @@ export class Session extends Standing {
     });
     if (!this.isCurrent(current)) return;
     if (delivered) this.transcript.say(text, labelsOf(attachments));
-    else if (stops === this.stops) await this.send(text, attachments);
-    else this.prompts.giveBack({ text, attachments });
+    else if (stopCount === this.stopCount) await this.send(text, attachments);
+    else this.prompts.restoreUnsent({ text, attachments });
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
@@ -157,7 +157,7 @@ export class Session extends Standing {
   async stop(): Promise<void> {
     const sessionId = this.current;
     if (sessionId === "") return;
-    this.stops += 1;
+    this.stopCount += 1;
     await this.server.running?.sendNotification("session/cancel", { sessionId });
     this.questions.cancelAll(sessionId);
   }
@@ -177,8 +177,8 @@ export class Session extends Standing {
   /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. */
   async renew(stored = ""): Promise<void> {
     await this.leave();
-    this.wanted = stored;
-    this.kept.fire(stored);
+    this.storedId = stored;
+    this.storedIdChanged.fire(stored);
     this.transcript.clear();
     await this.open();
   }
@@ -207,7 +207,7 @@ export class Session extends Standing {
   private forget(): void {
     const old = this.current;
     this.current = "";
-    this.departures += 1;
+    this.leaveCount += 1;
     this.opening = undefined;
     this.prompts.clear();
     if (old !== "") this.questions.cancelAll(old);
@@ -215,11 +215,11 @@ export class Session extends Standing {
   }
 
   private async openNow(): Promise<LanguageClient> {
-    const { departures } = this;
+    const { leaveCount } = this;
     const client = await this.server.connect();
-    if (this.wanted !== "" && (await this.load(client, this.wanted))) return client;
-    const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", where());
-    if (departures !== this.departures) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
+    if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
+    const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders());
+    if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
     this.current = answer.sessionId;
     this.opened(answer);
     return client;
@@ -231,11 +231,11 @@ export class Session extends Standing {
     this.current = id;
     this.transcript.clear();
     try {
-      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...where() });
-      this.wanted = "";
+      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders() });
+      this.storedId = "";
       this.opened(answer);
-      this.prompts.giveBackUnsent(answer, this.lost);
-      this.kept.fire(id);
+      this.prompts.takeUnsent(answer, this.unsent);
+      this.storedIdChanged.fire(id);
       this.setElsewhere(answer._meta?.north?.openElsewhere);
       if (answer._meta?.north?.unfinished !== undefined) void this.goOn();
       else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to go on with it."));
@@ -246,8 +246,8 @@ export class Session extends Standing {
       this.current = "";
       for (const item of before) this.transcript.put(item);
       if (this.server.running !== client) throw error; // another server is tried
-      this.wanted = "";
-      this.kept.fire("");
+      this.storedId = "";
+      this.storedIdChanged.fire("");
       this.transcript.note("warning", vscode.l10n.t("The conversation cannot be loaded: {0}", reason(error)));
       return false;
     }
@@ -286,14 +286,14 @@ export class Session extends Standing {
 
   /** The conversation is for the next server. */
   private dropConnection(): void {
-    this.lost = [...this.lost, ...this.prompts.waiting];
-    if (this.current !== "") this.wanted = this.current;
+    this.unsent = [...this.unsent, ...this.prompts.waiting];
+    if (this.current !== "") this.storedId = this.current;
     this.forget();
   }
 
   private async reopen(): Promise<boolean> {
     const opened = await this.open().then(() => true, () => false); // the page shows the problem
-    if (opened) for (const words of this.lost.splice(0)) this.prompts.giveBack(words);
+    if (opened) for (const content of this.unsent.splice(0)) this.prompts.restoreUnsent(content);
     return opened;
   }
 }

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Diff, PlanRow, ToolCall, Update } from "../acp";
 import type { FailureAction, Item, ToPage } from "../messages";
-import { callAfter, retryAfter, type Words } from "./calls";
+import { callAfter, retryAfter, type CallTexts } from "./calls";
 
 export class Transcript {
   private items = new Map<string, Item>();
@@ -175,7 +175,7 @@ export class Transcript {
     this.put({ kind: "plan", id, entries });
   }
 
-  private words(): Words {
+  private words(): CallTexts {
     return {
       nameOf: this.nameOf,
       shortened: (shown, total) => vscode.l10n.t("The model got {0} of {1} lines.", shown, total),

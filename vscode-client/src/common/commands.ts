@@ -9,7 +9,7 @@ import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
-import { confirmed, runShown } from "../review/approvals";
+import { confirmLasting, runShown } from "../review/approvals";
 import type { Permissions } from "../review/permissions";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
@@ -32,7 +32,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
     const option = question.options.find((offered) => offered.kind === "allow_always");
-    const lasts = option === undefined ? undefined : await confirmed(question, option);
+    const lasts = option === undefined ? undefined : await confirmLasting(question, option);
     if (lasts !== undefined) await proposals.accept(question, lasts);
   };
   const onEdit = async (act: (question: OpenQuestion) => Promise<void>): Promise<void> => {

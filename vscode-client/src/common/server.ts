@@ -6,7 +6,7 @@ import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/
 import { reason } from "./logger";
 import { Problem, remedy } from "./problems";
 import { mainFolder } from "./settings";
-import { Single } from "./single";
+import { SingleInstance } from "./singleInstance";
 
 /** So many ends within so many milliseconds, and the server is left alone. */
 const MANY_CRASHES = 4;
@@ -15,7 +15,7 @@ const SHORT_TIME = 3 * 60_000;
 /** The running server. When it ends by itself, whoever uses it connects again. */
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
-  private readonly single: Single<string, LanguageClient>;
+  private readonly instance: SingleInstance<string, LanguageClient>;
   private crashes: number[] = [];
   private isLeft = false;
   private readonly crashed = new vscode.EventEmitter<boolean>();
@@ -31,7 +31,7 @@ export class Server implements vscode.Disposable {
     find: () => Promise<string>,
     private readonly prepare: (client: LanguageClient) => void,
   ) {
-    this.single = new Single(
+    this.instance = new SingleInstance(
       find,
       (program) => this.start(program),
       (client) => this.end(client),
@@ -40,7 +40,7 @@ export class Server implements vscode.Disposable {
 
   /** The client, started at the first call. Throws Problem. */
   connect(): Promise<LanguageClient> {
-    return this.single.get();
+    return this.instance.get();
   }
 
   /** The client while there is a server behind it. */
@@ -61,7 +61,7 @@ export class Server implements vscode.Disposable {
 
   stop(): Promise<void> {
     this.client = undefined;
-    return this.single.stop();
+    return this.instance.stop();
   }
 
   restart(): Promise<void> {
@@ -74,7 +74,7 @@ export class Server implements vscode.Disposable {
     this.crashed.dispose();
     this.restarted.dispose();
     this.client = undefined;
-    return this.single.close();
+    return this.instance.close();
   }
 
   private async start(program: string): Promise<LanguageClient> {
@@ -132,7 +132,7 @@ export class Server implements vscode.Disposable {
   private closed(client: LanguageClient): void {
     if (client !== this.client) return;
     this.client = undefined;
-    this.single.lost();
+    this.instance.markEnded();
     const now = Date.now();
     this.crashes = [...this.crashes.filter((time) => now - time < SHORT_TIME), now];
     const again = this.crashes.length < MANY_CRASHES;

@@ -55,9 +55,9 @@ export class Attachments {
   /** What is attached already is not attached once more. Throws with the reason when there are too many. */
   add(attachment: Attachment, id = this.newId()): void {
     if (this.kept.some((known) => isSame(known.attachment, attachment))) return;
-    if (this.kept.length >= MOST_ATTACHMENTS) throw new TooMany(MOST_ATTACHMENTS, "things");
+    if (this.kept.length >= MOST_ATTACHMENTS) throw new TooManyAttachments(MOST_ATTACHMENTS, "things");
     if (kindOf(attachment) === "picture" && this.all.filter((known) => kindOf(known) === "picture").length >= MOST_PICTURES) {
-      throw new TooMany(MOST_PICTURES, "pictures");
+      throw new TooManyAttachments(MOST_PICTURES, "pictures");
     }
     this.kept.push({ id, attachment });
     this.changed();
@@ -95,7 +95,7 @@ export class Attachments {
   }
 }
 
-export class TooMany extends Error {
+export class TooManyAttachments extends Error {
   constructor(
     readonly most: number,
     readonly what: "things" | "pictures",

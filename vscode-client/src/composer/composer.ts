@@ -4,8 +4,8 @@ import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
 import type { ComposerState, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
-import { type Attachment, Attachments, pictureType, TooMany } from "./chips";
-import { activeFile, attachmentsOf, fileOrFolder, picture } from "./makers";
+import { type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
+import { activeFile, attachmentsOf, fileOrFolder, picture } from "./attachmentSources";
 import { chooseSource } from "./picking";
 
 /** What the composer needs of the conversation. */
@@ -58,7 +58,7 @@ export class Composer implements vscode.Disposable {
     try {
       this.attachments.add(attachment, id);
     } catch (error) {
-      if (!(error instanceof TooMany)) throw error;
+      if (!(error instanceof TooManyAttachments)) throw error;
       const text = error.what === "pictures" ? vscode.l10n.t("At most {0} pictures go with a message.", error.most) : vscode.l10n.t("At most {0} things go with a message.", error.most);
       this.tell(text);
       this.postState(true); // the page may show it already

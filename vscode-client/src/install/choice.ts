@@ -2,10 +2,12 @@
 
 import * as path from "node:path";
 
+import { isInside } from "../common/paths";
+
 /** `included`: the one that the extension brings along. */
 export type Source = "included" | "path" | "workspace";
 
-export interface Wanted {
+export interface ServerSettings {
   /** The setting with everything filled in; empty for none. */
   path: string;
   source: Source;
@@ -30,7 +32,7 @@ export type Choice =
   | { kind: "notInWorkspace"; places: string[] }
   | { kind: "windows" };
 
-export async function chooseServer(wanted: Wanted, facts: Facts): Promise<Choice> {
+export async function chooseServer(wanted: ServerSettings, facts: Facts): Promise<Choice> {
   if (wanted.path !== "") {
     return (await facts.isProgram(wanted.path)) ? { kind: "start", program: wanted.path } : { kind: "noProgram", path: wanted.path };
   }
@@ -72,12 +74,4 @@ function placesIn({ folders, platform }: Facts): string[] {
 
 async function foldersOf({ folders, real }: Facts): Promise<string[]> {
   return [...folders, ...(await Promise.all(folders.map(real)))];
-}
-
-/** Whether a path is one of the folders or in one of them. */
-export function isInside(file: string, folders: string[]): boolean {
-  return folders.some((folder) => {
-    const way = path.relative(folder, file);
-    return way === "" || (way !== ".." && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way));
-  });
 }

@@ -8,7 +8,7 @@ import { mustHaveTrustedFolder } from "../common/problems";
 import { chosenServer, mainFolder, serverSource, workspaceFolders } from "../common/settings";
 import { type Choice, chooseServer } from "./choice";
 import { type Installer, isProgram } from "./installer";
-import { problemOfChoice } from "./words";
+import { problemOfChoice } from "./problems";
 
 /** Throws Problem; before the workspace is trusted, always. */
 export async function findServer(installer: Installer): Promise<string> {

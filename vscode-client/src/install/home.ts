@@ -42,7 +42,7 @@ export async function markInstalled({ folder }: Home, wheel: Wheel): Promise<voi
 }
 
 /** What is there counts as not installed. */
-export function unmark({ folder }: Home): Promise<void> {
+export function markNotInstalled({ folder }: Home): Promise<void> {
   return rm(path.join(folder, MARK), { force: true });
 }
 

@@ -6,14 +6,14 @@ import { homedir } from "node:os";
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
+import { isInside } from "../common/paths";
 import { chosenPython, workspaceFolders } from "../common/settings";
-import { isInside } from "./choice";
-import { type Home, homeOf, isInstalled, lockHome, markUsed, removeUnused, unmark } from "./home";
-import { Aborted, runnerIn, within } from "./processes";
+import { type Home, homeOf, isInstalled, lockHome, markUsed, removeUnused, markNotInstalled } from "./home";
+import { Aborted, runnerIn, withTimeout } from "./processes";
 import { installWheel, type Step, StepFailed } from "./steps";
 import { findTools, placesOf, type Tool } from "./tools";
 import { includedWheel, type Wheel } from "./wheel";
-import { cancelled, problemOfStep, problemOfTools } from "./words";
+import { cancelled, problemOfStep, problemOfTools } from "./problems";
 
 const ASKING_MS = 15_000;
 
@@ -44,7 +44,7 @@ export class Installer {
 
   /** The next `program` installs it anew. */
   forget(wheel: Wheel): Promise<void> {
-    return unmark(homeOf(this.storage.fsPath, wheel));
+    return markNotInstalled(homeOf(this.storage.fsPath, wheel));
   }
 
   private async ensure(wheel: Wheel): Promise<string> {
@@ -105,7 +105,7 @@ export class Installer {
     const places = placesOf(process.env, homedir(), process.platform, (folder) => isInside(folder, folders));
     const ask = async (program: string, args: string[]) => {
       try {
-        return await runnerIn(this.storage.fsPath, within(ASKING_MS, signal), (line) => this.log.debug(line))(program, args);
+        return await runnerIn(this.storage.fsPath, withTimeout(ASKING_MS, signal), (line) => this.log.debug(line))(program, args);
       } catch (error) {
         if (error instanceof Aborted && !signal.aborted) return { code: null, output: "took too long" };
         throw error;

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-import type { Ran, Run } from "./tools";
+import type { RunResult, Run } from "./tools";
 
 /** So much of an output is kept to say why something failed. */
 const KEPT = 100_000;
@@ -19,7 +19,7 @@ export function environmentFor(environment: NodeJS.ProcessEnv): NodeJS.ProcessEn
 /** `folder` is where they run: pip, uv and Python read settings that lie there. */
 export function runnerIn(folder: string, signal: AbortSignal, tell: (line: string) => void): Run {
   return (program, args) =>
-    new Promise<Ran>((resolve, reject) => {
+    new Promise<RunResult>((resolve, reject) => {
       if (signal.aborted) return reject(aborted());
       const grouped = process.platform !== "win32";
       const child = spawn(program, args, { cwd: folder, env: environmentFor(process.env), detached: grouped, stdio: ["ignore", "pipe", "pipe"] });
@@ -52,7 +52,7 @@ export function runnerIn(folder: string, signal: AbortSignal, tell: (line: strin
 }
 
 /** A signal that ends with another one or after a time. */
-export function within(milliseconds: number, signal: AbortSignal): AbortSignal {
+export function withTimeout(milliseconds: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
 }
 

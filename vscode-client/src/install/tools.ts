@@ -2,12 +2,12 @@
 
 import * as path from "node:path";
 
-export interface Ran {
+export interface RunResult {
   code: number | null;
   output: string;
 }
 
-export type Run = (program: string, args: string[]) => Promise<Ran>;
+export type Run = (program: string, args: string[]) => Promise<RunResult>;
 
 export type Tool = { kind: "uv"; program: string } | { kind: "python"; program: string; version: string };
 

@@ -19,11 +19,11 @@ interface GitApi {
 }
 
 /** Asks for a text in a conversation of its own, of which nothing stays. */
-export type AskAside = (text: string, attachment: Attachment, token: vscode.CancellationToken) => Promise<string>;
+export type AskOnce = (text: string, attachment: Attachment, token: vscode.CancellationToken) => Promise<string>;
 
 export function registerCommits(
   chat: Chat,
-  askAside: AskAside,
+  askAside: AskOnce,
   register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable,
 ): vscode.Disposable {
   return vscode.Disposable.from(
@@ -32,7 +32,7 @@ export function registerCommits(
   );
 }
 
-async function writeMessage(askAside: AskAside, view: unknown): Promise<void> {
+async function writeMessage(askAside: AskOnce, view: unknown): Promise<void> {
   const repository = await repositoryOf(view);
   if (repository === undefined) return;
   const staged = await repository.diff(true);

@@ -6,12 +6,12 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { Conversations } from "../chat/conversations";
 import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
-import { where } from "../chat/where";
+import { sessionFolders } from "../chat/sessionFolders";
 import { reason } from "../common/logger";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
 import { registerActions } from "./actions";
-import { Aside } from "./aside";
+import { SideConversations } from "./sideConversations";
 import type { Chat } from "./chat";
 import { registerCommits } from "./commits";
 import { askInline } from "./inline";
@@ -29,14 +29,14 @@ interface Parts {
 }
 
 export class Places implements vscode.Disposable {
-  private readonly aside: Aside;
+  private readonly sideConversations: SideConversations;
   private readonly terminals = new Terminals();
   private readonly language = new LanguageFeatures();
   private readonly registered: vscode.Disposable;
 
   constructor(private readonly parts: Parts) {
     const { extension, server, conversations, log } = parts;
-    this.aside = new Aside(() => server.connect(), where);
+    this.sideConversations = new SideConversations(() => server.connect(), sessionFolders);
     const ask = async (text: string, attachments: Attachment[]): Promise<void> => {
       const { panel, session } = conversations.active;
       await panel.show(true);
@@ -61,13 +61,13 @@ export class Places implements vscode.Disposable {
     this.registered = vscode.Disposable.from(
       this.terminals,
       this.language,
-      conversations.onElsewhere((params) => this.aside.take(params)),
+      conversations.onElsewhere((params) => this.sideConversations.take(params)),
       registerActions(chat, register),
       registerMenus(chat, register),
-      registerCommits(chat, (text, { block }, token) => this.aside.once([{ type: "text", text }, block], token), register),
+      registerCommits(chat, (text, { block }, token) => this.sideConversations.askOnce([{ type: "text", text }, block], token), register),
       register("inlineChat", () => askInline(chat)),
       register("showTerminal", () => this.terminals.show()),
-      optional(log, () => registerParticipant(this.aside, vscode.Uri.joinPath(extension, "media", "north.svg"))),
+      optional(log, () => registerParticipant(this.sideConversations, vscode.Uri.joinPath(extension, "media", "north.svg"))),
       optional(log, () => registerTools((method, params) => conversations.active.session.ask(method, params))),
     );
   }
@@ -79,13 +79,13 @@ export class Places implements vscode.Disposable {
   /** Answers what a client's server asks of the editor, before it starts. */
   listen(client: LanguageClient): void {
     const { conversations } = this.parts;
-    this.terminals.listen(client, (id) => conversations.find(id) !== undefined || this.aside.mayAsk(id));
+    this.terminals.listen(client, (id) => conversations.find(id) !== undefined || this.sideConversations.mayAsk(id));
     this.language.listen(client);
   }
 
   /** Where what a conversation of VS Code's chat asks is shown; nothing for one that may not ask. */
   transcriptOf(sessionId: string): Transcript | undefined {
-    return this.aside.mayAsk(sessionId) ? this.parts.conversations.main.transcript : undefined;
+    return this.sideConversations.mayAsk(sessionId) ? this.parts.conversations.main.transcript : undefined;
   }
 }
 

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { placeOf } from "../composer/chips";
-import { selection as selected } from "../composer/makers";
+import { selection as selected } from "../composer/attachmentSources";
 import { partOf } from "./attachments";
 import type { Chat } from "./chat";
 

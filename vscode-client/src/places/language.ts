@@ -53,21 +53,24 @@ export class LanguageFeatures implements vscode.Disposable {
       return { diagnostics: all.slice(0, MOST_PROBLEMS) };
     }
     const files = named.map(fileOf);
-    const settled = params.wait === true ? this.settled(files, token) : Promise.resolve();
     // No file is opened for this: what a hidden document holds may be older than the disk, and edits would go there.
-    await settled;
-    const open = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.toString()));
+    // Of a file that is not open nothing is said, and so nothing is waited for.
+    if (params.wait === true) await this.settled(openOf(files), token);
     const found = files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri)));
-    const known = files.map(String).filter((uri) => open.has(uri));
-    return { diagnostics: found.slice(0, MOST_PROBLEMS), known };
+    return { diagnostics: found.slice(0, MOST_PROBLEMS), known: openOf(files).map(String) };
   }
 
   private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<void> {
-    const heard = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
-    if (heard.length === 0) return;
-    if (await settling(heard, token)) return;
-    for (const ending of new Set(heard.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
+    const answering = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
+    if (answering.length === 0) return;
+    if (await settling(answering, token)) return;
+    for (const ending of new Set(answering.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
   }
+}
+
+function openOf(files: readonly vscode.Uri[]): vscode.Uri[] {
+  const open = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.toString()));
+  return files.filter((uri) => open.has(uri.toString()));
 }
 
 function endingOf({ path }: vscode.Uri): string {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { linesOf } from "../composer/chips";
-import { attachmentsOf, fileOrFolder } from "../composer/makers";
+import { attachmentsOf, fileOrFolder } from "../composer/attachmentSources";
 import type { SourceName } from "../messages";
 import { partOf } from "./attachments";
 import type { Chat } from "./chat";

@@ -5,17 +5,17 @@ import * as vscode from "vscode";
 
 import type { PromptBlock } from "../acp";
 import { reason } from "../common/logger";
-import { fileOrFolder } from "../composer/makers";
+import { fileOrFolder } from "../composer/attachmentSources";
 import { linesOf } from "../composer/chips";
-import type { Aside } from "./aside";
+import type { SideConversations } from "./sideConversations";
 import { partOf } from "./attachments";
 import { DOCUMENT, EXPLAIN, FIX, TESTS } from "./prompts";
-import { Telling } from "./telling";
+import { ChatParts } from "./chatParts";
 
 const ID = "north.participant";
 const REQUESTS: Readonly<Record<string, string>> = { explain: EXPLAIN, fix: FIX, tests: TESTS, document: DOCUMENT };
 
-export function registerParticipant(aside: Aside, icon: vscode.Uri): vscode.Disposable {
+export function registerParticipant(aside: SideConversations, icon: vscode.Uri): vscode.Disposable {
   // Editors made of VS Code may have no chat.
   if (typeof (vscode.chat as typeof vscode.chat | undefined)?.createChatParticipant !== "function") return new vscode.Disposable(() => {});
   const participant = vscode.chat.createChatParticipant(ID, async (request, context, stream, token) => {
@@ -30,7 +30,7 @@ export function registerParticipant(aside: Aside, icon: vscode.Uri): vscode.Disp
 }
 
 async function answer(
-  aside: Aside,
+  aside: SideConversations,
   request: vscode.ChatRequest,
   { history }: vscode.ChatContext,
   stream: vscode.ChatResponseStream,
@@ -38,13 +38,13 @@ async function answer(
 ): Promise<vscode.ChatResult> {
   const begun = begunIn(history);
   const sessionId = (begun === undefined ? undefined : await aside.reopen(begun)) ?? (await aside.begin());
-  const telling = new Telling();
+  const telling = new ChatParts();
   const { stopReason, _meta } = await aside.ask(
     sessionId,
     [{ type: "text", text: textOf(request) }, ...(await blocksOf(request.references))],
     {
       update(update) {
-        const said = telling.tell(update);
+        const said = telling.partOf(update);
         if (said?.kind === "text") stream.markdown(said.text);
         else if (said !== undefined) stream.progress(said.text);
       },

@@ -12,7 +12,7 @@ import type { OpenQuestion, Questions } from "./questions";
 const MOST_CHARACTERS = 1_500;
 const MOST_LINES = 20;
 
-export function pointToCommands(questions: Questions, showChat: (question: OpenQuestion) => void): vscode.Disposable {
+export function announceQuestions(questions: Questions, showChat: (question: OpenQuestion) => void): vscode.Disposable {
   return questions.onAsk((question) => {
     if (question.kind === "edit" && question.diffs.length > 0) return;
     showChat(question);
@@ -23,7 +23,7 @@ export function pointToCommands(questions: Questions, showChat: (question: OpenQ
 /** Stays until the question is decided, and cannot decide it. */
 function notify(question: OpenQuestion): Thenable<void> {
   const { command } = question;
-  const what = command === undefined ? l10n.t("North asks {0}", plain(question.title)) : l10n.t("North asks to run {0}", plain(shortened(command)));
+  const what = command === undefined ? l10n.t("North asks {0}", withoutLinks(question.title)) : l10n.t("North asks to run {0}", withoutLinks(shortened(command)));
   const title = `${what} [${l10n.t("Show")}](command:north.showWaiting)`;
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
 }
@@ -39,11 +39,11 @@ export async function runShown(questions: Questions, showChat: () => Promise<voi
     return;
   }
   const detail = [text, ...question.details].join("\n\n");
-  if (await agreed(l10n.t("Run this command?"), detail, l10n.t("Run"), l10n.t("Not Now"))) questions.chooseKind(question, "allow_once");
+  if (await confirm(l10n.t("Run this command?"), detail, l10n.t("Run"), l10n.t("Not Now"))) questions.chooseKind(question, "allow_once");
 }
 
 /** For how long the user means it, if at all: what an option allows beyond this once is said in words before it holds. */
-export async function confirmed(question: OpenQuestion, option: PermissionOption): Promise<"project" | "session" | undefined> {
+export async function confirmLasting(question: OpenQuestion, option: PermissionOption): Promise<"project" | "session" | undefined> {
   if (option.kind !== "allow_always") return "project";
   const told = option._meta?.north?.scope;
   const scope = told === undefined ? scopeOf(question, option) : l10n.t("Without asking: {0}.", told);
@@ -61,7 +61,7 @@ export function mayHoldForConversation(question: OpenQuestion, option: Permissio
 }
 
 /** The first button is the one that Enter presses: it allows nothing. */
-export async function agreed(question: string, detail: string, yes: string, no: string): Promise<boolean> {
+export async function confirm(question: string, detail: string, yes: string, no: string): Promise<boolean> {
   return (await vscode.window.showWarningMessage(question, { modal: true, detail }, no, yes)) === yes;
 }
 
@@ -81,6 +81,6 @@ function shortened(command: string): string {
 }
 
 /** In a notification, which would read a link in it. */
-export function plain(text: string): string {
+export function withoutLinks(text: string): string {
   return text.replace(/[[\]()`]/g, (character) => ({ "[": "⁅", "]": "⁆", "(": "❨", ")": "❩" })[character] ?? "");
 }

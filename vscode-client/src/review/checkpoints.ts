@@ -1,6 +1,6 @@
 /** What a conversation has changed, by turn. Knows no editor. */
 
-export interface ChangedHere {
+export interface CheckpointFile {
   path: string;
   newPath?: string;
   linesAdded: number;
@@ -17,11 +17,11 @@ export interface Checkpoint {
   /** The message id of the prompt. */
   turnId?: string;
   toolCallId?: string;
-  files: ChangedHere[];
+  files: CheckpointFile[];
 }
 
 /** Whether what was changed is still so. */
-export type Standing = "stands" | "undone" | "partly";
+export type ChangeState = "stands" | "undone" | "partly";
 
 export interface Turn {
   id: string;
@@ -33,7 +33,7 @@ export interface Turn {
   paths: string[];
   added: number;
   removed: number;
-  standing: Standing;
+  standing: ChangeState;
 }
 
 /** The turns that changed something, the oldest first. */
@@ -45,7 +45,7 @@ export function turnsOf(checkpoints: Checkpoint[]): Turn[] {
   }
   return [...turns].map(([id, edits]): Turn => {
     const files = edits.flatMap((edit) => edit.files);
-    const sum = (count: (file: ChangedHere) => number): number => files.reduce((all, file) => all + count(file), 0);
+    const sum = (count: (file: CheckpointFile) => number): number => files.reduce((all, file) => all + count(file), 0);
     return {
       id,
       first: edits[0]?.checkpointId ?? "",
@@ -59,15 +59,15 @@ export function turnsOf(checkpoints: Checkpoint[]): Turn[] {
 }
 
 /** By the calls that made them, whether the edits are taken back. */
-export function undoneCalls(checkpoints: Checkpoint[]): Map<string, Standing> {
-  const calls = new Map<string, Standing>();
+export function undoneCalls(checkpoints: Checkpoint[]): Map<string, ChangeState> {
+  const calls = new Map<string, ChangeState>();
   for (const { kind, toolCallId, files } of checkpoints) {
     if (kind === "edit" && toolCallId !== undefined && files.length > 0) calls.set(toolCallId, standingOf(files));
   }
   return calls;
 }
 
-function standingOf(files: ChangedHere[]): Standing {
+function standingOf(files: CheckpointFile[]): ChangeState {
   const undone = files.filter((file) => file.undone).length;
   return undone === 0 ? "stands" : undone === files.length ? "undone" : "partly";
 }

@@ -45,7 +45,7 @@ export class Permissions implements vscode.Disposable {
   private show(rows: Permission[]): void {
     if (rows.length === 0) return this.item.hide();
     const broad = rows.filter((row) => BROAD.includes(row.allows));
-    this.item.text = `$(shield) ${unasked(rows)}`;
+    this.item.text = `$(shield) ${permittedSummary(rows)}`;
     this.item.backgroundColor = broad.length > 0 ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
     this.item.tooltip = vscode.l10n.t("Without a question: {0}. Click to take it back.", rows.map((row) => row.allows).join("; "));
     this.item.accessibilityInformation = { label: `North, ${this.item.text}`, role: "button" };
@@ -54,7 +54,7 @@ export class Permissions implements vscode.Disposable {
 }
 
 /** In a few words; nothing for nothing. */
-export function unasked(rows: Permission[]): string {
+export function permittedSummary(rows: Permission[]): string {
   const broad = BROAD.filter((allows) => rows.some((row) => row.allows === allows));
   if (broad.length === 2) return vscode.l10n.t("all edits and all commands without asking");
   if (broad.length === 1) return broad[0] === "all edits" ? vscode.l10n.t("all edits without asking") : vscode.l10n.t("all commands without asking");

@@ -123,7 +123,7 @@ export class ProposedFile {
 }
 
 /** A place where something is still to be decided; a file that has no hunks is decided as a whole. */
-export interface Stop {
+export interface OpenPlace {
   file: ProposedFile;
   place: Place | undefined;
 }
@@ -131,11 +131,11 @@ export interface Stop {
 /** What is decided of a whole proposal. */
 export type Answer =
   | { what: "all" | "nothing" }
-  | { what: "parts"; parts: Parts; summary: Summary }
+  | { what: "parts"; parts: Parts; summary: AnswerSummary }
   /** A text was typed where a file is to be deleted. */
   | { what: "impossible"; file: ProposedFile };
 
-export interface Summary {
+export interface AnswerSummary {
   standing: number;
   proposed: number;
   /** Files whose text is the user's. */
@@ -154,15 +154,15 @@ export class Proposal {
   }
 
   /** What is still to be decided, in order. */
-  open(): Stop[] {
-    return this.files.flatMap((file): Stop[] => {
+  open(): OpenPlace[] {
+    return this.files.flatMap((file): OpenPlace[] => {
       if (file.places().length > 0) return file.undecided().map((place) => ({ file, place }));
       return file.verdict === "open" ? [{ file, place: undefined }] : [];
     });
   }
 
   /** The next (or the previous) one from a line of a file on, which goes round at the end. */
-  next(from: ProposedFile, line: number, way: 1 | -1 = 1): Stop | undefined {
+  next(from: ProposedFile, line: number, way: 1 | -1 = 1): OpenPlace | undefined {
     const position = (file: ProposedFile, at: number): [number, number] => [this.files.indexOf(file), at];
     const here = position(from, line);
     const stops = this.open();

@@ -5,15 +5,15 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import type { Parts } from "../acp";
-import { plain } from "./approvals";
+import { withoutLinks } from "./approvals";
 import type { Place } from "./hunks";
 import type { Answer, ProposedFile } from "./proposal";
 import type { OpenQuestion, Questions } from "./questions";
-import { Review, words } from "./review";
+import { Review, describeAnswer } from "./review";
 import { closeTabs, goTo, openAll, openFile, shownIn } from "./tabs";
 import { ProposalTexts, questionOf, SCHEME, sideOf } from "./texts";
-import { Typing } from "./typing";
-import { Writing } from "./writing";
+import { TypingWatch } from "./typing";
+import { ProposalDocuments } from "./proposalDocuments";
 
 export type Decision = "accepted" | "rejected" | "open";
 
@@ -30,9 +30,9 @@ interface Found {
 }
 
 export class Proposals implements vscode.Disposable {
-  readonly typing = new Typing();
+  readonly typing = new TypingWatch();
   private readonly texts = new ProposalTexts();
-  private readonly writing = new Writing(this.texts);
+  private readonly writing = new ProposalDocuments(this.texts);
   private readonly reviews = new Map<string, Review>();
   private readonly listeners: vscode.Disposable[];
   private readonly changed = new vscode.EventEmitter<void>();
@@ -197,12 +197,12 @@ export class Proposals implements vscode.Disposable {
     }
     const told = answer.what === "parts" ? { ...answer.parts, ...more } : more;
     const chosen = answer.what === "nothing" ? "reject_once" : kind;
-    this.questions.chooseKind(question, chosen, Object.keys(told).length > 0 ? told : undefined, words(answer));
+    this.questions.chooseKind(question, chosen, Object.keys(told).length > 0 ? told : undefined, describeAnswer(answer));
   }
 
   /** Tells of an edit without opening it, until it is decided; the link decides nothing. */
   private offer(question: OpenQuestion): Thenable<void> {
-    const [first = "", ...others] = question.diffs.map(({ path: file }) => plain(path.basename(file)));
+    const [first = "", ...others] = question.diffs.map(({ path: file }) => withoutLinks(path.basename(file)));
     const what = others.length > 0 ? vscode.l10n.t("{0} and {1} more", first, others.length) : first;
     const title = vscode.l10n.t("North proposes to change {0}. [Show Changes](command:north.showChanges)", what);
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import {
-  type Asked,
+  type QuestionMeta,
   CANCELLED,
   type ChangedFile,
   type Diff,
@@ -161,7 +161,7 @@ function guessKind(call: ToolCall): Question["kind"] {
   return diffsOf(call).length > 0 || ["edit", "delete", "move"].includes(call.kind ?? "") ? "edit" : "choice";
 }
 
-function headingOf(kind: Question["kind"], asked: Asked | undefined, title: string): string {
+function headingOf(kind: Question["kind"], asked: QuestionMeta | undefined, title: string): string {
   if (kind === "command") return vscode.l10n.t("North asks to run this command");
   const text = asked?.text ?? title;
   return kind === "edit" ? vscode.l10n.t("North asks to change files: {0}", text) : vscode.l10n.t("North asks: {0}", text);

@@ -6,7 +6,7 @@ import { nameOf } from "./names";
 import { type Answer, Proposal, type ProposedFile, proposedFiles, type Texts } from "./proposal";
 import type { OpenQuestion } from "./questions";
 import { type ProposalTexts, proposalUri } from "./texts";
-import type { Writing } from "./writing";
+import type { ProposalDocuments } from "./proposalDocuments";
 
 /** One side of a file's diff. */
 export interface Sides {
@@ -21,7 +21,7 @@ export class Review {
   constructor(
     readonly question: OpenQuestion,
     private readonly texts: ProposalTexts,
-    writing: Writing,
+    writing: ProposalDocuments,
   ) {
     const byPath: Texts = {
       read: (file) => writing.read(this.sidesOf(file).after),
@@ -69,7 +69,7 @@ export class Review {
 }
 
 /** What an answer leaves of a proposal, in words; nothing where it is all of it. */
-export function words(answer: Answer): string {
+export function describeAnswer(answer: Answer): string {
   if (answer.what !== "parts") return "";
   const { standing, proposed, typed } = answer.summary;
   const how = standing < proposed ? vscode.l10n.t("{0} of {1} changes", standing, proposed) : "";

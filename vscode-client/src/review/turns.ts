@@ -7,8 +7,8 @@ import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { reason } from "../common/logger";
 import type { ChangesItem } from "../messages";
-import type { Before } from "./before";
-import { type Checkpoint, type Standing, type Turn, turnsOf, undoneCalls } from "./checkpoints";
+import type { TurnDiffs } from "./turnDiffs";
+import { type Checkpoint, type ChangeState, type Turn, turnsOf, undoneCalls } from "./checkpoints";
 import type { Questions } from "./questions";
 import { nameOf } from "./names";
 import { takeBack, undone } from "./undo";
@@ -27,10 +27,10 @@ export class Turns implements vscode.Disposable {
     private readonly session: Session,
     private readonly transcript: Transcript,
     private readonly questions: Questions,
-    private readonly before: Before,
+    private readonly before: TurnDiffs,
     private readonly log: vscode.LogOutputChannel,
   ) {
-    this.listeners = [session.onState(() => this.follow()), session.onKept((id) => this.load(id)), undone.event(() => void this.refresh())];
+    this.listeners = [session.onState(() => this.follow()), session.onStoredId((id) => this.load(id)), undone.event(() => void this.refresh())];
   }
 
   dispose(): void {
@@ -129,7 +129,7 @@ function rowOf(turn: Turn): string {
   return `changes:${turn.id}`;
 }
 
-function note(standing: Standing): string {
+function note(standing: ChangeState): string {
   if (standing === "stands") return "";
   return standing === "undone" ? vscode.l10n.t("undone") : vscode.l10n.t("undone in part");
 }

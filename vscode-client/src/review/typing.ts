@@ -6,7 +6,7 @@ import { SCHEME } from "./texts";
 
 const QUIET_MS = 10_000;
 
-export class Typing implements vscode.Disposable {
+export class TypingWatch implements vscode.Disposable {
   private last = -Infinity;
   private readonly listener = vscode.window.onDidChangeTextEditorSelection(({ kind, textEditor }) => {
     if (kind !== vscode.TextEditorSelectionChangeKind.Keyboard || textEditor.document.uri.scheme === SCHEME) return;
@@ -23,7 +23,7 @@ export class Typing implements vscode.Disposable {
   }
 
   /** The user does something in the chat. */
-  left(): void {
+  reset(): void {
     this.last = -Infinity;
   }
 }

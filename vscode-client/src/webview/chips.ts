@@ -3,7 +3,7 @@
 import type { Chip, ChipKind, ComposerState } from "../messages";
 import { TEXTS } from "./composerTexts";
 import { find, post } from "./host";
-import { element, icon } from "./elements";
+import { button, element, icon } from "./elements";
 
 const list = find("#chips", HTMLElement);
 /** Of pictures that were pasted or dropped while this page was there. */
@@ -42,26 +42,23 @@ export function showChips({ chips, suggested }: ComposerState, leave: () => void
 function attached({ id, kind, label, title }: Chip): HTMLElement {
   const made = element("li", `chip ${kind}`);
   made.title = title;
-  const remove = button(TEXTS.remove(label), () => post({ type: "detach", id }));
-  remove.append(icon("close"));
+  const remove = chipButton(TEXTS.remove(label), () => post({ type: "detach", id }), icon("close"));
   made.append(thumbnails.get(id) ?? icon(ICONS[kind]), element("span", "label", label), remove);
   return made;
 }
 
 function offered({ kind, label, title }: Chip): HTMLElement {
   const made = element("li", "chip suggested");
-  const add = button(TEXTS.attach(label), () => post({ type: "attachSuggested" }));
+  const content = [icon("add"), icon(ICONS[kind]), element("span", "label", label)];
+  const add = chipButton(TEXTS.attach(label), () => post({ type: "attachSuggested" }), ...content);
   add.title = TEXTS.suggested(title);
-  add.append(icon("add"), icon(ICONS[kind]), element("span", "label", label));
   made.append(add);
   return made;
 }
 
-function button(label: string, act: () => void): HTMLButtonElement {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = "plain";
+function chipButton(label: string, act: () => void, ...content: Node[]): HTMLButtonElement {
+  const made = button("", "plain", act);
   made.setAttribute("aria-label", label);
-  made.addEventListener("click", act);
+  made.append(...content);
   return made;
 }

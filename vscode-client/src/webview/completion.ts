@@ -20,7 +20,7 @@ export interface Source {
   detail: string;
 }
 
-export interface Accepted {
+export interface Completed {
   text: string;
   caret: number;
   offer: Offer;
@@ -149,7 +149,7 @@ export class Completion {
   }
 
   /** The text with an offer in it. `goOn`: a folder's inside is offered next. */
-  accept(text: string, index = this.active, goOn = false): Accepted | undefined {
+  accept(text: string, index = this.active, goOn = false): Completed | undefined {
     const offer = this.offers[index];
     const { token } = this;
     if (token === undefined || offer === undefined) return undefined;

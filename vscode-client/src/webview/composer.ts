@@ -2,7 +2,7 @@
 
 import type { ComposerState, FoundPath, State } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
-import { type Accepted, Completion } from "./completion";
+import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
 import { History } from "./history";
 import { find, post, remember, remembered } from "./host";
@@ -51,7 +51,7 @@ export function offerDraft(text: string): void {
 }
 
 /** What was not sent comes back, before what is being written. */
-export function giveBack(text: string): void {
+export function restoreUnsent(text: string): void {
   if (text !== "") setDraft(input.value.trim() === "" ? text : `${text}\n\n${input.value}`);
 }
 
@@ -91,7 +91,7 @@ function drawOffers(): void {
   else hideOffers(input);
 }
 
-function take(accepted: Accepted | undefined): void {
+function take(accepted: Completed | undefined): void {
   if (accepted === undefined) return;
   const { text, caret, offer } = accepted;
   const goesOn = offer.kind === "folder" && !/\s$/.test(text.slice(0, caret));

@@ -1,7 +1,7 @@
 /** The words of the composer. */
 
 import type { Source } from "./completion";
-import { t } from "./words";
+import { t } from "./translations";
 
 export const TEXTS = {
   badPicture: t("This picture cannot be read."),

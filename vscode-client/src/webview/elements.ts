@@ -33,8 +33,8 @@ export function iconButton(name: string, words: string, act: () => void): HTMLBu
 }
 
 /** Words for those who hear the page. */
-export function heard(text: string): HTMLElement {
-  return element("span", "heard", text);
+export function screenReaderText(text: string): HTMLElement {
+  return element("span", "visually-hidden", text);
 }
 
 /** Sets a text only where it has changed: what is selected stays selected. */

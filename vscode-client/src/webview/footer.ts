@@ -1,11 +1,11 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
 import type { PickerButton, State } from "../messages";
-import { button, element, heard, icon } from "./elements";
+import { button, element, screenReaderText, icon } from "./elements";
 import { find, post } from "./host";
-import { t } from "./words";
+import { t } from "./translations";
 
-const unasked = find("#unasked", HTMLButtonElement);
+const permitted = find("#permitted", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
 const queue = find("#queue", HTMLElement);
 const activity = find("#activity", HTMLElement);
@@ -21,14 +21,14 @@ export function showState(state: State): void {
   problem.classList.toggle("calm", state.calm);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
-  unasked.hidden = state.unasked === "";
-  unasked.textContent = state.unasked;
+  permitted.hidden = state.permittedSummary === "";
+  permitted.textContent = state.permittedSummary;
   activity.textContent = state.activity;
   busy = state.busy;
   stop.hidden = !busy;
   for (const { id, button } of pickers) {
     // What is allowed says more than what is asked.
-    const shown = id === "approvals" && state.unasked !== "" ? undefined : state.pickers.find((one) => one.id === id);
+    const shown = id === "approvals" && state.permittedSummary !== "" ? undefined : state.pickers.find((one) => one.id === id);
     // The model's name needs the room.
     showPicker(button, shown, id === "approvals" ? "shield" : undefined);
   }
@@ -39,7 +39,7 @@ function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined,
   button.hidden = picker === undefined;
   if (picker === undefined) return;
   if (iconName === undefined) button.textContent = picker.label;
-  else button.replaceChildren(icon(iconName), heard(picker.label));
+  else button.replaceChildren(icon(iconName), screenReaderText(picker.label));
   button.title = `${picker.title}: ${picker.label}`;
 }
 
@@ -62,7 +62,7 @@ function problemButtons({ remedies, calm }: State): HTMLElement[] {
 }
 
 stop.addEventListener("click", () => post({ type: "stop" }));
-unasked.addEventListener("click", () => post({ type: "run", command: "north.showPermissions" }));
+permitted.addEventListener("click", () => post({ type: "run", command: "north.showPermissions" }));
 usage.addEventListener("click", () => unfold(usageRows.hidden !== false));
 for (const { id, button } of pickers) button.addEventListener("click", () => post({ type: "pick", picker: id }));
 // Escape stops the turn, unless it closes something first: whatever did so has prevented the default.

@@ -28,8 +28,8 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
-    case "giveBack":
-      return composer.giveBack(message.text);
+    case "restoreUnsent":
+      return composer.restoreUnsent(message.text);
     case "conversation":
       return remember({ conversation: message.id });
     case "composer":

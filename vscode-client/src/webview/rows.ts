@@ -2,9 +2,9 @@
 
 import type { FailureAction, Question } from "../messages";
 import { button, element } from "./elements";
-import { render } from "./prose";
+import { render } from "./streamedMarkdown";
 import { WORDS } from "./texts";
-import { t } from "./words";
+import { t } from "./translations";
 
 export { element };
 

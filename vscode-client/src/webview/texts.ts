@@ -1,6 +1,6 @@
 /** What the page says in the conversation. */
 
-import { t } from "./words";
+import { t } from "./translations";
 
 export const WORDS = {
   you: t("You"),

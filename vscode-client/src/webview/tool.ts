@@ -2,8 +2,8 @@
 
 import type { Item, ShownDiff, ToolItem } from "../messages";
 import { codeBlock, updateCode } from "./code";
-import { button, element, heard, icon, iconButton, setText } from "./elements";
-import { render } from "./prose";
+import { button, element, screenReaderText, icon, iconButton, setText } from "./elements";
+import { render } from "./streamedMarkdown";
 import type { Actions } from "./rows";
 import { WORDS } from "./texts";
 
@@ -21,7 +21,7 @@ class ToolView {
   private chosen: boolean | undefined;
   private drawn = "";
   private readonly mark = icon("");
-  private readonly status = heard("");
+  private readonly status = screenReaderText("");
   private readonly title = element("span", "title");
   private readonly call = button("", "call plain", () => this.follow());
   private readonly counts = element("span", "counts");

@@ -3,7 +3,7 @@
 import type { FailureAction, Item, PlanEntry, Question } from "../messages";
 import { showChanges } from "./changes";
 import { button, element, icon, setText } from "./elements";
-import { Prose, render } from "./prose";
+import { StreamedMarkdown, render } from "./streamedMarkdown";
 import { type Actions, retryButtons } from "./rows";
 import { showTool } from "./tool";
 import { WORDS } from "./texts";
@@ -78,7 +78,7 @@ function fillPrompt(row: HTMLElement, item: Of<"user">): Show {
 function showAnswer(row: HTMLElement): Show {
   row.setAttribute("role", "article");
   row.setAttribute("aria-label", WORDS.north);
-  const prose = new Prose(row);
+  const prose = new StreamedMarkdown(row);
   return (item) => item.kind === "answer" && prose.show(item.markdown);
 }
 
@@ -90,7 +90,7 @@ function showThought(row: HTMLElement): Show {
   summary.append(icon("chevron-right"), element("span", "", WORDS.thoughts));
   details.append(summary, body);
   row.append(details);
-  const prose = new Prose(body);
+  const prose = new StreamedMarkdown(body);
   let markdown = "";
   const draw = (): void => {
     if (details.open) prose.show(markdown);
@@ -139,7 +139,7 @@ function planEntry({ text, status }: PlanEntry): HTMLElement {
   const made = element("li", status);
   const mark = icon(PLAN_ICONS[status]);
   if (status === "in_progress") mark.classList.add("codicon-modifier-spin");
-  made.append(mark, element("span", "", text), element("span", "heard", ` (${PLAN_WORDS[status]})`));
+  made.append(mark, element("span", "", text), element("span", "visually-hidden", ` (${PLAN_WORDS[status]})`));
   return made;
 }
 

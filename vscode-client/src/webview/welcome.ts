@@ -2,7 +2,7 @@
 
 import type { Remedy, SetupRow, State, Welcome } from "../messages";
 import { focus, offerDraft } from "./composer";
-import { button, element, heard, icon } from "./elements";
+import { button, element, screenReaderText, icon } from "./elements";
 import { find, post } from "./host";
 
 const welcome = find("#welcome", HTMLElement);
@@ -41,7 +41,7 @@ function setup({ setupHeading, setup: rows }: Welcome): HTMLElement[] {
 function setupRow({ id, done, state, words, remedy }: SetupRow): HTMLElement {
   const made = element("li", done ? "done" : "open");
   made.dataset.step = id;
-  made.append(icon(done ? "pass" : "circle-large-outline"), heard(state), element("span", "words", words));
+  made.append(icon(done ? "pass" : "circle-large-outline"), screenReaderText(state), element("span", "words", words));
   made.append(remedyButton(remedy, done ? "plain" : "secondary"));
   return made;
 }

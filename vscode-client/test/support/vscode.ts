@@ -29,7 +29,21 @@ export const Disposable = {
   },
 };
 
+interface Address {
+  scheme: string;
+  path: string;
+  toString(): string;
+}
+
+export const Uri = {
+  parse(text: string): Address {
+    const { protocol, pathname } = new URL(text);
+    return { scheme: protocol.slice(0, -1), path: pathname, toString: () => text };
+  },
+};
+
 interface Workspace {
+  textDocuments: { uri: Address }[];
   workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[];
   isTrusted: boolean;
   getConfiguration(): { get(name: string): unknown };
@@ -38,10 +52,22 @@ interface Workspace {
 /** Settings by their last name. */
 export const settings: Record<string, unknown> = {};
 
-export const workspace: Workspace = { isTrusted: true, getConfiguration: () => ({ get: (name) => settings[name] }) };
+export const workspace: Workspace = { textDocuments: [], isTrusted: true, getConfiguration: () => ({ get: (name) => settings[name] }) };
 
 export function openFolder(path: string): void {
   workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];
+}
+
+/** What language servers say about files, by address; `tell` when it has changed. */
+const diagnosticsChanged = new EventEmitter<{ uris: readonly Address[] }>();
+export const problems = new Map<string, unknown[]>();
+export const languages = {
+  onDidChangeDiagnostics: diagnosticsChanged.event,
+  getDiagnostics: (uri: Address): unknown[] => problems.get(uri.toString()) ?? [],
+};
+
+export function tell(...addresses: string[]): void {
+  diagnosticsChanged.fire({ uris: addresses.map(Uri.parse) });
 }
 
 /** Parts that are named by what is bundled, and not used in tests. */

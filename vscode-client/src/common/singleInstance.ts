@@ -1,6 +1,6 @@
 /** Something of which there is at most one, and which takes time to begin and to end: the next one begins when the one
  * before has ended, and whoever asks meanwhile gets the newest. */
-export class Single<Prepared, Thing> {
+export class SingleInstance<Prepared, Thing> {
   private wanted: Promise<Thing> | undefined;
   private begun: Promise<Thing> | undefined;
   private ended: Promise<unknown> = Promise.resolve();
@@ -28,14 +28,14 @@ export class Single<Prepared, Thing> {
   /** Resolves when it has ended. */
   stop(): Promise<void> {
     const { begun } = this;
-    this.lost();
+    this.markEnded();
     const ended = begun === undefined ? Promise.resolve() : begun.then(this.end, () => undefined);
     this.ended = Promise.all([this.ended, ended]);
     return ended;
   }
 
   /** It has ended by itself. */
-  lost(): void {
+  markEnded(): void {
     this.round += 1;
     this.wanted = this.begun = undefined;
   }

@@ -17,7 +17,7 @@ export interface Folders {
   mcpServers: never[];
 }
 
-export class Aside {
+export class SideConversations {
   private readonly listeners = new Map<string, Listener>();
   /** Open in the server that runs; another server knows none of them. */
   private readonly open = new Map<string, LanguageClient>();
@@ -73,7 +73,7 @@ export class Aside {
   }
 
   /** One answer in words, in a conversation of which nothing stays and which can change nothing. */
-  async once(prompt: PromptBlock[], token: CancellationToken): Promise<string> {
+  async askOnce(prompt: PromptBlock[], token: CancellationToken): Promise<string> {
     const client = await this.connect();
     const sessionId = await this.begin();
     let answer = "";

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { SourceName } from "../messages";
+import { codeOf } from "../places/problems";
 import { type Attachment, linesOf, placeOf, type Problem, problemsText } from "./chips";
 import { gitDiff } from "./git";
 
@@ -77,14 +78,13 @@ function problems(label: string, uri: string, found: readonly (readonly [vscode.
 }
 
 function problemOf(uri: vscode.Uri, { range, severity, message, source, code }: vscode.Diagnostic): Problem {
-  const rule = typeof code === "object" ? code.value : (code ?? "");
   return {
     path: vscode.workspace.asRelativePath(uri),
     line: range.start.line + 1,
     column: range.start.character + 1,
     severity: SEVERITIES[severity] ?? "information",
     message,
-    source: `${source ?? ""} ${rule}`.trim(),
+    source: `${source ?? ""} ${codeOf(code) ?? ""}`.trim(),
   };
 }
 

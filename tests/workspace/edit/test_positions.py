@@ -1,6 +1,7 @@
 import pytest
 
-from north_lsp.workspace.language_features import Position, Replacement, column_of, lines_of, replaced, units_of
+from north_lsp.workspace.edit.positions import characters_of, lines_of, offset_of, replaced, units_of
+from north_lsp.workspace.language_features import Position, Replacement
 
 
 def replacement(line: int, start: int, end: int, text: str) -> Replacement:
@@ -15,7 +16,7 @@ def test_all_places_are_replaced_whatever_their_order() -> None:
 
 def test_positions_count_utf_16_units() -> None:
     assert replaced("🔥 lamp", [replacement(0, 3, 7, "torch")]) == "🔥 torch"
-    assert (units_of("🔥 "), column_of("🔥 lamp", 3)) == (3, 3)
+    assert (units_of("🔥 "), characters_of("🔥 lamp", 3)) == (3, 2)
 
 
 def test_lines_end_where_lsp_ends_them() -> None:
@@ -38,3 +39,14 @@ def test_what_overlaps_or_lies_outside_changes_nothing(places: list[Replacement]
 
 def test_places_behind_the_end_of_a_line_mean_its_end() -> None:
     assert replaced("ab\nc", [replacement(0, 2, 99, "!")]) == "ab!\nc"
+
+
+def test_positions_behind_the_end_mean_the_end() -> None:
+    assert offset_of("ab\ncd", Position(0, 99)) == 2
+    assert offset_of("ab\ncd", Position(9, 0), "utf-8") == 5
+
+
+@pytest.mark.parametrize(("encoding", "character"), [("utf-8", 5), ("utf-16", 3), ("utf-32", 2)])
+def test_columns_count_the_units_of_the_encoding(encoding: str, character: int) -> None:
+    assert offset_of("x\n🔥 lamp", Position(1, character), encoding) == 4
+    assert units_of("🔥 ", encoding) == character

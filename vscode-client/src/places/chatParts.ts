@@ -2,31 +2,31 @@
 
 import type { Update } from "../acp";
 
-export interface Said {
+export interface ChatPart {
   kind: "text" | "progress";
   text: string;
 }
 
-export class Telling {
+export class ChatParts {
   private readonly titles = new Map<string, string>();
   /** Something else came since the last piece of text. */
-  private apart = false;
+  private isInterrupted = false;
   private hasText = false;
 
-  tell(update: Update): Said | undefined {
+  partOf(update: Update): ChatPart | undefined {
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
         return this.text(update.content.text ?? "");
       case "tool_call":
       case "tool_call_update": {
-        this.apart = true;
+        this.isInterrupted = true;
         const title = update.title ?? "";
         if (title === "" || title.includes("…") || this.titles.get(update.toolCallId) === title) return undefined;
         this.titles.set(update.toolCallId, title);
         return { kind: "progress", text: title };
       }
       case "notice":
-        this.apart = true;
+        this.isInterrupted = true;
         return { kind: "progress", text: update.title };
       default:
         return undefined;
@@ -34,10 +34,10 @@ export class Telling {
   }
 
   /** What is said after a call is a paragraph of its own. */
-  private text(text: string): Said | undefined {
+  private text(text: string): ChatPart | undefined {
     if (text === "") return undefined;
-    const gap = this.apart && this.hasText ? "\n\n" : "";
-    this.apart = false;
+    const gap = this.isInterrupted && this.hasText ? "\n\n" : "";
+    this.isInterrupted = false;
     this.hasText = true;
     return { kind: "text", text: gap + text };
   }

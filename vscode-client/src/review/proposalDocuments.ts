@@ -11,9 +11,9 @@ const CHANGING: [section: string, names: string[]][] = [
   ["editor", ["formatOnSave"]],
 ];
 
-export class Writing implements vscode.Disposable {
+export class ProposalDocuments implements vscode.Disposable {
   /** Documents that have changed since their text was written. */
-  private readonly ahead = new Set<string>();
+  private readonly unsaved = new Set<string>();
   private readonly saving = new Set<string>();
   private readonly listeners: vscode.Disposable[];
 
@@ -24,7 +24,7 @@ export class Writing implements vscode.Disposable {
         void this.save(document);
       }),
       vscode.workspace.onDidSaveTextDocument((document) => this.compare(document)),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.ahead.delete(uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.unsaved.delete(uri.toString())),
     ];
   }
 
@@ -34,7 +34,7 @@ export class Writing implements vscode.Disposable {
 
   /** A proposed text as the user sees it, saved or not. */
   read(uri: vscode.Uri): string {
-    const open = this.ahead.has(uri.toString()) ? openDocument(uri) : undefined;
+    const open = this.unsaved.has(uri.toString()) ? openDocument(uri) : undefined;
     return open?.getText() ?? this.texts.read(uri);
   }
 
@@ -48,7 +48,7 @@ export class Writing implements vscode.Disposable {
     const lines = splitLines(this.read(uri));
     lines.splice(start, end - start, text);
     this.texts.write(uri, lines.join(""));
-    this.ahead.delete(uri.toString());
+    this.unsaved.delete(uri.toString());
     return true;
   }
 
@@ -69,8 +69,8 @@ export class Writing implements vscode.Disposable {
     const { uri } = document;
     if (questionOf(uri) === undefined || sideOf(uri) === "before" || !this.texts.has(uri)) return false;
     const isAhead = document.getText() !== this.texts.read(uri);
-    if (isAhead) this.ahead.add(uri.toString());
-    else this.ahead.delete(uri.toString());
+    if (isAhead) this.unsaved.add(uri.toString());
+    else this.unsaved.delete(uri.toString());
     return isAhead;
   }
 
@@ -80,7 +80,7 @@ export class Writing implements vscode.Disposable {
     this.saving.add(key);
     let tried = -1;
     try {
-      while (this.ahead.has(key) && document.version !== tried && !document.isClosed) {
+      while (this.unsaved.has(key) && document.version !== tried && !document.isClosed) {
         tried = document.version;
         if (!(await saveAsItIs(document))) return;
         this.compare(document);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Single } from "../src/common/single";
+import { SingleInstance } from "../src/common/singleInstance";
 
 /** Things with numbers, and what was done; preparing, beginning and ending take until the test says so. */
 function world() {
@@ -12,7 +12,7 @@ function world() {
     done.push(what);
     return new Promise((resolve) => waiting.push(resolve));
   };
-  const single = new Single<void, number>(
+  const single = new SingleInstance<void, number>(
     () => step("prepare"),
     async () => {
       const number = (made += 1);
@@ -66,7 +66,7 @@ test("asking, stopping and asking again at once makes one", async () => {
 
 test("what failed is tried again when it is asked for", async () => {
   let tries = 0;
-  const single = new Single(
+  const single = new SingleInstance(
     async () => undefined,
     async () => {
       tries += 1;
@@ -83,7 +83,7 @@ test("what was lost is made again, and nothing is made after closing", async () 
   const { single, done, settle } = world();
   void single.get();
   await settle();
-  single.lost();
+  single.markEnded();
   const again = single.get();
   await settle();
   assert.equal(await again, 2);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { placeOf } from "../src/chat/placing";
+import { placeOf } from "../src/chat/codePlacement";
 
 const file = [
   "import os",

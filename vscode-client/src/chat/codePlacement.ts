@@ -1,6 +1,6 @@
 /** Where a piece of code belongs in a file: in the place of what it is a new version of, as far as that can be told. Pure. */
 
-export interface Placed {
+export interface CodePlacement {
   /** Lines from 0; `end` is the line after the last one that is replaced. */
   start: number;
   end: number;
@@ -8,7 +8,7 @@ export interface Placed {
 }
 
 /** Undefined where nothing in the file looks like the code. */
-export function placeOf(code: string, file: string): Placed | undefined {
+export function placeOf(code: string, file: string): CodePlacement | undefined {
   const lines = trimBlank(code.split(/\r?\n/));
   const text = file.split(/\r?\n/);
   const [first] = lines;

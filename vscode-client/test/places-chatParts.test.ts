@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Update } from "../src/acp";
-import { Telling } from "../src/places/telling";
+import { ChatParts } from "../src/places/chatParts";
 
 const chunk = (text: string): Update => ({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
 const call = (title: string): Update => ({ sessionUpdate: "tool_call_update", toolCallId: "1", title });
 
 test("text goes on as it comes, and begins anew after a call", () => {
-  const telling = new Telling();
-  const said = [chunk("Hel"), chunk("lo."), call("Reading a.py"), chunk("So"), chunk(" it is.")].map((update) => telling.tell(update)?.text);
+  const telling = new ChatParts();
+  const said = [chunk("Hel"), chunk("lo."), call("Reading a.py"), chunk("So"), chunk(" it is.")].map((update) => telling.partOf(update)?.text);
   assert.deepEqual(said, ["Hel", "lo.", "Reading a.py", "\n\nSo", " it is."]);
 });
 
 test("a call is told once for each of its titles, and not before it has one", () => {
-  const telling = new Telling();
+  const telling = new ChatParts();
   const said = [call(""), call("Reading …"), call("Reading a.py"), call("Reading a.py"), call("Reading a.py - 3 lines")];
-  assert.deepEqual(said.map((update) => telling.tell(update)?.text), [undefined, undefined, "Reading a.py", undefined, "Reading a.py - 3 lines"]);
+  assert.deepEqual(said.map((update) => telling.partOf(update)?.text), [undefined, undefined, "Reading a.py", undefined, "Reading a.py - 3 lines"]);
 });
 
 test("nothing is put before the first text, and thoughts are not told", () => {
-  const telling = new Telling();
-  telling.tell(call("Reading a.py"));
-  assert.equal(telling.tell({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "hm" } }), undefined);
-  assert.deepEqual(telling.tell(chunk("Hello")), { kind: "text", text: "Hello" });
-  assert.equal(telling.tell(chunk("")), undefined);
+  const telling = new ChatParts();
+  telling.partOf(call("Reading a.py"));
+  assert.equal(telling.partOf({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "hm" } }), undefined);
+  assert.deepEqual(telling.partOf(chunk("Hello")), { kind: "text", text: "Hello" });
+  assert.equal(telling.partOf(chunk("")), undefined);
 });

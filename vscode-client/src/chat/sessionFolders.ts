@@ -2,6 +2,6 @@
 
 import { furtherFolders, mainFolder } from "../common/settings";
 
-export function where(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
+export function sessionFolders(): { cwd: string; additionalDirectories: string[]; mcpServers: never[] } {
   return { cwd: mainFolder()?.uri.fsPath ?? "", additionalDirectories: furtherFolders(), mcpServers: [] };
 }

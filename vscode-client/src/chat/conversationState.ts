@@ -8,7 +8,7 @@ import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
 
-export abstract class Standing implements vscode.Disposable {
+export abstract class ConversationState implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
   /** The ways out of it. */
@@ -30,15 +30,15 @@ export abstract class Standing implements vscode.Disposable {
   /** The user wants to go on with it here. */
   isTaking = false;
   protected readonly stateChanged = new vscode.EventEmitter<void>();
-  private readonly titled = new vscode.EventEmitter<string>();
-  private readonly permitted = new vscode.EventEmitter<Permission[]>();
+  private readonly titleChanged = new vscode.EventEmitter<string>();
+  private readonly permissionsChanged = new vscode.EventEmitter<Permission[]>();
 
   readonly onState = this.stateChanged.event;
-  readonly onTitle = this.titled.event;
-  readonly onPermissions = this.permitted.event;
+  readonly onTitle = this.titleChanged.event;
+  readonly onPermissions = this.permissionsChanged.event;
 
   dispose(): void {
-    vscode.Disposable.from(this.stateChanged, this.titled, this.permitted).dispose();
+    vscode.Disposable.from(this.stateChanged, this.titleChanged, this.permissionsChanged).dispose();
   }
 
   get modeName(): string {
@@ -109,7 +109,7 @@ export abstract class Standing implements vscode.Disposable {
 
   protected setPermissions(permissions: Permission[]): void {
     this.permissions = permissions;
-    this.permitted.fire(permissions);
+    this.permissionsChanged.fire(permissions);
     this.stateChanged.fire();
   }
 
@@ -131,6 +131,6 @@ export abstract class Standing implements vscode.Disposable {
 
   private setTitle(title: string): void {
     this.title = title;
-    this.titled.fire(title);
+    this.titleChanged.fire(title);
   }
 }

@@ -43,10 +43,10 @@ export function problemOfChoice(choice: Exclude<Choice, { kind: "start" | "insta
 
 export function problemOfTools(none: NoTool): Problem {
   const ways = [remedy("north.installServer"), remedy("north.choosePython"), remedy("north.showLog")];
-  return new Problem(wordsForTools(none), ways);
+  return new Problem(messageForTools(none), ways);
 }
 
-function wordsForTools(none: NoTool): string {
+function messageForTools(none: NoTool): string {
   switch (none.kind) {
     case "missing":
       return vscode.l10n.t(
@@ -73,10 +73,10 @@ function wordsForTools(none: NoTool): string {
 
 export function problemOfStep(failed: StepFailed): Problem {
   const ways = [remedy("north.installServer"), remedy("north.showLog"), remedy("north.choosePython")];
-  return new Problem(wordsForStep(failed), ways);
+  return new Problem(messageForStep(failed), ways);
 }
 
-function wordsForStep({ step, why, detail }: StepFailed): string {
+function messageForStep({ step, why, detail }: StepFailed): string {
   switch (why) {
     case "network":
       return vscode.l10n.t(

@@ -11,7 +11,7 @@ export function render(text: string): DocumentFragment {
 }
 
 /** A text in an element of its own. Finished blocks are never touched again. */
-export class Prose {
+export class StreamedMarkdown {
   private blocks = new StreamedBlocks();
   private text = "";
   /** So many children are finished; the others are the blocks that may change yet. */

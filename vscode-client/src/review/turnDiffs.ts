@@ -10,7 +10,7 @@ import { unapply } from "./unapply";
 
 const SCHEME = "north-before";
 
-export class Before implements vscode.TextDocumentContentProvider, vscode.Disposable {
+export class TurnDiffs implements vscode.TextDocumentContentProvider, vscode.Disposable {
   /** As long as a document is open that shows them. */
   private readonly texts = new Map<string, string>();
   private readonly listeners: vscode.Disposable[];

@@ -3,7 +3,7 @@ import { div, said } from "./support/page";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Prose, render } from "../src/webview/prose";
+import { StreamedMarkdown, render } from "../src/webview/streamedMarkdown";
 
 function whole(text: string): string {
   const made = div();
@@ -21,7 +21,7 @@ const long = [
 test("drawn in pieces of any size, a text looks as it does when it is drawn as a whole", () => {
   for (const size of [1, 2, 3, 7, 20, 64]) {
     const parent = div();
-    const prose = new Prose(parent);
+    const prose = new StreamedMarkdown(parent);
     for (let end = size; end < long.length + size; end += size) {
       const text = long.slice(0, end);
       prose.show(text);
@@ -32,7 +32,7 @@ test("drawn in pieces of any size, a text looks as it does when it is drawn as a
 
 test("what is finished stays the same element, and what grows, too", () => {
   const parent = div();
-  const prose = new Prose(parent);
+  const prose = new StreamedMarkdown(parent);
   prose.show("first\n\n- one\n- tw");
   const [first, list] = [...parent.childNodes];
   const item = list?.childNodes[0];
@@ -48,7 +48,7 @@ test("what is finished stays the same element, and what grows, too", () => {
 
 test("code that grows keeps its element and its finished pieces", () => {
   const parent = div();
-  const prose = new Prose(parent);
+  const prose = new StreamedMarkdown(parent);
   prose.show("```py\nreturn 1\nx");
   const block = parent.firstChild;
   const keyword = parent.querySelector(".c-keyword");
@@ -60,7 +60,7 @@ test("code that grows keeps its element and its finished pieces", () => {
 
 test("the buttons of a block take the code as it is now, with its name", () => {
   const parent = div();
-  const prose = new Prose(parent);
+  const prose = new StreamedMarkdown(parent);
   prose.show("```py a.py\nx");
   prose.show("```py a.py\nx = 1\n```\n");
   for (const one of parent.querySelectorAll("button")) one.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
@@ -73,7 +73,7 @@ test("the buttons of a block take the code as it is now, with its name", () => {
 
 test("harm stays text: no elements of its own, no addresses that a browser follows, no handlers", () => {
   const parent = div();
-  new Prose(parent).show(
+  new StreamedMarkdown(parent).show(
     [
       "<script>x</script> <img src=x onerror=y> <a href='javascript:z'>a</a>",
       "[b](javascript:alert(1)) [c](data:text/html,x) [d](command:north.stop) ![e](javascript:1)",
@@ -88,7 +88,7 @@ test("harm stays text: no elements of its own, no addresses that a browser follo
 
 test("a text that does not go on from what is shown takes its place", () => {
   const parent = div();
-  const prose = new Prose(parent);
+  const prose = new StreamedMarkdown(parent);
   prose.show("one\n\ntwo");
   prose.show("three");
   assert.equal(parent.innerHTML, whole("three"));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { PromptResult, UpdateParams } from "../src/acp";
-import { Aside } from "../src/places/aside";
+import { SideConversations } from "../src/places/sideConversations";
 
 type Answer = (params: { sessionId: string }) => unknown;
 
@@ -42,8 +42,8 @@ test("a single question has a conversation of which nothing stays, and that only
       return ended("end_turn");
     },
   });
-  const aside: Aside = new Aside(async () => played.client, folders);
-  assert.equal(await aside.once([], never), "Hello");
+  const aside: SideConversations = new SideConversations(async () => played.client, folders);
+  assert.equal(await aside.askOnce([], never), "Hello");
   assert.deepEqual(played.asked, ["session/new", "session/set_mode", "session/prompt", "session/delete"]);
   aside.take(chunk("s", "too late"));
 });
@@ -57,11 +57,11 @@ test("a model that failed is no answer, and a cancelled question has none", asyn
       return result;
     },
   });
-  const aside: Aside = new Aside(async () => played.client, folders);
-  await assert.rejects(aside.once([], never), /The key was refused/);
+  const aside: SideConversations = new SideConversations(async () => played.client, folders);
+  await assert.rejects(aside.askOnce([], never), /The key was refused/);
   assert.equal(played.asked.at(-1), "session/delete");
   result = ended("cancelled");
-  assert.equal(await aside.once([], never), "");
+  assert.equal(await aside.askOnce([], never), "");
 });
 
 test("the user is asked about a conversation only while somebody listens for that", async () => {
@@ -73,7 +73,7 @@ test("the user is asked about a conversation only while somebody listens for tha
       return ended("end_turn");
     },
   });
-  const aside: Aside = new Aside(async () => played.client, folders);
+  const aside: SideConversations = new SideConversations(async () => played.client, folders);
   const id = await aside.begin();
   assert.equal(aside.mayAsk(id), false);
   await aside.ask(id, [], { update: () => {}, asks: () => (asks += 1) }, never);
@@ -90,7 +90,7 @@ test("another server knows a conversation once it has loaded it, if it can", asy
     },
   });
   let now = first;
-  const aside = new Aside(async () => now.client, folders);
+  const aside = new SideConversations(async () => now.client, folders);
   await aside.begin();
   assert.equal(await aside.reopen("s"), "s");
   assert.deepEqual(first.asked, ["session/new"]);
@@ -116,7 +116,7 @@ test("a cancelled message is cancelled in the server", async () => {
       return ended("cancelled");
     },
   });
-  const aside = new Aside(async () => played.client, folders);
+  const aside = new SideConversations(async () => played.client, folders);
   await aside.ask(await aside.begin(), [], { update: () => {} }, token);
   assert.deepEqual(played.asked, ["session/new", "session/prompt", "session/cancel"]);
 });

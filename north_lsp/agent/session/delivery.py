@@ -1,0 +1,99 @@
+"""Prompts become part of the conversation: stored in the log and shown, with the news that the model needs besides."""
+
+from collections.abc import Iterable, Sequence
+
+import anyio.to_thread
+
+from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.edits.undo import undo_for_model
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.images import loaded_events
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
+from north_lsp.agent.log.projection import prompt_shown
+from north_lsp.agent.log.prompt import Part, to_log
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.settings import SessionSettings
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
+from north_lsp.providers.base import Image
+from north_lsp.storage.entries import now_ms
+
+
+class PromptDelivery:
+    """Delivers the prompts of one session. `news` is what happened between two turns and the next model must know."""
+
+    def __init__(
+        self,
+        log: Log,
+        queue: PromptQueue,
+        settings: SessionSettings,
+        checkpoints: Checkpoints,
+        choice: ModelChoice,
+        editor: Editor,
+        saved: SavedConversation,
+    ) -> None:
+        self.news = undo_for_model(checkpoints.unsaid())
+        self._log = log
+        self._queue = queue
+        self._settings = settings
+        self._checkpoints = checkpoints
+        self._choice = choice
+        self._editor = editor
+        self._saved = saved
+        self._joined: list[QueuedPrompt] = []
+
+    async def begin_turn(self, batch: Sequence[QueuedPrompt]) -> str:
+        """Add the prompt of a new turn to the conversation, which is named after its first one. Returns its id."""
+        parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
+        content = [*map(News, dict.fromkeys(self.news)), *await self._to_log(parts)]
+        self.news.clear()
+        is_first = self._saved.title is None
+        logged = self._append(content, batch)
+        await self._saved.sync()
+        if not all(queued_prompt.is_owned for queued_prompt in batch):
+            await self._show(logged)
+        await self._tell_of_blindness(content)
+        if is_first:
+            await self._saved.name("\n\n".join(part.text for part in content if isinstance(part, Words)))
+        return logged.id
+
+    async def join_turn(self, queued_prompt: QueuedPrompt) -> None:
+        """Add a queued prompt to the running turn. The client itself shows a prompt for which it made a request."""
+        content = await self._to_log(queued_prompt.parts)
+        logged = self._append(content, [queued_prompt])
+        if queued_prompt.is_owned:
+            self._joined.append(queued_prompt)
+        else:
+            await self._show(logged)
+        await self._tell_of_blindness(content)
+
+    def take_joined(self) -> list[QueuedPrompt]:
+        """Return, once, the prompts that somebody waits for and that became part of the turn."""
+        joined, self._joined = self._joined, []
+        return joined
+
+    async def _to_log(self, parts: tuple[Part, ...]) -> list[PromptPart]:
+        return await to_log(parts, self._settings.workspace, self._checkpoints.keep)
+
+    def _append(self, content: Sequence[PromptPart], words: Sequence[QueuedPrompt]) -> Logged:
+        """Append a prompt to the log; the same entry takes it out of the queue."""
+        waited = tuple(self._queue.stored(words))
+        logged = self._log.append(PromptEntry(Content(tuple(content)), at_ms=now_ms(), from_queue=waited))
+        self._queue.delivered(words)
+        return logged
+
+    async def _show(self, logged: Logged) -> None:
+        shown = list(prompt_shown(logged))
+        for event in await anyio.to_thread.run_sync(loaded_events, shown, self._checkpoints.content):
+            await self._editor.show(event)
+
+    async def _tell_of_blindness(self, content: Iterable[PromptPart]) -> None:
+        """Say that the model does not see the pictures that the user has just sent."""
+        model = self._choice.model
+        if not model.images and any(isinstance(part, Image) for part in content):
+            text = f"{model.title} cannot see pictures: it is only told that there is one. `/model` switches the model."
+            await self._editor.show(Notice("warning", text))

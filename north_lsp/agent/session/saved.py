@@ -1,0 +1,67 @@
+"""The conversation as the user finds it again: saved, and under a title."""
+
+from datetime import UTC, datetime
+
+import anyio.to_thread
+
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import Notice, TitleChanged
+from north_lsp.display import one_line
+from north_lsp.storage.conversation import Conversation
+
+_TITLE_LENGTH = 60
+_GOES_ON = "It continues in memory, and saving is retried with every step."
+
+
+class SavedConversation:
+    """That of one session."""
+
+    def __init__(self, conversation: Conversation, log: Log, editor: Editor) -> None:
+        self._conversation = conversation
+        self._log = log
+        self._editor = editor
+        self._failed = False
+        self._is_silent = False
+
+    @property
+    def title(self) -> str | None:
+        return self._conversation.title
+
+    async def sync(self) -> None:
+        """Flush the conversation to the disk. If it cannot be saved, the user is told once, and again when it can."""
+        await anyio.to_thread.run_sync(self._conversation.sync)
+        error = self._conversation.write_error
+        if self._is_silent or (error is not None) == self._failed:
+            return
+        self._failed = error is not None
+        if error is not None:
+            why = error.strerror or str(error)
+            told = Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
+        else:
+            told = Notice("info", "this conversation is saved again, including everything that was missing")
+        await self._editor.show(told)
+
+    def be_silent(self) -> None:
+        """Tell the user nothing from now on: the conversation is being closed."""
+        self._is_silent = True
+
+    async def name(self, text: str) -> None:
+        """Give a conversation without a title one from a text."""
+        if self.title is None:
+            title = one_line(text, _TITLE_LENGTH) or "Untitled"
+            self._log.set_title(title)
+            await self._show_title(title)
+
+    async def rename(self, title: str) -> str:
+        """Give the conversation the user's own title, on one line. Returns it. Raises ValueError for an empty one."""
+        name = one_line(title, _TITLE_LENGTH)
+        if not name:
+            raise ValueError("a title needs at least one letter")
+        self._log.rename(name)
+        await self._show_title(name)
+        await self.sync()
+        return name
+
+    async def _show_title(self, title: str) -> None:
+        await self._editor.show(TitleChanged(title, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")))

@@ -1,0 +1,64 @@
+"""The slash commands about where conversations are kept, as far as they need a session."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.moved_folders import MovedFolders
+from north_lsp.display import visible
+from north_lsp.slash.base import CommandError
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.environment import Environment
+    from north_lsp.agent.session.live import LiveSession
+
+
+class KeepingHost:
+    """The part of a slash command's `Host` that is about storage. Every method may raise CommandError."""
+
+    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+        self._session = session
+        self._environment = environment
+
+    async def move(self, folder: str) -> str:
+        root = self._folder(folder)
+        if not root.is_dir():
+            raise CommandError(f"there is no folder {visible(str(root))}")
+        root = Path(os.path.realpath(root))
+        if root == self._session.roots[0]:
+            raise CommandError(f"this conversation is in {visible(str(root))} already")
+        try:
+            await self._session.move(root)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        return f"This conversation continues in {visible(str(root))}. To see its files, open that folder in the editor."
+
+    async def follow(self, folder: str) -> str:
+        old, root = self._folder(folder), self._session.roots[0]
+        moved = MovedFolders(self._environment.locations)
+        if old.exists():
+            problem = f"{visible(str(old))} is still there: only a folder that is gone can be followed"
+            raise CommandError(f"{problem}. `/move <folder>` moves a single conversation.")
+        former = await anyio.to_thread.run_sync(moved.former_at, old)
+        if former is None:
+            raise CommandError(f"there are no conversations about {visible(str(old))}")
+        return await anyio.to_thread.run_sync(moved.adopt, root, former)
+
+    async def salvage(self) -> str:
+        if self._session.read_only_reason is None:
+            raise CommandError("all of this conversation can be read: there is nothing to salvage")
+        try:
+            got = await Conversations(self._environment.locations).salvage(self._session.id, self._session.roots[0])
+        except (ValueError, OSError) as error:
+            raise CommandError(f"nothing could be copied: {visible(str(error))}") from None
+        return (
+            f"{got.messages} messages were copied into a new conversation, `{got.id}`; {got.left_out} lines could not "
+            "be read. Open it from the list of conversations. This one stays as it is."
+        )
+
+    def _folder(self, folder: str) -> Path:
+        """Return an absolute path; a relative one begins in the conversation's folder."""
+        return Path(os.path.normpath(self._session.roots[0] / Path(folder).expanduser()))

@@ -1,0 +1,130 @@
+"""Opens North's SQLite databases, all in the same way: readable by this user only, with a write-ahead log, foreign keys
+and three seconds of patience, brought to the current version step by step. Knows nothing of what is in them.
+
+Everything here blocks: call it on a thread. SQLite is imported only when a database is opened.
+"""
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from north_lsp.storage.files import private_directory, set_aside
+
+if TYPE_CHECKING:
+    import sqlite3
+
+PATIENCE_SECONDS = 3.0
+
+Migrations = Sequence[Sequence[str]]
+"""The statements of each step; the first one makes a database of version 1, the n-th one brings n - 1 to n."""
+
+
+class NewerDatabase(OSError):
+    """A newer North wrote the database: it is left as it is, and what it is for is off."""
+
+
+class DamagedDatabase(OSError):
+    """The file is not a database, or a damaged one. `kept` is where it was moved, so that the next opening makes a new
+    one; None if it was left."""
+
+    kept: Path | None = None
+
+
+@contextmanager
+def transaction(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -> "Iterator[sqlite3.Connection]":
+    """Open a database for one transaction, which is committed at the end and rolled back by an exception.
+
+    A damaged file is moved aside (`<name>.bad-<time>`) unless `keep_damaged` is set. Raises NewerDatabase,
+    DamagedDatabase, other OSErrors, and sqlite3.Error.
+    """
+    with _damage_seen(path, keep_damaged=keep_damaged), closing(_connected(path, migrations)) as database, database:
+        yield database
+
+
+def connect(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -> "sqlite3.Connection":
+    """Open a database for longer; the caller closes it, and uses it from one thread at a time.
+
+    Raises what `transaction` does. Damage that shows later raises sqlite3.DatabaseError: `is_damage` tells it apart.
+    """
+    with _damage_seen(path, keep_damaged=keep_damaged):
+        return _connected(path, migrations)
+
+
+def is_damage(error: "sqlite3.Error") -> bool:
+    """Tell whether SQLite says that the file is damaged or no database at all."""
+    import sqlite3
+
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def put_aside(path: Path) -> Path:
+    """Move a database aside and forget its write-ahead log. Returns its new path. Raises OSError."""
+    kept = set_aside(path)
+    for ending in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + ending).unlink()
+    return kept
+
+
+@contextmanager
+def _damage_seen(path: Path, *, keep_damaged: bool) -> Iterator[None]:
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        damaged = DamagedDatabase(errno.EINVAL, f"not a usable database: {error}", str(path))
+        if not keep_damaged:
+            with suppress(OSError):
+                damaged.kept = put_aside(path)
+        raise damaged from None
+
+
+def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
+    import sqlite3
+
+    private_directory(path.parent)
+    # Created before SQLite creates it, so that it is never readable by others; the log beside it gets the same mode.
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(fd).st_mode & 0o077:
+            os.fchmod(fd, 0o600)
+    finally:
+        os.close(fd)
+    database = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level="IMMEDIATE", check_same_thread=False)
+    try:
+        _prepare(database, path, migrations)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: "sqlite3.Connection", path: Path, migrations: Migrations) -> None:
+    import sqlite3
+
+    version = _version(database)
+    if version > len(migrations):
+        raise NewerDatabase(errno.EPROTONOSUPPORT, "a newer version of North wrote it", str(path))
+    with suppress(sqlite3.OperationalError):  # another process is in it, or the file system cannot: it works without
+        database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA foreign_keys = ON")
+    if version == len(migrations):
+        return
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        # Asked again: another process may have done it meanwhile.
+        for number, statements in enumerate(migrations[_version(database) :], start=_version(database) + 1):
+            for statement in statements:
+                database.execute(statement)
+            database.execute(f"PRAGMA user_version = {number}")
+
+
+def _version(database: "sqlite3.Connection") -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])

@@ -1,0 +1,16 @@
+"""Reads the `file:` URIs of clients. Imports nothing of ours."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+def local_path(uri: object) -> Path | None:
+    """Return the absolute local path that a `file:` URI names; None for anything else."""
+    try:
+        parts = urlsplit(uri) if isinstance(uri, str) else None
+    except ValueError:
+        return None
+    if parts is None or parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    path = unquote(parts.path)
+    return Path(path) if path.startswith("/") and "\0" not in path else None

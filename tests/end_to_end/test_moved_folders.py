@@ -1,0 +1,161 @@
+"""Conversations whose folder was copied elsewhere and removed: asked about once, and continued there."""
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.test_faults import prompt, texts
+from tests.end_to_end.test_sessions import another, there
+from tests.end_to_end.test_turns import conversation, text_blocks
+from tests.end_to_end.world import SERVER, World
+from tests.support.client import RawAcpClient, raw_client
+from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer
+from tests.workspace.test_identity import git
+
+
+@asynccontextmanager
+async def own_client(world: World, answers: str | None) -> AsyncIterator[tuple[RawAcpClient, list[dict[str, Any]]]]:
+    """A client that knows North, in a process of its own; questions are answered so, or not at all."""
+    asked: list[dict[str, Any]] = []
+
+    async def permit(params: dict[str, Any]) -> Any:
+        asked.append(params)
+        return {"outcome": {"outcome": "selected", "optionId": answers}} if answers is not None else None
+
+    async with raw_client([*SERVER, "acp"], world.environ, world.folder) as client:
+        client.handlers["session/request_permission"] = permit
+        capabilities: dict[str, Any] = {"_meta": {"north": {}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
+        yield client, asked
+
+
+async def listed(client: RawAcpClient, folder: Path) -> list[str]:
+    return [row["sessionId"] for row in (await client.request("session/list", {"cwd": str(folder)}))["sessions"]]
+
+
+async def new(client: RawAcpClient, folder: Path) -> str:
+    return str((await client.request("session/new", {"cwd": str(folder), "mcpServers": []}))["sessionId"])
+
+
+@pytest.fixture
+async def copied(world: World, server: ModelServer) -> tuple[str, Path]:
+    """A conversation about a repository that was copied and then removed."""
+    git(world.project, "init")
+    git(world.project, "add", "json")
+    git(world.project, "commit", "-m", "first")
+    server.script(*(answer(Say(f"{word}.")) for word in ("One", "Two", "Three")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "first")
+    target = world.folder / "copied"
+    shutil.copytree(world.project, target)
+    shutil.rmtree(world.project)
+    return session, target
+
+
+async def test_it_is_asked_once_and_continues(world: World, copied: tuple[str, Path]) -> None:
+    session, target = copied
+    async with own_client(world, "yes") as (client, asked):
+        assert await listed(client, target) == []
+        await new(client, target)
+        told = f"1 conversation of {world.project} continues in {target}."
+        await client.wait_update(lambda update: told in str(update))
+        assert "the same git history" in asked[0]["toolCall"]["title"]
+        assert await listed(client, target) == [session]
+        await client.request("session/load", there(session, target))
+        assert await prompt(client, session, "second") == "end_turn"
+        await new(client, target)
+        assert len(asked) == 1
+    rows = [json.loads(line) for line in world.log_entries()]
+    (moved,) = [row for row in rows if row["type"] == "session_moved"]
+    assert (moved["repoRoot"], moved["cwd"]) == (str(target), str(target))
+
+
+async def test_a_no_is_remembered_and_silence_is_not(world: World, copied: tuple[str, Path]) -> None:
+    session, target = copied
+    async with own_client(world, None) as (client, asked):
+        opened = await new(client, target)
+        await client.wait(lambda message: message.get("method") == "session/request_permission")
+        await client.request("session/close", {"sessionId": opened})  # gives the question up
+    for count in (1, 0):
+        async with own_client(world, "no") as (client, asked):
+            opened = await new(client, target)
+            if count:
+                await client.wait(lambda message: message.get("method") == "session/request_permission")
+            await client.request("session/prompt", {"sessionId": opened, "prompt": text_blocks("/move from " + "x")})
+            assert len(asked) == count
+            assert await listed(client, target) == []
+    async with own_client(world, "no") as (client, _):  # what was declined can still be named
+        opened = await new(client, target)
+        typed = text_blocks(f"/move from {world.project}")
+        await client.request("session/prompt", {"sessionId": opened, "prompt": typed})
+        assert f"1 conversation of {world.project} continues in {target}." in texts(client)
+        assert session in await listed(client, target)
+
+
+async def test_a_plain_client_is_told_the_command(world: World, copied: tuple[str, Path]) -> None:
+    _, target = copied
+    async with another(world) as client:
+        opened = await new(client, target)
+        await client.wait_update(lambda update: f"`/move from {world.project}` continues its" in str(update))
+        assert not [message for _, message in client.transcript if "request_permission" in str(message.get("method"))]
+        await client.request("session/close", {"sessionId": opened})
+
+
+async def test_another_folder_with_the_same_inode_is_not_taken_for_it(
+    world: World, server: ModelServer, copied: tuple[str, Path]
+) -> None:
+    session, _ = copied
+    other = world.folder / "other"
+    (other / "sub").mkdir(parents=True)
+    (other / "a.txt").write_text("something else")
+    git(other, "init")
+    git(other, "add", ".")
+    git(other, "commit", "-m", "other")
+    (log,) = world.data.glob(f"conversations/{session}.jsonl")
+    header, rest = log.read_text().split("\n", 1)
+    row = json.loads(header) | {"rootInode": other.stat().st_ino}  # as if the system had given it out again
+    log.write_text(json.dumps(row) + "\n" + rest)
+    async with own_client(world, "yes") as (client, asked):
+        assert await listed(client, other) == []
+        await new(client, other)
+        assert asked == []
+    (world.data / "projects").rename(world.data / "elsewhere")  # without what is known of the former folder
+    async with own_client(world, "yes") as (client, asked):
+        assert await listed(client, other) == [session]
+
+
+async def test_one_conversation_moves_to_another_folder(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two.")))
+    target = world.folder / "target"
+    target.mkdir()
+    (target / "only-here.txt").write_text("a")
+
+    async def say(text: str) -> None:
+        await client.request("session/prompt", {"sessionId": session, "prompt": text_blocks(text)})
+
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "first")
+        await say("/move /no/such/folder")
+        assert "there is no folder /no/such/folder" in texts(client)
+        await say(f"/move from {target}")
+        assert f"{target} is still there" in texts(client)
+        await say("/move from /no/such/folder")
+        assert "there are no conversations about /no/such/folder" in texts(client)
+        await say(f"/move {world.project}")
+        assert "already" in texts(client)
+        await say("/move ../target")
+        assert f"This conversation continues in {target}." in texts(client)
+        assert (await listed(client, target), await listed(client, world.project)) == ([session], [])
+        found = await client.request("_north/paths/complete", {"sessionId": session, "query": "only"})
+        assert "only-here.txt" in str(found)
+        assert await prompt(client, session, "second") == "end_turn"
+    assert f"{target}" in json.dumps(server.requests[-1].body["system"])
+    async with another(world) as client:
+        await client.request("session/load", there(session, target))
+        assert texts(client).startswith("One.")
