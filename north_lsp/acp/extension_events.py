@@ -56,8 +56,9 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("review_shown", shown), ("attention", {"reason": "review"})]
         case ReviewResolved(review_id, call_id, decision):
             return [("review_resolved", {"reviewId": review_id, "toolCallId": call_id, "decision": decision})]
-        case OpenElsewhere(unfinished=reason):
-            left = {"unfinished": {"reason": reason}} if reason else {}
+        case OpenElsewhere(unfinished=reason, queued=queued):
+            left: dict[str, Any] = {"unfinished": {"reason": reason}} if reason else {}
+            left |= {"queued": [{"id": one.id, "text": visible(one.text)} for one in queued]} if queued else {}
             return [("open_elsewhere", {"by": _holder(event), **left})]
         case UsageChanged():
             ratio = event.used / event.window if event.window > 0 else 0.0

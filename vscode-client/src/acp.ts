@@ -249,6 +249,7 @@ export interface NorthEvent {
   /** Of `open_elsewhere`. */
   by?: OpenElsewhere | null;
   unfinished?: object;
+  queued?: { id: string; text: string }[];
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

@@ -270,15 +270,16 @@ class ReviewResolved:
 @dataclass(frozen=True, slots=True)
 class OpenElsewhere:
     """Another process writes the conversation: its number, the editor that it serves (empty if unknown), and what it
-    does. `pid` is None when nobody does any more; `unfinished` says then why there is a turn to go on with (empty:
-    there is none). `is_leaving`: its editor has gone, and it only ends what it had begun. `notice` says the same for
-    clients that have no other way to show it, when the process is another one than before."""
+    does. `is_leaving`: its editor has gone, and it only ends what it had begun. `pid` is None when nobody does any
+    more; then `unfinished` says why there is a turn to go on with (empty: there is none), and `queued` what had waited
+    to be sent there. `notice` says the news for clients that have no other way to show it."""
 
     pid: int | None
     client: str = ""
     state: Activity = "idle"
     is_leaving: bool = False
     unfinished: str = ""
+    queued: tuple[QueuedPromptText, ...] = ()
     notice: str = ""
 
 

@@ -389,6 +389,12 @@ class Session:
             await self.saved.sync()
             self._conversation.retire()
 
+    def adopt_queue(self) -> None:
+        """Take over what another process left queued, so that the user gets it back."""
+        rows = self._conversation.queue
+        self.queue.adopt(rows)
+        self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in rows]
+
     def share(self) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
         if not self._is_shared:

@@ -12,9 +12,10 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere
+from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere, QueuedPromptText
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.reading_along import ReadingAlong, Shows
+from north_lsp.display import one_line
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import Record
 from north_lsp.storage.locks import LockHeld
@@ -38,6 +39,12 @@ class SharedSession(Shows, Protocol):
     @property
     def is_closed(self) -> bool: ...
 
+    def adopt_queue(self) -> None: ...
+
+    def pop_unsent_prompts(self) -> list[QueuedPromptText]: ...
+
+    def confirm_unsent(self, words: Sequence[QueuedPromptText]) -> None: ...
+
     async def let_go(self) -> None:
         """Stop being the writer, so that another process can be. Nothing may run."""
         ...
@@ -53,6 +60,10 @@ def _followed(holder: LockHeld) -> str:
         f"this conversation is open in another editor or chat ({holder}): what happens there is shown here; to "
         "continue it here, take it over or close it there"
     )
+
+
+def _unsent(prompt: QueuedPromptText) -> str:
+    return f"this prompt was queued there and was not sent: {one_line(prompt.text, 2000)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +180,7 @@ class Sharing:
         if await anyio.to_thread.run_sync(self._settle):
             await self._show(Notice("warning", "an interrupted answer was recovered"))
         await self.reading.more()
+        self._session.adopt_queue()
         left = self._session.left_turn.find()
         await self.reading.interrupted(left.open_ids if left is not None else ())
 
@@ -189,9 +201,13 @@ class Sharing:
             now = OpenElsewhere(holder.pid or 0, client, state, holder.is_leaving)
         else:
             left = self._session.left_turn.find() if not self._conversation.is_writer else None
-            now = OpenElsewhere(None, unfinished=left.reason if left is not None else "")
+            queued = tuple(self._session.pop_unsent_prompts()) if self._told.pid is not None else ()
+            reason = left.reason if left is not None else ""
+            now = OpenElsewhere(None, unfinished=reason, queued=queued, notice="\n".join(map(_unsent, queued)))
         told, self._told = self._told, now
         if holder is not None and (told.pid, told.is_leaving) != (now.pid, now.is_leaving):
             now = replace(now, notice=_followed(holder))
         if now != told and not (told.pid is None and now.pid is None):
             await self._show(now)
+            if now.queued:
+                self._session.confirm_unsent(now.queued)

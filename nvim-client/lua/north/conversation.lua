@@ -145,6 +145,9 @@ local handlers = {
     if context.client_id == state.client_id and params.sessionId == state.session_id and params.event == "open_elsewhere" then
       state.elsewhere = elsewhere.read(params.by)
       show_state()
+      for _, prompt in ipairs(params.queued or {}) do
+        notice("Not sent: " .. prompt.text, "warning")
+      end
       if params.unfinished then
         resume()
       end

@@ -114,8 +114,9 @@ export class Session extends ConversationState {
   }
 
   /** Another North has it open, or has no more. */
-  elsewhereChanged({ by, unfinished }: NorthEvent): void {
+  elsewhereChanged({ by, unfinished, queued = [] }: NorthEvent): void {
     this.setElsewhere(by ?? undefined);
+    this.prompts.takeUnsent({ _meta: { north: { queued } } });
     if (unfinished !== undefined) void this.goOn();
   }
 
