@@ -1,5 +1,6 @@
 """One conversation in two editors: one writes, the other shows what happens there, live, and may take over."""
 
+import json
 from typing import Any
 
 import pytest
@@ -149,3 +150,26 @@ async def test_it_can_be_deleted_while_it_is_open_elsewhere(world: World, server
         with pytest.raises(RpcFailure):
             await second.request("session/load", there(session, world.project))
     assert [path.suffix for path in (world.data / "conversations").iterdir() if session in path.name] == []
+
+
+async def test_the_load_of_a_long_conversation_keeps_nothing_else_waiting(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with client_of(world, **NORTH) as first:
+        session = await new_session(first, world)
+        assert await prompt(first, session, "first") == "end_turn"
+    (log,) = (world.data / "conversations").glob("*.jsonl")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    said = next(line for line in lines if line.get("message", {}).get("role") == "user")
+    leaf = [line["id"] for line in lines if "parentId" in line][-1]
+    with log.open("a") as file:
+        for number in range(3000):
+            entry = {**said, "id": f"{number:08x}", "parentId": leaf}
+            leaf = entry["id"]
+            file.write(json.dumps(entry) + "\n")
+    async with client_of(world, **NORTH) as second:
+        loading = await second.start_request("session/load", there(session, world.project))
+        other = await second.start_request("session/list")
+        await second.answer(loading)
+        answered = [message["id"] for _, message in second.transcript if "result" in message]
+        assert answered.index(other) < answered.index(loading)
+        assert len([row for row in second.updates if "user_message" in str(row)]) == 3001
