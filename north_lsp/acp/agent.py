@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 import anyio.to_thread
 
 from north_lsp.acp import params as read
@@ -59,7 +58,6 @@ from north_lsp.vocabulary import Mode
 from north_lsp.workspace.paths import Roots
 
 _PAGE = 50
-_REPLAYED_AT_ONCE = 50
 _UNSENT_LENGTH = 2000
 _MCP_NOTICE = "MCP servers are not supported yet; the ones this editor passes on are not started."
 
@@ -181,10 +179,8 @@ class AcpAgent:
         session = await self._open(params)
         editor = self._editor(session.id)
         async with session.replaying:  # each load gets the whole replay
-            for number, event in enumerate(await session.replay(), start=1):
+            for event in await session.replay():
                 await editor.show(event)
-                if number % _REPLAYED_AT_ONCE == 0:
-                    await anyio.lowlevel.checkpoint()  # a long conversation keeps nothing else waiting
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
