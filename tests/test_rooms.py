@@ -81,9 +81,24 @@ def test_nothing_in_the_agent_takes_more_than_seven_things() -> None:
     assert found == []
 
 
-def test_opening_a_session_loads_neither_pydantic_nor_an_sdk() -> None:
+def _loaded_to_open_a_session() -> set[str]:
     opened = "north_lsp.server.connection, north_lsp.acp.agent, north_lsp.agent.session.factory"
     code = f"import sys, {opened}; print(*sys.modules, sep='\\n')"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_opening_a_session_loads_neither_pydantic_nor_an_sdk() -> None:
     heavy = {"pydantic", "pydantic_core", "anthropic", "openai", "pygls", "lsprotocol", "yaml"}
-    assert heavy & {name.split(".")[0] for name in loaded} == set()
+    assert heavy & {name.split(".")[0] for name in _loaded_to_open_a_session()} == set()
+
+
+def test_opening_a_session_loads_nothing_of_a_turn() -> None:
+    of_turns = {
+        "north_lsp.agent.turn.turn",
+        "north_lsp.agent.calls.dispatch",
+        "north_lsp.agent.shell.run",
+        "north_lsp.agent.edits.review",
+        "north_lsp.command_policy.grammar",
+        "north_lsp.tools.edit.drafting",
+    }
+    assert of_turns & _loaded_to_open_a_session() == set()

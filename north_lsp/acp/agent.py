@@ -27,16 +27,19 @@ from north_lsp.acp.moving import tell_of_moved_folder
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.acp.salvaging import salvage_method
+from north_lsp.acp.storage import storage_methods
 from north_lsp.agent.log.modes import find_mode
+from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
-from north_lsp.agent.turn.request import ModelFailed
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog.model_list import UnknownModel
@@ -100,6 +103,7 @@ class AcpAgent:
             "session/close": self._close,
             "session/delete": self._delete,
             "_north/sessions/salvage": salvage_method(self._conversations),
+            **storage_methods(KeptData(environment.locations)),
             "session/prompt": self._prompt,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
@@ -366,6 +370,7 @@ class AcpAgent:
 
     async def _prompt(self, params: Params, call: Call) -> object:
         session, parts, kind = self._session(params), read.prompt_parts(params), prompt_kind(params)
+        trace.belong_to(read.meta(params).get("traceparent"))
         answer = await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
         if session.moved_to is not None:
             await self._reopen(session, params, call)

@@ -13,6 +13,7 @@ from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.uris import local_path
 from north_lsp.workspace.language_features import (
+    Formatting,
     FoundSymbol,
     Place,
     PlaceFeature,
@@ -26,6 +27,7 @@ from north_lsp.workspace.language_features import (
 
 _SECONDS = 3.0
 _SETTLED_SECONDS = 5.0
+_FORMAT_SECONDS = 10.0
 _MAX_MESSAGE = 1000
 _MAX_NAME = 300
 _MAX_TEXT = 16_000
@@ -40,7 +42,8 @@ class ClientLanguage:
 
     async def problems(self, paths: Sequence[Path] | None, *, settled: bool = False) -> Problems:
         params: dict[str, Any] = {} if paths is None else {"uris": [path.as_uri() for path in paths]}
-        answer = await self._ask("diagnostics", params | ({"wait": True} if settled else {}), settled=settled)
+        seconds = _SETTLED_SECONDS if settled else _SECONDS
+        answer = await self._ask("diagnostics", params | ({"wait": True} if settled else {}), seconds)
         found = tuple(problem for row in _rows(answer.get("diagnostics")) if (problem := _problem(row)) is not None)
         known = answer.get("known")
         named = map(local_path, known if isinstance(known, list) else ())
@@ -71,19 +74,29 @@ class ClientLanguage:
             files.setdefault(file, []).extend(edit for edit in edits if edit is not None)
         return files
 
-    async def _ask(self, action: str, params: dict[str, Any], *, settled: bool = False) -> dict[str, Any]:
-        """Send a request to the editor. Raises ToolError UNAVAILABLE."""
-        seconds = _SETTLED_SECONDS if settled else _SECONDS
+    async def format(self, path: Path) -> Formatting:
+        otherwise = "run the project's formatter with shell_run"
+        answer = await self._ask("format", {"uri": path.as_uri()}, _FORMAT_SECONDS, otherwise)
+        edits = tuple(_replacement(edit) for edit in _rows(answer.get("edits")))
+        digest = answer.get("sha256")
+        if None in edits or not isinstance(digest, str):  # a part of the changes is worse than none
+            raise ToolError("UNAVAILABLE", "the editor's answer to the formatting makes no sense", otherwise)
+        return Formatting(tuple(edit for edit in edits if edit is not None), digest)
+
+    async def _ask(
+        self, action: str, params: dict[str, Any], seconds: float = _SECONDS, otherwise: str = "use search_text"
+    ) -> dict[str, Any]:
+        """Send a request to the editor. Raises ToolError UNAVAILABLE, with what to do `otherwise`."""
         whole = {"sessionId": self._session_id, "action": action, **params}
         try:
             with anyio.fail_after(seconds):
                 answer = await self._peer.request("_north/languageFeature", whole, cancellable=True)
         except TimeoutError:
             told = f"the editor's language servers did not answer {action} within {seconds:g} s"
-            raise ToolError("UNAVAILABLE", told, "they may be starting: try again, or use search_text") from None
+            raise ToolError("UNAVAILABLE", told, f"they may be starting: try again, or {otherwise}") from None
         except RpcError as error:
             told = f"the editor's language servers cannot tell: {one_line(str(error), _MAX_MESSAGE)}"
-            raise ToolError("UNAVAILABLE", told, "use search_text") from None
+            raise ToolError("UNAVAILABLE", told, otherwise) from None
         return answer if isinstance(answer, dict) else {}
 
 

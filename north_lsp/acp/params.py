@@ -44,10 +44,15 @@ def folders(params: Params) -> list[Path]:
     return named + [absolute_folder(value, f"additionalDirectories[{index}]") for index, value in enumerate(more)]
 
 
+def meta(params: Params) -> dict[str, object]:
+    """Return `_meta`; empty if there is none."""
+    found = params.get("_meta")
+    return found if isinstance(found, dict) else {}
+
+
 def north_text(params: Params, field: str) -> str | None:
     """Read a string from `_meta.north`; None if there is none."""
-    meta = params.get("_meta")
-    north = meta.get("north") if isinstance(meta, dict) else None
+    north = meta(params).get("north")
     value = north.get(field) if isinstance(north, dict) else None
     return value if isinstance(value, str) else None
 

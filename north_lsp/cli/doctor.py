@@ -12,6 +12,7 @@ from north_lsp import __version__
 from north_lsp.providers.keys.credential_lookup import credential_source, has_credential
 from north_lsp.server.options import Options
 from north_lsp.shell.sandbox import probe
+from north_lsp.storage.areas import areas, human
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import load_settings
 from north_lsp.workspace.roots import find_root
@@ -23,6 +24,8 @@ _KNOWN = {
     "NORTH_DATA_DIR",
     "NORTH_STATE_DIR",
     "NORTH_LOG_LEVEL",
+    "NORTH_NO_NETWORK",
+    "NORTH_TIMING",
     "NORTH_FAST_MODEL",
     "NORTH_SLOW_MODEL",
     "NORTH_PLAN_MODEL",
@@ -60,6 +63,7 @@ def examine(options: Options) -> list[Finding]:
         *_tools(options),
         *_shell(options),
         *_sandbox(options),
+        *_storage(options),
     ]
 
 
@@ -129,6 +133,15 @@ def _sandbox(options: Options) -> Iterator[Finding]:
     yield Finding("ok", f"sandbox: {state}; Landlock {held.landlock}, {network}")
     for gap in held.gaps():
         yield Finding("note", f"sandbox: not prevented on this machine: {gap}")
+
+
+def _storage(options: Options) -> Iterator[Finding]:
+    """Yield what takes room, and what frees it."""
+    locations = Locations.from_environment(options.environ)
+    for area in areas(locations):
+        files = "file" if area.count == 1 else "files"
+        text = f"storage: {area.title}: {human(area.size)} in {area.count:,} {files}; freed by {area.freed_by}"
+        yield Finding("ok", text)
 
 
 def _settings(options: Options) -> Iterator[Finding]:

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     import argparse
 
     from north_lsp.server.opening import Protocol
+    from north_lsp.storage.areas import Scope
 
 USAGE = 2
 _INTERRUPTED = 130
 _NOBODY_READS = 141
+_FAILED = 70
 _MODES = ("ask", "agent")
 _NEED_A_MODEL = ("demo", "doctor")
 _LEVELS = ("debug", "info", "warn", "error")
@@ -69,8 +71,17 @@ def _parser() -> "argparse.ArgumentParser":
     importer = add("import", "Copy logs of conversations, also of other formats, into North's store.")
     importer.add_argument("files", nargs="+", metavar="FILE", help="the logs; they are left as they are")
     importer.add_argument("--salvage", action="store_true", help="also damaged ones: copy what can be read")
+    purge = add("purge", "Show what North can do without on your disk, and remove it after a question.")
+    which = purge.add_mutually_exclusive_group()
+    which.add_argument("--project", action="store_true", help="instead: all conversations about this project")
+    which.add_argument("--all", action="store_true", help="instead: all conversations, costs, keys and logs")
+    purge.add_argument("--yes", action="store_true", help="remove without asking")
     add("schema", "Print the JSON Schema of config.json, for editors to complete and check it.")
-    add("doctor", "Check this installation and say what to do about what is wrong.")
+    doctor = add("doctor", "Check this installation and say what to do about what is wrong.")
+    doctor.add_argument(
+        "--bundle", metavar="FILE", nargs="?", const="", help="write a zip for reports, without secrets"
+    )
+    doctor.add_argument("--conversation", metavar="ID", help="with --bundle: this conversation, too, after a question")
     return parser
 
 
@@ -86,6 +97,11 @@ def _options(arguments: "argparse.Namespace") -> Options:
         if value and not os.path.isabs(os.path.expanduser(value)):
             raise UsageError(f"{name} must be an absolute path, not {value!r}")
     model = arguments.model if arguments.model is not None else environ.get("NORTH_MODEL", "").strip() or None
+    if environ.get("NORTH_NO_NETWORK"):
+        from north_lsp.server.no_network import forbid, is_forbidden
+
+        if is_forbidden(environ):
+            forbid()
     options = Options(environ, path, model, arguments.mode, arguments.log_level)
     if arguments.command in _NEED_A_MODEL:
         options.check_model()
@@ -146,6 +162,10 @@ def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
     from north_lsp.cli.doctor import examine, report
 
     findings = examine(options)
+    if arguments.bundle is not None:
+        from north_lsp.cli.bundle import write_bundle
+
+        return write_bundle(options, arguments.bundle, arguments.conversation, report(findings), _ask, print, _complain)
     print(report(findings))
     return 1 if any(finding.level == "error" for finding in findings) else 0
 
@@ -188,6 +208,13 @@ def _import(arguments: "argparse.Namespace", options: Options) -> int:
     return import_files(options, arguments.files, salvage=arguments.salvage, say=print, complain=_complain)
 
 
+def _purge(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.purge import purge
+
+    scope: Scope = "all" if arguments.all else "project" if arguments.project else "spare"
+    return purge(options, scope, _ask if not arguments.yes else None, print, _complain)
+
+
 def _complain(text: str) -> None:
     from north_lsp.display import visible
 
@@ -211,6 +238,16 @@ def _ask(question: str) -> str:
         return ""
 
 
+def _crashed(error: Exception) -> int:
+    """Write down what went wrong inside North, and say so in one line."""
+    from north_lsp.cli.crash import keep_crash
+
+    file = keep_crash(error, os.environ)
+    where = f"the details are in {file}" if file is not None else "the details could not be written down"
+    _complain(f"something failed inside North ({type(error).__name__}); {where}")
+    return _FAILED
+
+
 _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "acp": _acp,
     "lsp": _lsp,
@@ -223,6 +260,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "logout": _logout,
     "setup": _setup,
     "import": _import,
+    "purge": _purge,
     "schema": _schema,
 }
 
@@ -242,3 +280,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has closed the pipe, `| head` for example
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _NOBODY_READS
+    except Exception as error:  # noqa: BLE001 - the outermost frame of the process
+        return _crashed(error)

@@ -10,15 +10,15 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
+from north_lsp.command_policy.allowed import CommandApprovals, Rule
 from north_lsp.command_policy.grammar import name_of, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
 from north_lsp.command_policy.patterns import find_matching
 from north_lsp.command_policy.places import Place, why_git_prints, why_protected
 from north_lsp.command_policy.rules import (
     NO_SANDBOX,
-    Rule,
     bounded,
     find_uncovered,
     matches,
@@ -46,20 +46,6 @@ NOT_TRUSTED = "this workspace is not trusted, so every command asks (`/trust on`
 OUTSIDE = "the shell is outside the workspace"
 
 Shell = Literal["session", "clean"]
-
-
-class CommandApprovals(Protocol):
-    """What the user has allowed in this project."""
-
-    def distrusted(self) -> bool:
-        """Return whether everything asks here, whatever was allowed."""
-        ...
-
-    def command_allowed(self, command: str) -> bool: ...
-
-    def command_rules(self) -> Sequence[Mapping[str, object]]: ...
-
-    def shell_auto_approved(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.grammar import Part, Reading, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, Word, parse
 from north_lsp.command_policy.places import Place as Place  # noqa: PLC0414
@@ -22,46 +22,11 @@ from north_lsp.command_policy.places import (
 from north_lsp.command_policy.tables import changes_shell, takes_commands
 from north_lsp.workspace.paths import Roots
 
-Args = Literal["any", "paths", "none"]
-
 NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
 _MAX_RULES = 1000
 _PIPES = ("|", "|&")
 _NUMBER = re.compile(r"-[0-9]{1,9}")
 _UNICODE = re.compile(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A permission for similar commands. `words` come first, literally; `flags` are patterns for the other words with a
-    dash; `args` is for the rest."""
-
-    words: tuple[str, ...]
-    flags: tuple[str, ...] = ()
-    args: Args = "any"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"words": list(self.words), "flags": list(self.flags), "args": self.args}
-
-    @classmethod
-    def from_json(cls, value: object) -> "Rule | None":
-        """Read a rule; None for an invalid entry, which then allows nothing."""
-        if not isinstance(value, dict) or not value.keys() <= {"words", "flags", "args"}:
-            return None
-        words, flags, args = value.get("words"), value.get("flags", []), value.get("args", "any")
-        if not _texts(words) or not words or not _texts(flags) or args not in get_args(Args):
-            return None
-        return cls(tuple(words), tuple(flags), args)
-
-    def described(self) -> str:
-        """Describe the rule to the user."""
-        flags = f", flags {' '.join(self.flags)}" if self.flags else ", no flags"
-        rest = {"any": "any words", "paths": "paths in the workspace", "none": "no other words"}[self.args]
-        return f"`{' '.join(self.words)}`{flags}, {rest}"
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) and one for one in value)
 
 
 @dataclass(frozen=True, slots=True)

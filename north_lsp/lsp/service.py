@@ -17,7 +17,7 @@ from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.turn.request import ModelFailed
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient, local_folders

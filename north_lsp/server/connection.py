@@ -6,12 +6,14 @@
 import contextlib
 import functools
 import os
+import platform
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,10 +54,12 @@ from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.server import lingering
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
+from north_lsp.server.telemetry import MISSING, NO_ENDPOINT, Exported, endpoint_of
+from north_lsp.server.timing import StartTimes, is_wanted, watch_loop
 from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
-from north_lsp.storage.janitor import clear
+from north_lsp.storage.janitor import clear_daily
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import EditVariant, Settings
 from north_lsp.storage.settings_file import SettingsFile
@@ -97,9 +101,23 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     log = DiagnosticsLog(locations, level, max_bytes=settings.log_max_bytes, files=settings.log_files)
     diagnostics = Diagnostics(log)
     started = time.monotonic()
-    diagnostics.event("app_start", version=__version__, client=client, protocol=protocol, os=sys.platform)
+    diagnostics.event(
+        "app_start",
+        version=__version__,
+        projectPath=options.path,
+        cwd=os.getcwd(),
+        client=client,
+        protocol=protocol,
+        python=platform.python_version(),
+        os=sys.platform,
+    )
+    telemetry, missing = await anyio.to_thread.run_sync(_telemetry, settings, options.environ)
+    if telemetry is not None:
+        log.observer = telemetry.observe
+    times = StartTimes(diagnostics, options.environ)
+    times.reached("settings")
     models = settings.models
-    notes = settings_file.take_problems()
+    notes = settings_file.take_problems() + missing
     known = prepared(await anyio.to_thread.run_sync(options.load_catalog, models), models)
     for problem in notes:
         diagnostics.event("config_error", message=problem)
@@ -151,8 +169,11 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
 
             mode = options.mode or settings.mode_default
             defaults = Defaults(choose(options.path).model, mode, None, choose, allowed)
-            background.start_soon(_warm_up, defaults, providers, tools, upkeep)
-            background.start_soon(_clear_away, locations, diagnostics)
+            background.start_soon(_warm_up, defaults, providers, tools, upkeep, times)
+            if log.is_debug or is_wanted(options.environ):
+                background.start_soon(watch_loop, diagnostics)
+            times.reached("connection")
+            background.start_soon(_clear_away, locations, settings, diagnostics)
             yield Core(environment, defaults, diagnostics)
             if environment.abandoned.count:
                 _end_anyway()
@@ -162,13 +183,26 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     finally:
         diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
         log.close()
+        if telemetry is not None:
+            await anyio.to_thread.run_sync(telemetry.close)
 
 
-async def _clear_away(locations: Locations, diagnostics: Diagnostics) -> None:
-    """Remove what killed processes left behind, some seconds after the start so as not to slow it down."""
+def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exported | None, list[str]]":
+    """Begin to send telemetry, if the user wants that. Returns also what is missing for it."""
+    wanted = settings.telemetry
+    if not wanted.enabled or (endpoint := endpoint_of(wanted.endpoint, environ)) is None:
+        return None, [NO_ENDPOINT] if wanted.enabled else []
+    try:
+        return Exported(endpoint), []
+    except ImportError:
+        return None, [MISSING]
+
+
+async def _clear_away(locations: Locations, settings: Settings, diagnostics: Diagnostics) -> None:
+    """Remove what is no longer needed, once a day, some seconds after the start so as not to slow it down."""
     await anyio.sleep(_CLEAR_AFTER_SECONDS)
-    if removed := await anyio.to_thread.run_sync(clear, locations):
-        diagnostics.event("cleared_away", names=removed)
+    for one in await anyio.to_thread.run_sync(clear_daily, locations, settings.keeping.max_age_days):
+        diagnostics.event("cleared_away", kind=one.kind, name=one.name, bytes=one.size)
 
 
 def _end_anyway() -> None:
@@ -195,13 +229,20 @@ def _retry(settings: Settings) -> RetrySettings:
 
 
 async def _warm_up(
-    defaults: Defaults, providers: ProviderPool, tools: "Callable[[], Registry]", catalog_refresh: CatalogRefresh
+    defaults: Defaults,
+    providers: ProviderPool,
+    tools: "Callable[[], Registry]",
+    catalog_refresh: CatalogRefresh,
+    times: StartTimes,
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
     await anyio.sleep(_WARM_UP_AFTER_SECONDS)
     await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring", abandon_on_cancel=True)
+    times.reached("tools")
     with contextlib.suppress(Exception):  # the first prompt reports what is wrong
         await providers.get(defaults.model)
+    times.reached("model")
     await catalog_refresh.discover()
 
 

@@ -175,6 +175,18 @@ class Host(Protocol):
         """Copy what can be read of this conversation into a new one."""
         ...
 
+    async def log(self, lines: int, level: str, event: str) -> str:
+        """Show the end of North's log: what is at or above a level, and whose name begins with `event`."""
+        ...
+
+    async def storage(self) -> str:
+        """Show what North keeps, by area, in Markdown."""
+        ...
+
+    async def clean_storage(self) -> str:
+        """Remove what North can do without, after a question."""
+        ...
+
     def trust(self) -> str:
         """Say in words whether the workspace is trusted."""
         ...

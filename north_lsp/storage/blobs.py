@@ -26,7 +26,12 @@ class Blobs:
         wrote = False
         for digest, data in contents.items():
             path = self._folder / digest
-            if len(data) <= MAX_BLOB_BYTES and not path.exists():
+            if len(data) > MAX_BLOB_BYTES:
+                continue
+            if path.exists():
+                with suppress(OSError):
+                    os.utime(path)  # it is needed again, which the log does not say yet
+            else:
                 self._write(path, data)
                 wrote = True
         if wrote:

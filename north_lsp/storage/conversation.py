@@ -21,6 +21,8 @@ from north_lsp.storage.entries import (
 )
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.files import inode_of, keep_beside, private_directory, write_atomic
+from north_lsp.storage.keeping_settings import Fsync
+from north_lsp.storage.line_sync import LineSync
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld
 from north_lsp.storage.log_file import LogFile
@@ -55,6 +57,9 @@ class Conversation:
         self._growing: PartialFile | None = None
         self._mutex = threading.RLock()
         self._seen_partial: tuple[tuple[int, int], Record | None] | None = None
+        self.durability: Fsync = "turn"
+        self._syncing = threading.Lock()
+        self._line_sync = LineSync(self._to_disk)
 
     @classmethod
     def create(
@@ -262,13 +267,19 @@ class Conversation:
                     self._partial.unlink(missing_ok=True)
 
     def sync(self) -> None:
-        """Wait until everything written so far is on the disk. Call it on a thread: it can take long."""
-        with self._mutex:
-            sync = self._log.begin_sync() if self._wrote else None
-        if sync is not None:
-            error = sync.wait()
+        """Wait until everything written so far is on the disk, unless the user leaves that to the system. Call it on a
+        thread: it can take long."""
+        if self.durability != "never":
+            self._to_disk()
+
+    def _to_disk(self) -> None:
+        with self._syncing:
             with self._mutex:
-                self._log.end_sync(sync, error)
+                sync = self._log.begin_sync() if self._wrote else None
+            if sync is not None:
+                error = sync.wait()
+                with self._mutex:
+                    self._log.end_sync(sync, error)
 
     def end(self, reason: str) -> None:
         """Mark the end, if anything was written here."""
@@ -281,6 +292,7 @@ class Conversation:
         with self._mutex:
             if self._wrote:
                 self._log.flush()
+            self._line_sync.close()
             self._log.close()
             if self._growing is not None:
                 self._growing.close()
@@ -417,6 +429,8 @@ class Conversation:
         if self._saved:
             self._wrote = True
             self._log.flush()
+            if self.durability == "always":
+                self._line_sync.wake()
         return record
 
     def _write_anew(self, records: list[Record]) -> None:

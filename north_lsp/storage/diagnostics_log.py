@@ -6,19 +6,23 @@ import os
 import re
 import threading
 from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from north_lsp.storage.entries import timestamp
-from north_lsp.storage.files import private_directory
+from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.masking import MASK, is_secret_name, masked
 from north_lsp.storage.records import storable
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FILES = 5
 MAX_QUEUED = 10_000
+MAX_REPORTS = 20
 
-_LEVELS = {"trace": 0, "debug": 1, "info": 2, "warn": 3, "error": 4}
+LEVELS = {"trace": 0, "debug": 1, "info": 2, "warn": 3, "error": 4}
 _TOP_LEVEL = ("sessionId", "turn")
 _CUT = {"trace": 100_000, "debug": 500}
 _CUT_DEFAULT = 20_000
@@ -34,8 +38,12 @@ class DiagnosticsLog:
     def __init__(
         self, locations: Locations, level: str = "info", *, max_bytes: int = MAX_BYTES, files: int = MAX_FILES
     ) -> None:
-        self._threshold = _LEVELS.get(level, _LEVELS["info"])
+        self._threshold = LEVELS.get(level, LEVELS["info"])
         self.path = locations.log_file
+        self.observer: Callable[[str, Mapping[str, object]], None] | None = None
+        self._crashes = locations.crashes
+        self._reports: deque[tuple[Path, bytes]] = deque()
+        self._reported = 0
         self._writer = _Writer(locations, max_bytes, files)
         self._home = _home_pattern()
         self._queue: deque[tuple[bool, bytes]] = deque()
@@ -46,13 +54,31 @@ class DiagnosticsLog:
         self._changed = threading.Condition()
 
     def event(self, level: str, name: str, /, **data: object) -> None:
-        """Log an event. `sessionId` and `turn` are put next to the data, as the format has it."""
-        if _LEVELS.get(level, _LEVELS["info"]) < self._threshold:
+        """Log an event. `sessionId` and `turn` are put next to the data, as the format has it. `observer` gets each
+        event, whatever its level; it may not raise."""
+        if self.observer is not None:
+            self.observer(name, data)
+        if LEVELS.get(level, LEVELS["info"]) < self._threshold:
             return
         line = self._line(level, name, data)
         with self._changed:
             if not self._closed and self._make_room(level):
                 self._put(level, line)
+
+    @property
+    def is_debug(self) -> bool:
+        return self._threshold <= LEVELS["debug"]
+
+    def report_crash(self, text: str) -> Path | None:
+        """Have a report written to a file of its own, without secrets; None for all but the first of a process."""
+        with self._changed:
+            if self._reported >= MAX_REPORTS or self._closed:
+                return None
+            self._reported += 1
+            path = self._crashes / f"{crash_name()}-{self._reported}.txt"
+            self._reports.append((path, storable({"": masked(text)})[""].encode()))
+            self._wake()
+        return path
 
     def close(self) -> None:
         """Write what is queued, for two seconds at most; later events are dropped."""
@@ -79,6 +105,9 @@ class DiagnosticsLog:
         minor = level in ("debug", "trace")
         self._queue.append((minor, line))
         self._queued_debug += minor
+        self._wake()
+
+    def _wake(self) -> None:
         if self._thread is None:
             thread = threading.Thread(target=self._run, name="north-log", daemon=True)
             with suppress(RuntimeError):  # the process is ending, or has no threads left
@@ -89,14 +118,20 @@ class DiagnosticsLog:
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closed)
+                self._changed.wait_for(lambda: self._queue or self._reports or self._closed)
                 lines = [line for _, line in self._queue]
-                if not lines:
+                reports = list(self._reports)
+                self._reports.clear()
+                if not lines and not reports:
                     break
                 if self._dropped:
                     lines.append(self._line("warn", "log_dropped", {"n": self._dropped}))
                 self._queue.clear()
                 self._queued_debug = self._dropped = 0
+            for path, text in reports:
+                with suppress(OSError):
+                    private_directory(path.parent)
+                    write_atomic(path, text)
             for line in lines:
                 with suppress(OSError):
                     self._writer.write(line)
@@ -106,7 +141,11 @@ class DiagnosticsLog:
 
     def _line(self, level: str, name: str, data: dict[str, object]) -> bytes:
         limit = _CUT.get(level, _CUT_DEFAULT)
-        shown = {key: self._shown(value, limit, 0) for key, value in data.items()}
+        hides = level in _CUT
+        shown = {
+            key: MASK if hides and is_secret_name(key) and isinstance(value, str) else self._shown(value, limit, hides)
+            for key, value in data.items()
+        }
         record: dict[str, object] = {
             "timestamp": timestamp(),
             "level": level,
@@ -117,19 +156,25 @@ class DiagnosticsLog:
         record["pid"] = os.getpid()
         return json.dumps(storable(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
-    def _shown(self, value: object, limit: int, depth: int) -> object:
+    def _shown(self, value: object, limit: int, hides: bool, depth: int = 0) -> object:
         match value:
             case None | bool() | int() | float():
                 return value
             case str() | Path():
-                text = self._home.sub("~", str(value))
+                # Only what may have contents at all can have secrets.
+                text = self._home.sub("~", masked(str(value)) if hides else str(value))
                 return text if len(text) <= limit else text[: limit - 1] + "…"
             case dict() if depth < 10:
-                return {str(key): self._shown(item, limit, depth + 1) for key, item in value.items()}
+                return {str(key): self._shown(item, limit, hides, depth + 1) for key, item in value.items()}
             case list() | tuple() if depth < 10:
-                return [self._shown(item, limit, depth + 1) for item in value]
+                return [self._shown(item, limit, hides, depth + 1) for item in value]
             case _:
                 return f"<{type(value).__name__}>"  # its `str` may contain what must not be logged, or raise
+
+
+def crash_name() -> str:
+    """Return the beginning of a crash report's name: when, and which process."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}-{os.getpid()}"
 
 
 class _Writer:

@@ -1,41 +1,84 @@
 """Removes what is no longer needed: what killed processes left behind, and what is too old to keep.
 
 Nothing that belongs to a running process is touched, only: a lock that can be taken, a temporary file or a shell's
-folder whose process is gone, a conversation in which nothing was ever said, the trash. Best effort, in limited time.
+folder whose process is gone, a conversation in which nothing was ever said, what belonged to a conversation that is
+gone, contents that no log names, the trash; and what the user wants to be removed by age. Best effort, in limited time.
 """
 
 import fcntl
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.entries import timestamp, valid_conversation_id
+from north_lsp.storage.errors import ConversationBusy
+from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs
+from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
 from north_lsp.storage.summaries import summarize
 
 SHELL_FOLDER = "north-shell-"
 EMPTY_DAYS = 7
+ORPHAN_DAYS = 7
 TRASH_DAYS = 30
+CRASH_DAYS = 30
+DAILY = "clean-up"
 _DAY = 24 * 60 * 60.0
 _HOUR = 60 * 60.0
+_BLOB = re.compile(r"[0-9a-f]{64}")
+_SINCE = re.compile(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
 _TEMPORARY = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp")
 
 
-def clear(locations: Locations, seconds: float = 2.0) -> list[str]:
-    """Remove what is left over; return the names of what was removed. Blocks for at most about that many seconds."""
+@dataclass(frozen=True)
+class Removed:
+    """Something that was removed, or moved to the trash: what it was, its name, and how many bytes it had."""
+
+    kind: str
+    name: str
+    size: int
+
+
+def clear_daily(locations: Locations, max_age_days: int, seconds: float = 2.0) -> list[Removed]:
+    """Do what `clear` does unless a process of North has done it within a day, or is doing it. Blocks."""
+    import sqlite3
+
+    housekeeping = Housekeeping(locations)
+    try:
+        if not housekeeping.begin(DAILY):
+            return []
+        removed = clear(locations, max_age_days, seconds)
+        housekeeping.done(DAILY)
+    except (OSError, sqlite3.Error):
+        return []
+    return removed
+
+
+def clear(locations: Locations, max_age_days: int = 0, seconds: float = 2.0) -> list[Removed]:
+    """Remove what is left over; return what was removed. Conversations that are older than `max_age_days` (0: none) go
+    to the trash. Blocks for at most about that many seconds."""
     deadline = time.monotonic() + seconds
-    removed: list[str] = []
-    for path in _left_over(locations):
+    removed: list[Removed] = []
+    for kind, path in (*_left_over(locations), *_orphans(locations)):
         if time.monotonic() > deadline:
-            break
+            return removed
+        size = size_of(path)
         if _remove(path):
-            removed.append(path.name)
+            removed.append(Removed(kind, path.name, size))
+    # While the index is being rebuilt, nobody knows for sure what is old, or needed.
+    if not (locations.conversations / "index.json").exists():
+        return removed
+    removed += _retire(locations, max_age_days, deadline)
+    removed += _unnamed_blobs(locations, deadline)
     return removed
 
 
@@ -46,19 +89,97 @@ def clear_project(root: Path) -> None:
             _remove(path)
 
 
-def _left_over(locations: Locations) -> Iterator[Path]:
+def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
     conversations = locations.conversations
     for folder in (locations.data, conversations, locations.blobs, *_folders(locations.data / "projects")):
-        yield from (path for path in _files(folder) if _is_abandoned(path))
+        yield from (("temporary file", path) for path in _files(folder) if _is_abandoned(path))
     for path in _files(conversations):
         if path.suffix == ".lock":
             _release(path)
         elif path.suffix == ".jsonl" and valid_conversation_id(path.stem) and _age(path) > EMPTY_DAYS * _DAY:
-            yield from _empty(path)
-    yield from (path for path in _folders(conversations / "trash") if _age(path) > TRASH_DAYS * _DAY)
+            yield from (("empty conversation", one) for one in _empty(path))
+    for path in _files(locations.locks):
+        if _age(path) > ORPHAN_DAYS * _DAY:
+            _release(path)
+    trash = _folders(conversations / "trash")
+    yield from (("conversation in the trash", path) for path in trash if _in_trash(path) > TRASH_DAYS * _DAY)
+    yield from (("crash report", path) for path in _files(locations.crashes) if _age(path) > CRASH_DAYS * _DAY)
+    passing = (*_files(locations.temporary), *_folders(locations.temporary))
+    yield from (("temporary file", path) for path in passing if _age(path) > _DAY)
     if not any((locations.data / "projects").glob("*/jobs/*")):  # a detached job may still use its shell's folder
         temporary = Path(tempfile.gettempdir())
-        yield from (path for path in _folders(temporary) if path.name.startswith(SHELL_FOLDER) and _is_unused(path))
+        shells = (path for path in _folders(temporary) if path.name.startswith(SHELL_FOLDER))
+        yield from (("folder of a shell", path) for path in shells if _is_unused(path))
+
+
+def _orphans(locations: Locations) -> Iterator[tuple[str, Path]]:
+    """Yield what belonged to conversations that are gone: outputs, snapshots, partial answers."""
+    folder = locations.conversations
+    for path in (*_folders(folder), *_files(folder)):
+        id = path.name.partition(".")[0]
+        is_output = path.name == id or path.name.endswith((".snapshot.json", ".partial.jsonl", ".partial.json"))
+        if path.name in ("trash", "index.json") or not is_output or not valid_conversation_id(id):
+            continue
+        if not (folder / f"{id}.jsonl").exists() and _age(path) > ORPHAN_DAYS * _DAY:
+            yield "output of a conversation that is gone", path
+
+
+def _retire(locations: Locations, days: int, deadline: float) -> Iterator[Removed]:
+    """Move old conversations to the trash; archived ones, those that were opened today and those in use stay."""
+    if days <= 0:
+        return
+    limit = timestamp(datetime.now(UTC) - timedelta(days=days))
+    for row in list_conversations(locations):
+        path = locations.conversations / f"{row.id}.jsonl"
+        is_known = row.repo_root != Path("/")  # what cannot be read is not judged
+        is_old = bool(row.updated_at) and row.updated_at < limit and _age(path) > _DAY
+        if time.monotonic() > deadline or not is_known or not is_old or row.archived:
+            continue
+        size = size_of(path)
+        with suppress(ConversationBusy, OSError):
+            if delete_conversation(locations, row.id):
+                yield Removed("old conversation, to the trash", row.id, size)
+
+
+def _unnamed_blobs(locations: Locations, deadline: float) -> Iterator[Removed]:
+    """Remove old contents that no log names."""
+    old = [path for path in _files(locations.blobs) if _BLOB.fullmatch(path.name) and _age(path) > ORPHAN_DAYS * _DAY]
+    if not old:
+        return
+    named = Housekeeping(locations).digests(files_that_name_blobs(locations), deadline)
+    for path in old if named is not None else ():
+        if time.monotonic() > deadline:
+            return
+        size = size_of(path)
+        # Asked again: somebody may have needed it meanwhile.
+        if named is not None and path.name not in named and _age(path) > ORPHAN_DAYS * _DAY and _remove(path):
+            yield Removed("content that no conversation names", path.name, size)
+
+
+def size_of(path: Path) -> int:
+    """Return how many bytes a file or a folder takes; what cannot be seen counts as none."""
+    total = 0
+    with suppress(OSError):
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode):
+            return status.st_size
+        for place, _, names in os.walk(path):
+            for name in names:
+                with suppress(OSError):
+                    total += os.lstat(os.path.join(place, name)).st_size
+    return total
+
+
+def _in_trash(path: Path) -> float:
+    """Return for how many seconds a conversation has been in the trash; its name says since when."""
+    found = _SINCE.search(path.name)
+    if found is None:
+        return _age(path)
+    try:
+        since = datetime.strptime(found[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return _age(path)
+    return max(0.0, time.time() - since.timestamp())
 
 
 def _is_unused(folder: Path) -> bool:

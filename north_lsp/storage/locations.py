@@ -44,6 +44,15 @@ class Locations:
         return self.data / "config.last-good.json"
 
     @property
+    def crashes(self) -> Path:
+        return self.state / "crash"
+
+    @property
+    def temporary(self) -> Path:
+        """What is emptied once a day, of what is older than that."""
+        return self.state / "tmp"
+
+    @property
     def locks(self) -> Path:
         return self.state / "locks"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
+from north_lsp.storage.keeping_settings import KeepingSettings, TelemetrySettings
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings
@@ -277,6 +278,8 @@ class Settings:
         high=1024**3,
         restart=True,
     )
+    keeping: KeepingSettings = field(default_factory=KeepingSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     log_files: int = setting("log.files", 5, "How many log files are kept.", low=1, high=100, restart=True)
     problems: tuple[str, ...] = ()
 

@@ -14,6 +14,7 @@ from north_lsp.tools.edit.edit_before_anchor import EditBeforeAnchor
 from north_lsp.tools.edit.edit_by_anchor import EditByAnchor
 from north_lsp.tools.edit.edit_create_file import EditCreateFile
 from north_lsp.tools.edit.edit_delete_file import EditDeleteFile
+from north_lsp.tools.edit.edit_format_file import EditFormatFile
 from north_lsp.tools.edit.edit_insert_at_line import EditInsertAtLine
 from north_lsp.tools.edit.edit_move_file import EditMoveFile
 from north_lsp.tools.edit.edit_patch import EditPatch
@@ -35,7 +36,7 @@ from north_lsp.tools.registry import Registry
 from north_lsp.tools.shell.job import JobControl
 from north_lsp.tools.shell.shell_run import ShellRun
 
-_LANGUAGE = frozenset({"lsp", "edit_rename_symbol"})
+_LANGUAGE = frozenset({"lsp", "edit_rename_symbol", "edit_format_file"})
 """Offered where the editor lets its language servers be asked."""
 _HIDDEN: dict[EditVariant, frozenset[str]] = {
     "anchors": _LANGUAGE | {"edit_patch"},
@@ -48,10 +49,8 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     looking = (ListRoot(), FindFiles(), SearchText(), ReadFile(), ReadAround(), GetLineCount(), ReadReadme())
     structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch(), Lsp())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
-    return Registry(
-        [*looking, *structure, *project, *edit_tools(), EditRenameSymbol(), UndoEdit(), ShellRun(), JobControl()],
-        _HIDDEN[variant],
-    )
+    edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
+    return Registry([*looking, *structure, *project, *edits, ShellRun(), JobControl()], _HIDDEN[variant])
 
 
 def edit_tools() -> list[EditTool]:

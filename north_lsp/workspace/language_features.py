@@ -60,6 +60,14 @@ class Replacement:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Formatting:
+    """What a formatter would change. `digest` is that of the text that it looked at (`positions.digest_of`)."""
+
+    replacements: tuple[Replacement, ...]
+    digest: str
+
+
 class LanguageFeatures(Protocol):
     """Each raises ToolError UNAVAILABLE when the editor does not answer."""
 
@@ -79,3 +87,5 @@ class LanguageFeatures(Protocol):
     async def rename(self, path: Path, at: Position, new_name: str) -> Mapping[Path, Sequence[Replacement]]:
         """Return what a rename would change."""
         ...
+
+    async def format(self, path: Path) -> Formatting: ...

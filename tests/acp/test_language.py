@@ -1,5 +1,6 @@
 """The editor's language servers over the wire, and the tools that a client may use itself."""
 
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -147,6 +148,23 @@ async def test_the_model_asks_for_a_definition_and_for_a_rename(world: World, se
             client, id, server, call("edit_rename_symbol", **rename | {"symbol": "torch", "occurrence": 1})
         )
         assert code(broken) == "UNAVAILABLE"
+
+
+async def test_the_model_has_a_file_formatted(world: World, server: ModelServer) -> None:
+    (world.project / "lamp.py").write_text("lamp=1\n")
+    # The SHA-256 of the text, as every client works it out.
+    digest = hashlib.sha256(b"lamp=1\n").hexdigest()
+    servers = LanguageServers(format={"edits": [{"range": at(0, 4, 5), "newText": " = "}], "sha256": digest})
+    async with opened(world, servers) as (client, id):
+        [result] = await turn(client, id, server, call("edit_format_file", path="lamp.py"))
+        assert result["data"]["applied"]
+        assert (world.project / "lamp.py").read_text() == "lamp = 1\n"
+        asked = next(one for one in servers.asked if one["action"] == "format")
+        assert asked["uri"] == (world.project / "lamp.py").as_uri()
+        answers: list[Any] = [{"edits": []}, {"edits": [{"newText": ""}], "sha256": digest}, None]
+        for servers.answers["format"] in [*answers, RpcFailure({"code": -32603, "message": "it crashed"})]:
+            [broken] = await turn(client, id, server, call("edit_format_file", path="lamp.py"))
+            assert code(broken) == "UNAVAILABLE"
 
 
 async def test_a_client_looks_itself_by_the_rules_that_hold_for_the_model(world: World, server: ModelServer) -> None:

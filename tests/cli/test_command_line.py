@@ -142,6 +142,53 @@ def test_logs_are_imported(tmp_path: Path) -> None:
     assert len(run(tmp_path, "conversations").stdout.splitlines()) == 2
 
 
+def test_what_fails_inside_is_one_line_and_a_report(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import north_lsp.cli.reports as it\n"
+        "def fail(*_):\n    raise RuntimeError('OPENAI_API_KEY=abcdefgh')\n"
+        "it.conversations = fail\n"
+    )
+    done = run(tmp_path, "conversations", environ={"PYTHONPATH": str(tmp_path)})
+    (report,) = (tmp_path / "state" / "crash").iterdir()
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr == f"north-lsp: something failed inside North (RuntimeError); the details are in {report}\n"
+    assert "OPENAI_API_KEY=[masked]" in report.read_text()
+    assert "in fail" in report.read_text()
+
+
+def test_without_network_nothing_leaves_the_machine(tmp_path: Path) -> None:
+    program = """
+import socket, sys
+from north_lsp.cli.main import main
+main(["conversations"])
+listener = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(listener.getsockname()).close()
+socket.getaddrinfo("localhost", 80)
+for work in (
+    lambda: socket.create_connection(("192.0.2.1", 80), 1),
+    lambda: socket.getaddrinfo("example.com", 80),
+    lambda: socket.socket(socket.AF_INET6).connect(("2001:db8::1", 80)),
+    lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("192.0.2.1", 80)),
+):
+    try:
+        work()
+    except OSError as error:
+        print(error, file=sys.stderr)
+"""
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NORTH_")}
+    folders = {f"NORTH_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
+    repository = str(Path(__file__).parents[2])
+    environ = kept | folders | {"NORTH_NO_NETWORK": "1", "PYTHONPATH": repository}
+    done = subprocess.run([sys.executable, script], capture_output=True, env=environ, timeout=60, check=False)
+    said = done.stderr.decode().splitlines()
+    assert said == [
+        f"NORTH_NO_NETWORK is set: there is no connection to {host}"
+        for host in ("192.0.2.1", "example.com", "2001:db8::1", "192.0.2.1")
+    ]
+
+
 def test_the_demonstration_runs_unattended(tmp_path: Path) -> None:
     done = run(tmp_path, "demo", "--yes", environ={"NORTH_OFFLINE_DELAY_MS": "0"})
     assert done.returncode == 0, done.stdout + done.stderr

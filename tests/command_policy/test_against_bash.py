@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.parsing import MAX_LENGTH, NotSimple, parse
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, find_uncovered
+from north_lsp.command_policy.rules import find_uncovered
 from north_lsp.workspace.paths import Roots
 
 RULES = [Rule(("expr",), ("-*",)), Rule(("uname",), ("-a", "-s")), Rule(("echo",), ("-*",)), Rule(("true",))]

@@ -9,8 +9,9 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, find_uncovered
+from north_lsp.command_policy.rules import find_uncovered
 from north_lsp.workspace.paths import Roots
 
 NAMES = [

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.grammar import read
 from north_lsp.command_policy.parsing import NotSimple, parse
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, find_uncovered
+from north_lsp.command_policy.rules import find_uncovered
 from north_lsp.workspace.paths import Roots
 
 TABLE = tomllib.loads(files("north_lsp.command_policy").joinpath("programs.toml").read_text("utf-8"))["reads"]

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.shell.strip_head_tail import strip_head_tail
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.classification import classify, find_dangers
 from north_lsp.command_policy.grammar import read
 from north_lsp.command_policy.parsing import NotSimple, parse
 from north_lsp.command_policy.patterns import find_matching, matches
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import NO_SANDBOX, Rule
+from north_lsp.command_policy.rules import NO_SANDBOX
 from north_lsp.shell.environment import changes_meaning
 from north_lsp.storage.command_identity import trimmed
 from north_lsp.tools.base import Command

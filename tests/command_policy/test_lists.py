@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.classification import find_dangers
 from north_lsp.command_policy.grammar import read
 from north_lsp.command_policy.parsing import parse
-from north_lsp.command_policy.rules import Rule
 from tests.command_policy.test_rules import GENEROUS, GIT, READING, asks, make_place
 
 HERE = Path(__file__).parent

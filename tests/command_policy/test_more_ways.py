@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings, strategies
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.parsing import Word
-from north_lsp.command_policy.rules import Rule
 from north_lsp.command_policy.scripts import CHECKS
 from tests.command_policy.test_rules import GENEROUS, GIT, READING, asks, make_place
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.classification import classify
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, propose
+from north_lsp.command_policy.rules import propose
 from tests.command_policy.test_rules import Allowed, make_place
 
 PROJECTS: dict[str, dict[str, str]] = {

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.command_policy.classification import classify
 from north_lsp.command_policy.places import Place
-from north_lsp.command_policy.rules import Rule, find_uncovered, propose
+from north_lsp.command_policy.rules import find_uncovered, propose
 from north_lsp.storage.command_identity import trimmed
 from north_lsp.workspace.paths import Roots
 

@@ -1,5 +1,5 @@
 """An exception anywhere in the loop ends neither the turn nor the process: each step fails once in turn, and the calls
-have their results, the user a notice, the log the stack, and the next prompt its answer."""
+have their results, the user a notice, a report the stack, and the next prompt its answer."""
 
 import inspect
 import json
@@ -152,7 +152,13 @@ def results(messages: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
 
 
 def logged(world: World) -> str:
-    return next((world.folder / "state").rglob("north.log")).read_text()
+    """What the reports of failures say. The log has where they are, and nothing of what they say."""
+    log = next((world.folder / "state").rglob("north.log")).read_text()
+    reports = list((world.folder / "state" / "crash").glob("*.txt"))
+    assert reports
+    assert all(report.name in log for report in reports)
+    assert "injected into" not in log
+    return "".join(report.read_text() for report in reports)
 
 
 def ids(rows: list[tuple[object, str]]) -> list[str]:

@@ -217,6 +217,24 @@ async def test_a_fault(world: World, server: ModelServer, api: str, name: str) -
             await check_the_rest(client, world, server, session, "How are you?")
 
 
+async def test_a_call_of_an_answer_that_finally_failed_says_why_it_did_not_run(
+    world: World, server: ModelServer
+) -> None:
+    configure(world, **{"retry.enabled": False})
+    server.script(CUT_CALL)
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "How are you?") == "end_turn"
+        ended = [row for row in calls(client, "toolu_cut") if row.get("status") == "failed"]
+        (told,) = [block["content"]["text"] for row in ended for block in row["content"]]
+        assert told.startswith("not run: the answer from Anthropic broke off")
+
+
+def calls(client: RawAcpClient, id: str) -> Sequence[dict[str, Any]]:
+    updates = [params["update"] for params in client.updates]
+    return [update for update in updates if update.get("toolCallId") == id]
+
+
 @each_api
 async def test_an_address_that_nobody_listens_at(world: World, server: ModelServer, api: str) -> None:
     with socket.socket() as free:

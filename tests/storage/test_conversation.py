@@ -2,7 +2,9 @@
 
 import json
 import os
+import queue
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from north_lsp.storage.conversation import Conversation, UnknownConversation
+from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.partial_file import NOT_COMPLETE
 
@@ -516,4 +519,29 @@ def test_the_partial_of_a_living_writer_is_left_alone(store: Locations, new: New
     reader = Conversation.open(store, conversation.id)
     assert len(reader.entries) == 1
     assert partial_of(conversation).exists()
+    conversation.close()
+
+
+@pytest.mark.parametrize("durability", ["always", "turn", "never"])
+def test_the_user_says_when_lines_are_brought_to_the_disk(
+    new: New, monkeypatch: pytest.MonkeyPatch, durability: Fsync
+) -> None:
+    synced: queue.Queue[str] = queue.Queue()
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(".jsonl"):
+            synced.put(threading.current_thread().name)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    conversation = new()
+    conversation.durability = durability
+    for number in range(3):
+        conversation.append("message", message=user(str(number)))
+        if durability == "always":
+            assert synced.get(timeout=20) == "north-fsync"
+    assert synced.empty()
+    conversation.sync()
+    assert synced.qsize() == (0 if durability == "never" else 1)
     conversation.close()

@@ -137,3 +137,40 @@ def test_a_log_that_cannot_be_written_harms_nobody(store: Locations) -> None:
     log.event("error", "after the end")
     log.close()
     assert store.state.read_text() == "a file where the directory should be"
+
+
+def test_a_crash_report_is_a_file_of_its_own_without_secrets(store: Locations) -> None:
+    log = DiagnosticsLog(store, "error")
+    paths = [log.report_crash("Traceback: OPENAI_API_KEY=abcdefgh \ud800") for _ in range(25)]
+    log.close()
+    written = sorted(store.crashes.iterdir())
+    assert [path for path in paths if path is not None] == written
+    assert len(written) == diagnostics_log.MAX_REPORTS
+    assert written[0].read_text() == "Traceback: OPENAI_API_KEY=[masked] \ufffd"
+    assert stat.S_IMODE(written[0].stat().st_mode) == 0o600
+    assert log.report_crash("later") is None
+
+
+def test_what_may_have_contents_has_no_secrets(store: Locations) -> None:
+    log = DiagnosticsLog(store, "debug")
+    log.event(
+        "debug", "x", command="curl -H 'Authorization: Bearer abcdefghijkl'", apiKey="abc", deep=[{"a": "GH_TOKEN=x1"}]
+    )
+    log.event("info", "x", inputTokens=5)
+    log.close()
+    debug, info = records(store.log_file)
+    assert debug["data"] == {
+        "command": "curl -H 'Authorization: [masked] [masked]'",
+        "apiKey": "[masked]",
+        "deep": [{"a": "GH_TOKEN=[masked]"}],
+    }
+    assert info["data"] == {"inputTokens": 5}
+
+
+def test_an_observer_gets_every_event_whatever_its_level(store: Locations) -> None:
+    log, seen = DiagnosticsLog(store, "error"), list[tuple[str, dict[str, object]]]()
+    log.observer = lambda name, data: seen.append((name, dict(data)))
+    log.event("debug", "x", a=1)
+    log.close()
+    assert seen == [("x", {"a": 1})]
+    assert not store.log_file.exists()

@@ -23,6 +23,7 @@ _HEADER = 8
 _IMPORTED = (
     *("anthropic", "openai"),
     *("north_lsp.server.connection", "north_lsp.server.tcp", "north_lsp.acp.agent", "north_lsp.lsp.service"),
+    "north_lsp.agent.session.wiring",
     *("north_lsp.cli.demo.run", "north_lsp.cli.doctor"),
 )
 

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { afterEach, mock, test } from "node:test";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { LanguageFeatures } from "../src/places/language";
-import { problems, tell, Uri, workspace } from "./support/vscode";
+import { answers, problems, tell, Uri, window, workspace } from "./support/vscode";
 
 const FILE = "file:///repo/a.ts";
 const OTHER = "file:///repo/b.py";
+const FORMAT = "vscode.executeFormatDocumentProvider";
 const never = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => {} }) };
 const wrong = { range: { start: { line: 1, character: 2 }, end: { line: 1, character: 5 } }, severity: 0, message: "wrong" };
 
@@ -22,12 +24,14 @@ function ask(params: object): Promise<Record<string, unknown>> {
 }
 
 function open(...addresses: string[]): void {
-  workspace.textDocuments = addresses.map((address) => ({ uri: Uri.parse(address) }));
+  workspace.textDocuments = addresses.map((address) => ({ uri: Uri.parse(address), version: 1, getText: () => "a=1\r\n" }));
 }
 
 afterEach(() => {
   mock.timers.reset();
   problems.clear();
+  window.visibleTextEditors = [];
+  delete answers[FORMAT];
   open();
 });
 
@@ -51,4 +55,34 @@ test("problems of a file that is open are waited for, until it is quiet", async 
   mock.timers.tick(300);
   assert.deepEqual((await answer).known, [FILE]);
   assert.equal(((await answer).diagnostics as unknown[]).length, 1);
+});
+
+test("a file is formatted as its editor is set up, and the answer says which text that was", async () => {
+  open(FILE);
+  const [document] = workspace.textDocuments;
+  const range = { start: { line: 0, character: 1, more: 1 }, end: { line: 0, character: 1 } };
+  const asked: unknown[] = [];
+  answers[FORMAT] = (_uri, options) => {
+    asked.push(options);
+    return [{ range, newText: " " }];
+  };
+  const answer = await ask({ action: "format", uri: FILE });
+  assert.deepEqual(answer.edits, [{ range: { start: { line: 0, character: 1 }, end: { line: 0, character: 1 } }, newText: " " }]);
+  assert.equal(answer.sha256, createHash("sha256").update("a=1\n").digest("hex"));
+  window.visibleTextEditors = [{ document, options: { tabSize: 8, insertSpaces: false } }];
+  await ask({ action: "format", uri: FILE });
+  assert.deepEqual(asked, [
+    { tabSize: 4, insertSpaces: true },
+    { tabSize: 8, insertSpaces: false },
+  ]);
+});
+
+test("without a formatter nothing comes back, and a text that changed meanwhile is refused", async () => {
+  open(FILE);
+  assert.deepEqual((await ask({ action: "format", uri: FILE })).edits, []);
+  answers[FORMAT] = () => {
+    for (const document of workspace.textDocuments) document.version = 2;
+    return [];
+  };
+  await assert.rejects(ask({ action: "format", uri: FILE }), /has changed while it was formatted/);
 });

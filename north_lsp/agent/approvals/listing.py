@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.command_policy.rules import Rule
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.display import one_line
 from north_lsp.storage.approvals import Permission
 

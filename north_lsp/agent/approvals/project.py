@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from north_lsp.command_policy.classification import CommandApprovals
+from north_lsp.command_policy.allowed import CommandApprovals
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.trust import Trust
 

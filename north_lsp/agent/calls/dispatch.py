@@ -54,7 +54,7 @@ class ToolRunner:
         with diagnostics.timed_tool(call) as outcome:
             came = await tool.invoke(args, context.workspace, host)
             result = await self._of_output(context, call, came) if isinstance(came, Output) else came
-            outcome.ok = not result.is_error
+            outcome.ok, outcome.truncated = not result.is_error, result.ended.truncation is not None
         return result
 
     async def _of_output(self, context: TurnContext, call: ToolCall, output: Output) -> Result:

@@ -20,6 +20,7 @@ from north_lsp.agent.edits.new_problems import problems_before, with_new_problem
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.projection import proposal_shown
 from north_lsp.agent.log.reviews import EditRequest, ProposedFile, StoredDecision, Written
+from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import EditDecision, Editor, EditReview
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, StopTurn, ok
@@ -47,11 +48,13 @@ class EditReviewer:
         editor: Editor,
         checkpoints: Checkpoints,
         expect: Callable[[Sequence[Path]], None],
+        diagnostics: Diagnostics,
     ) -> None:
         self._reviews = reviews
         self._editor = editor
         self._checkpoints = checkpoints
         self._expect = expect
+        self._diagnostics = diagnostics
 
     async def review(
         self,
@@ -137,7 +140,9 @@ class EditReviewer:
         review_id, status = review
         self._expect([change.target for change in accepted.files])
         try:
-            applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
+            with self._diagnostics.timed("write_apply", reviewId=proposal.id, files=len(accepted.files)) as outcome:
+                applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
+                outcome.ok = True
         except ToolError as error:
             self._reviews.close(review_id, StoredDecision("failed", decision.comment))
             raise ToolError(error.code, error.message, error.hint, {**error.details, **comment_of(decision)}) from error

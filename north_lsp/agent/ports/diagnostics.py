@@ -1,18 +1,30 @@
 """Writes a session's events to North's log. Lengths, names and durations, never contents."""
 
+import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from north_lsp import __version__
+from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
+
+_NAMES = frozenset(
+    {"path", "paths", "to", "cwd", "root", "kind", "format", "mode", "action", "language", "id", "jobId", "operation"}
+)
+_LONGEST_NAME = 80
 
 
 @dataclass
 class Outcome:
+    """What became of something that is timed; `code` is the error's."""
+
     ok: bool = False
+    code: str | None = None
+    truncated: bool = False
 
 
 @dataclass(frozen=True)
@@ -22,21 +34,27 @@ class Diagnostics:
     log: DiagnosticsLog
     session_id: str | None = None
     _troubles: list[str] = field(default_factory=list)
+    _turns: list[int] = field(default_factory=lambda: [0])
 
-    def event(self, name: str, **data: object) -> None:
+    def begin_turn(self) -> None:
+        """Count a turn: what is logged from now on belongs to it."""
+        self._turns[0] += 1
+
+    def event(self, name: str, /, **data: object) -> None:
         self.log.event("info", name, **self._bound(data))
 
-    def warning(self, name: str, **data: object) -> None:
+    def warning(self, name: str, /, **data: object) -> None:
         self.log.event("warn", name, **self._bound(data))
 
-    def debug(self, name: str, **data: object) -> None:
+    def debug(self, name: str, /, **data: object) -> None:
         """Log something that may have contents: only written if the user has set the level to `debug`."""
         self.log.event("debug", name, **self._bound(data))
 
     def failure(self, where: str, error: BaseException) -> None:
-        """Log an unexpected exception: the only place where its text and its stack are written."""
+        """Log an unexpected exception. Its text and its stack, which may have contents, go to a file of its own."""
         stack = "".join(traceback.format_exception(error))
-        self.log.event("error", "crash", **self._bound({"where": where, "error": type(error).__name__, "stack": stack}))
+        file = self.log.report_crash(f"North {__version__}, Python {sys.version.split()[0]}, {where}\n\n{stack}")
+        self.log.event("error", "crash", **self._bound({"where": where, "error": type(error).__name__, "file": file}))
 
     @contextmanager
     def guarded(self, where: str) -> Iterator[None]:
@@ -65,14 +83,49 @@ class Diagnostics:
 
     @contextmanager
     def timed_tool(self, call: ToolCall) -> Iterator[Outcome]:
-        self.event("tool_call_start", toolName=call.name, callId=call.id)
+        summary = args_summary(call.arguments)
+        with self.timed("tool_call", toolName=call.name, callId=call.id, argsSummary=summary) as outcome:
+            yield outcome
+
+    @contextmanager
+    def timed(self, name: str, /, **data: object) -> Iterator[Outcome]:
+        """Log `<name>_start`, and `<name>_complete` with how long it took and how it ended. Both have the ids and
+        names in `data`, the start has the rest, too."""
+        self.event(f"{name}_start", **data)
+        named = {key: value for key, value in data.items() if isinstance(value, str)}
         started = time.monotonic()
         outcome = Outcome()
         try:
             yield outcome
+        except ToolError as error:
+            outcome.code = error.code
+            raise
         finally:
-            duration = round((time.monotonic() - started) * 1000)
-            self.event("tool_call_complete", toolName=call.name, callId=call.id, durationMs=duration, ok=outcome.ok)
+            ended: dict[str, object] = {"durationMs": round((time.monotonic() - started) * 1000), "ok": outcome.ok}
+            ended |= {"errorCode": outcome.code} if outcome.code is not None else {}
+            self.event(f"{name}_complete", **named, **ended, **({"truncated": True} if outcome.truncated else {}))
 
     def _bound(self, data: dict[str, object]) -> dict[str, object]:
-        return data if self.session_id is None else {"sessionId": self.session_id, **data}
+        if self.session_id is None:
+            return data
+        turn = {"turn": self._turns[0]} if self._turns[0] else {}
+        return {"sessionId": self.session_id, **turn, **data}
+
+
+def args_summary(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return a call's arguments without contents: numbers, switches and short names; of other texts their length."""
+    return {key: _summary(key, value) for key, value in arguments.items()}
+
+
+def _summary(key: str, value: object) -> object:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str() if key in _NAMES and "\n" not in value:
+            return value if len(value) <= _LONGEST_NAME else value[: _LONGEST_NAME - 1] + "…"
+        case str():
+            return f"<{len(value)} chars>"
+        case list():
+            return f"<{len(value)} items>"
+        case _:
+            return f"<{type(value).__name__}>"

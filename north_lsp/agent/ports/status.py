@@ -113,9 +113,15 @@ class WatchedEditor(GuardedEditor):
         await super().show(event)
 
     async def review_edit(self, review: EditReview) -> EditDecision:
-        async with self._asked(review.proposal.id, review.proposal.tool_call_id, "write") as outcome:
+        id, files = review.proposal.id, review.proposal.files
+        added, removed = sum(one.lines_added for one in files), sum(one.lines_removed for one in files)
+        self._diagnostics.event("write_review_shown", reviewId=id, files=len(files), added=added, removed=removed)
+        started = anyio.current_time()
+        async with self._asked(id, review.proposal.tool_call_id, "write") as outcome:
             decision = await super().review_edit(review)
             outcome.append(decision.kind)
+        waited = round((anyio.current_time() - started) * 1000)
+        self._diagnostics.event("write_review_decision", reviewId=id, decision=decision.kind, waitedMs=waited)
         return decision
 
     async def review_command(self, review: CommandReview) -> CommandDecision:

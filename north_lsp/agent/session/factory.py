@@ -1,6 +1,8 @@
 """Makes sessions: new ones, and ones from a stored conversation. An adapter only says which editor each one gets."""
 
 import contextlib
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +42,8 @@ from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
+
+_HALF_A_DAY = 12 * 60 * 60.0
 
 
 class OtherProject(ValueError):
@@ -163,6 +167,9 @@ class SessionFactory:
                 LeftTurn(log, is_kept=self._defaults.resumes_turns).settle()
         if held is None:
             conversation.close()
+        with contextlib.suppress(OSError):
+            if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
+                os.utime(conversation.path)  # what is open is not cleared away for its age
         log.path()  # takes a while the first time
         return held, str(root) if moved else None
 
@@ -178,6 +185,7 @@ class SessionFactory:
         """Make the session of a log. The mode and model of a stored conversation win over the defaults; `model` is that
         of a new one."""
         environment, conversation = self._environment, log.conversation
+        conversation.durability = environment.settings.keeping.fsync
         mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
         level = environment.settings.models.thinking_level
         for one in log.path():
@@ -219,6 +227,10 @@ class SessionFactory:
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         diagnostics = Diagnostics(self._log, conversation.id)
+        entries, format = len(log.path()), conversation.header.get("formerFormat")
+        diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
+        for warning in conversation.warnings:
+            diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
         stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns

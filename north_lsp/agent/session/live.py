@@ -9,6 +9,7 @@ import anyio
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.editor import Choice
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -40,6 +41,8 @@ class LiveSession(Protocol):
 
     @property
     def undo_history(self) -> UndoHistory: ...
+
+    async def ask(self, choice: Choice) -> str | None: ...
 
     async def move(self, root: Path) -> None: ...
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import anyio.to_thread
 
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice, TitleChanged
 from north_lsp.display import one_line
@@ -17,7 +18,8 @@ _GOES_ON = "It continues in memory, and saving is retried with every step."
 class SavedConversation:
     """That of one session."""
 
-    def __init__(self, conversation: Conversation, log: Log, editor: Editor) -> None:
+    def __init__(self, conversation: Conversation, log: Log, editor: Editor, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
         self._conversation = conversation
         self._log = log
         self._editor = editor
@@ -36,6 +38,7 @@ class SavedConversation:
             return
         self._failed = error is not None
         if error is not None:
+            self._diagnostics.warning("session_persist_error", errno=error.errno, file=self._conversation.path.name)
             why = error.strerror or str(error)
             told = Notice("error", f"this conversation cannot be saved at the moment: {why}. {_GOES_ON}")
         else:

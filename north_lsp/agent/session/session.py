@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,11 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 
-from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.calls.tool_search import offered_tools
-from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
-from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
@@ -27,6 +25,7 @@ from north_lsp.agent.log.projection import events_of, mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import (
@@ -53,14 +52,12 @@ from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
-from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import system_text
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped
-from north_lsp.agent.turn.request import ModelFailed
+from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.display import one_line, visible
@@ -79,6 +76,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
 
 _SALVAGE = "`/salvage` copies what can be read into a new conversation"
@@ -106,6 +104,7 @@ class Session:
             stored.checkpoints,
         )
         artifacts = stored.artifacts
+        self._stored = stored
         self._conversation = conversation
         self._log = log
         self._history = History(log)
@@ -143,7 +142,7 @@ class Session:
         turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
-        self.saved = SavedConversation(conversation, log, self._editor)
+        self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
@@ -164,13 +163,7 @@ class Session:
         self._runner = make_runner(environment.settings, workspace, resources)
         if self._runner.containment is not None:
             self._runner.containment.on_taken = self._tell_of_taken
-        ports = Ports(self._editor, self.status, diagnostics)
-        reviews = ReviewRecord(log, self._editor, approvals, self.saved.sync)
-        edits = EditReviewer(reviews, self._editor, checkpoints, self._runner.expect)
-        means = SessionTools(self._runner, checkpoints, artifacts, environment.abandoned)
-        tools = means.tools(log, reviews, edits, ports)
-        account = Account(environment.costs, self._spending, history.usage, self._editor)
-        self._parts = SessionParts(log, history, checkpoints, edits, tools, account, ports)
+        self._parts: SessionParts | None = None
         self._own = UserCommands(
             log, self._runner, self._editor, self.roots[0], self._gate, self.saved.sync, self._unsaved_files
         )
@@ -506,6 +499,8 @@ class Session:
 
     def cancel(self) -> None:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
+        if self._scopes:
+            self._diagnostics.event("cancel_requested", state=self.status.current)
         self._restore_unsent()
         self.give_up_questions()
         self.sharing.stop_elsewhere()
@@ -526,8 +521,7 @@ class Session:
                 await self._show(self.left_turn.give_up(await self.tools()))
             message_id = left.prompt_id if left is not None else await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            parts = sum(len(queued_prompt.parts) for queued_prompt in batch)
-            stopped = await self._model_turn(parts, batch[-1].mode, left)
+            stopped = await self._model_turn(batch, left)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -549,19 +543,20 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    async def _model_turn(self, parts: int, mode: Mode, left: Unfinished | None) -> Stopped:
+    async def _model_turn(self, batch: list[QueuedPrompt], left: Unfinished | None) -> Stopped:
+        mode = batch[-1].mode
         model, provider = await self.choice.answering()
         started = anyio.current_time()
-        self._diagnostics.event("user_prompt", parts=parts, mode=mode)
+        self._diagnostics.begin_turn()
+        self._diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
         context = TurnContext(
             model, self._system(), mode, await self.tools(), self._workspace, self._environment.settings
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
-        ports = self._parts.ports
-        answering = AnsweringModel(self.choice, model, provider, self._log, ports)
-        waiting = RetryWait(Retries(self.retry), self.retry_control, ports)
-        turn = self._parts.turn(context, answering, waiting, Steering(self.queue, self._delivery.join_turn))
+        parts = await self._loaded_parts()
+        waiting = RetryWait(Retries(self.retry), self.retry_control, parts.ports)
+        turn = parts.turn(context, self.choice, provider, waiting, Steering(self.queue, self._delivery.join_turn))
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
@@ -580,8 +575,20 @@ class Session:
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
                         await self._editor.show(Notice("warning", problem))
-            duration = round((anyio.current_time() - started) * 1000)
-            self._diagnostics.event("turn_end", durationMs=duration)
+            duration, state = round((anyio.current_time() - started) * 1000), self.status.current
+            self._diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
+
+    async def _loaded_parts(self) -> "SessionParts":
+        """Return what turns are made of; their modules are loaded with the first one."""
+        if self._parts is None:
+            await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
+            from north_lsp.agent.session.wiring import session_parts
+
+            ports = Ports(self._editor, self.status, self._diagnostics)
+            stored, history, environment = self._stored, self._history, self._environment
+            means = (self._runner, environment, self._spending, ports, self.saved)
+            self._parts = session_parts(stored, history, *means)
+        return self._parts
 
     async def _run_user_command(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         await self.saved.name(f"!{own.command}")
@@ -607,7 +614,7 @@ class Session:
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
         if self._workspace.language is not None:
-            tools = tools.offering("lsp", "edit_rename_symbol")
+            tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
         return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
     def _system(self) -> str:

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from north_lsp.agent.ports.editor import Choice
 from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.moved_folders import MovedFolders
-from north_lsp.display import visible
+from north_lsp.display import fenced, visible
 from north_lsp.slash.base import CommandError
+from north_lsp.storage.areas import human
+from north_lsp.storage.entries import new_entry_id
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -57,6 +61,37 @@ class KeepingHost:
         return (
             f"{got.messages} messages were copied into a new conversation, `{got.id}`; {got.left_out} lines could not "
             "be read. Open it from the list of conversations. This one stays as it is."
+        )
+
+    async def log(self, lines: int, level: str, event: str) -> str:
+        rows, file = await self._kept.log(lines, level, event), visible(str(self._kept.locations.log_file))
+        if not rows:
+            return f"There is nothing of the kind in {file}."
+        return f"The end of {file}:\n\n{fenced(chr(10).join(rows))}"
+
+    @property
+    def _kept(self) -> KeptData:
+        return KeptData(self._environment.locations)
+
+    async def storage(self) -> str:
+        locations, rows = self._kept.locations, await self._kept.areas()
+        lines = [f"| {row.title} | {human(row.size)} | {row.count:,} | {row.freed_by} |" for row in rows]
+        table = ["| what | size | files | freed by |", "|---|--:|--:|---|", *lines]
+        total = human(sum(row.size for row in rows))
+        more = "`/storage clean` removes what North can do without, after a question."
+        return "\n".join(
+            [f"{total} in {visible(str(locations.data))} and {visible(str(locations.state))}.", "", *table, "", more]
+        )
+
+    async def clean_storage(self) -> str:
+        found = await self._kept.spare()
+        question = f"Remove the trash, caches, logs and files that could not be read: {human(found.size)}?"
+        answers = (("yes", "Remove them"), ("no", "Keep them"))
+        if await self._session.ask(Choice(f"choice-{new_entry_id(())}", question, answers)) != "yes":
+            return "Nothing was removed."
+        failed = await self._kept.remove(found)
+        return f"Removed {human(found.size)}." + "".join(
+            f" {visible(str(path))} is still there: {why}." for path, why in failed
         )
 
     def _folder(self, folder: str) -> Path:

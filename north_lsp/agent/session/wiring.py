@@ -1,4 +1,7 @@
-"""Puts the parts of a turn together: those that live as long as the session, and those of one turn."""
+"""Puts the parts of a turn together: those that live as long as the session, and those of one turn.
+
+Loaded with the first turn: opening a session needs none of it.
+"""
 
 from dataclasses import dataclass
 
@@ -9,11 +12,16 @@ from north_lsp.agent.calls.host import HostServices
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.costs.account import Account
+from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.opened import Stored
+from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.shell.approve import CommandApprover
 from north_lsp.agent.shell.change_observer import ChangeObserver
 from north_lsp.agent.shell.execute import CommandExecution
@@ -31,6 +39,7 @@ from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
+from north_lsp.providers.base import Provider
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 
@@ -67,9 +76,12 @@ class SessionParts:
     account: Account
     ports: Ports
 
-    def turn(self, context: TurnContext, answering: AnsweringModel, waiting: RetryWait, steering: Steering) -> Turn:
+    def turn(
+        self, context: TurnContext, choice: ModelChoice, provider: Provider, waiting: RetryWait, steering: Steering
+    ) -> Turn:
         """Make one turn, which runs once."""
         ports, log = self.ports, self.log
+        answering = AnsweringModel(choice, context.model, provider, log, ports)
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
         dispatcher = Dispatcher(context, calls, self.tools, ports)
         files = FileBlocks(context, log, calls, self.edits, ports.editor)
@@ -78,3 +90,21 @@ class SessionParts:
         builder = RequestBuilder(context, self.history, self.checkpoints.content)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
         return Turn(context, requester, dispatcher, files, self.history, steering, ports)
+
+
+def session_parts(
+    stored: Stored,
+    history: History,
+    runner: CommandRunner,
+    environment: Environment,
+    spending: Spending,
+    ports: Ports,
+    saved: SavedConversation,
+) -> SessionParts:
+    """Make the parts that live as long as the session."""
+    log, checkpoints = stored.log, stored.checkpoints
+    reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
+    edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
+    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned)
+    account = Account(environment.costs, spending, history.usage, ports.editor)
+    return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

@@ -1,5 +1,6 @@
 """Decides whether a command may run: by the project's approvals and the sandbox, or by asking the user."""
 
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -134,8 +135,10 @@ class CommandApprover:
         diagnostics, command = self._ports.diagnostics, question.command.command
         diagnostics.event("shell_review_shown", callId=question.call_id, dangers=len(question.warnings))
         diagnostics.debug("shell_review_shown_text", command=command)
+        started = time.monotonic()
         decision = await self._ports.editor.review_command(question)
-        diagnostics.event("shell_review_decision", callId=question.call_id, decision=decision.kind)
+        waited = round((time.monotonic() - started) * 1000)
+        diagnostics.event("shell_review_decision", callId=question.call_id, decision=decision.kind, waitedMs=waited)
         diagnostics.debug("shell_review_decision_text", command=command)
         return decision
 

@@ -33,7 +33,7 @@ class CommandExecution:
     def log_start(self, call: ToolCall, command: Command) -> None:
         """Log the start of a command; its text is only logged at level `debug`."""
         diagnostics = self._ports.diagnostics
-        diagnostics.event("shell_run_start", callId=call.id, background=command.background)
+        diagnostics.event("shell_run_start", callId=call.id, cwd=command.cwd, background=command.background)
         diagnostics.debug("shell_run_start_text", command=command.command)
 
     async def run(self, context: TurnContext, call: ToolCall, command: Command, approved: Approved) -> CommandResult:
@@ -43,10 +43,12 @@ class CommandExecution:
         try:
             ran = await self._run(context, call, command, approved)
         finally:
-            code, size = (None, None) if ran is None else (ran.exit_code, ran.output.total_bytes)
+            code, size, late = (
+                (None, None, None) if ran is None else (ran.exit_code, ran.output.total_bytes, ran.timed_out)
+            )
             took = round((time.monotonic() - started) * 1000)
             self._ports.diagnostics.event(
-                "shell_run_complete", callId=call.id, durationMs=took, exitCode=code, bytes=size
+                "shell_run_complete", callId=call.id, durationMs=took, exitCode=code, bytes=size, timedOut=late
             )
         return ran
 

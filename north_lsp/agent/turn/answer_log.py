@@ -79,6 +79,7 @@ class AnswerLog:
         logged = self.store(partial, model, streamed, error=end.message, excluded=True)
         for event in failure_shown(logged):
             await self._editor.show(event)
+        await self.fail_unrun(partial.calls, end.message)
 
     async def keep_broken(self, end: Failed, streamed: Streamed, model: Model) -> None:
         """Store an answer that is asked for again: it stays in the conversation, but models do not get it."""

@@ -45,7 +45,7 @@ class AnsweringModel:
     async def fall_back_to(self, found: tuple[Model, Provider], end: Failed) -> None:
         """Continue with another model after a failure."""
         before = self._switch_model(found, "retry")
-        self._ports.diagnostics.event("retry_fallback_applied", before=before.selector, after=self.model.selector)
+        self._ports.diagnostics.event("retry_fallback_applied", **{"from": before.selector, "to": self.model.selector})
         text = f"{before.title} failed ({end.message}); {self.model.title} answers instead"
         await self._ports.show(Notice("warning", text))
         self._fell_from = before.selector
@@ -59,7 +59,7 @@ class AnsweringModel:
     async def promote_to(self, found: tuple[Model, Provider]) -> None:
         """Continue with a model that has a larger window."""
         before = self._switch_model(found, "promotion")
-        self._ports.diagnostics.event("context_promoted", before=before.selector, after=self.model.selector)
+        self._ports.diagnostics.event("context_promoted", **{"from": before.selector, "to": self.model.selector})
         text = f"the conversation is too long for {before.title}; {self.model.title} answers, with a larger window"
         await self._ports.show(Notice("warning", text))
         await self._ports.show(ContextPromoted(before.selector, self.model.selector))

@@ -1,7 +1,8 @@
 """Gets one answer of the model: asks, and asks again where that helps, this model or another one."""
 
 from collections.abc import Awaitable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import count
 
 import anyio
 
@@ -10,6 +11,7 @@ from north_lsp.agent.costs.estimates import estimated_usage
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.context import RequestBuilder
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.retry import RetryExhausted, Wait
 from north_lsp.agent.turn.retry_wait import RetryWait
@@ -19,14 +21,7 @@ from north_lsp.providers.base import AssistantMessage, Done, Failed, Provider, U
 from north_lsp.providers.model import Model
 from north_lsp.providers.orphans import orphaned_call
 
-
-class ModelFailed(Exception):
-    """The model gave no answer. The log and the editor have been told; `failure` is for the code that ends the
-    prompt."""
-
-    def __init__(self, failure: Failed) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
+_NUMBERS = count(1)
 
 
 class ModelRequester:
@@ -50,6 +45,7 @@ class ModelRequester:
         self._waiting, self._retries = waiting, waiting.retries
         self._account = account
         self._ports = ports
+        self._request_id = ""
         self._recovered = False  # from a call that the vendor reported as having no result
 
     async def request_answer(self) -> AssistantMessage:
@@ -108,7 +104,10 @@ class ModelRequester:
             return self._streams.nothing(), request
         request = await self._builder.with_pictures(request, model)
         await ports.status.set("streaming")
-        ports.diagnostics.event("model_request_start", model=model.selector, tools=len(request.tools))
+        self._request_id = f"req-{next(_NUMBERS)}"
+        named = {"requestId": self._request_id, "provider": model.provider.id, "model": model.id}
+        estimated, tools = self._builder.read, len(request.tools)
+        ports.diagnostics.event("model_request_start", **named, estimatedTokens=estimated, tools=tools)
         stream = self._streams.open(model)
         try:
             return stream.streamed, await stream.run(self._answering.provider, request)
@@ -128,9 +127,12 @@ class ModelRequester:
         with diagnostics.guarded("counting what was used"):
             diagnostics.event(
                 "model_request_complete",
-                model=model.selector,
+                requestId=self._request_id,
                 durationMs=streamed.duration_ms,
-                output=message.usage.output,
+                firstTokenMs=streamed.first_ms,
+                usage=asdict(message.usage),
+                cost=model.prices.cost(message.usage) if model.prices.known else None,
+                stopReason=message.stop_reason,
             )
             self._account.record(model, message.usage)
             await self._account.report(model)
@@ -142,6 +144,7 @@ class ModelRequester:
             self._account.record(self._answering.model, end.partial.usage)
         self._ports.diagnostics.event(
             "model_request_error",
+            requestId=self._request_id,
             kind=end.kind,
             status=end.status,
             retryable=end.retryable,

@@ -24,7 +24,9 @@ class RetryWait:
     async def wait(self, step: Wait, failure: Failed) -> bool:
         """Wait before a retry; returns False if the user gives up."""
         ports, control = self._ports, self._control
-        ports.diagnostics.event("auto_retry_start", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000)
+        ports.diagnostics.event(
+            "api_retry_attempt", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000
+        )
         id = f"retry-{new_entry_id(())}"
         control.aborted = False
         outcome: Literal["over", "stopped"] = "stopped"

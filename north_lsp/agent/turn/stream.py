@@ -133,6 +133,8 @@ class AnswerStream:
     async def _take(self, event: StreamEvent) -> None:
         streamed, merger, blocks = self.streamed, self._merger, self.streamed.blocks
         streamed.began = True
+        if streamed.first_ms is None:
+            streamed.first_ms = streamed.duration_ms
         self._conversation.note_arrived(event, self._known(event))
         streamed.delivered = streamed.delivered or isinstance(event, TextDelta | ThinkingDelta | CallStart)
         append_delta(blocks, event)

@@ -21,6 +21,7 @@ class Streamed:
     broke_in_file: bool = False
     calls: dict[int, StreamingCall] = field(default_factory=dict)
     preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict)
+    first_ms: int | None = None  # from the request to the first thing that arrived
     cut_short: bool = False  # by North, since a call that was still arriving cannot succeed
     usage: Usage = field(default_factory=Usage)
 

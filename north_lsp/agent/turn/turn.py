@@ -13,10 +13,11 @@ from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
+from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering, Stopped
-from north_lsp.agent.turn.request import ModelFailed, ModelRequester
+from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.providers.base import AssistantMessage, ToolCall
 
 _TOO_LONG = 3

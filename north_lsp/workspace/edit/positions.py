@@ -3,6 +3,7 @@
 Python's own `splitlines` also ends lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 
@@ -15,6 +16,11 @@ _UNIT_SIZES = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("ut
 def lines_of(text: str) -> list[str]:
     """Split a text into lines as LSP counts them, without their ends."""
     return _LINE_END.split(text)
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text whose lines all end with a line feed: two programs may hold other line ends."""
+    return hashlib.sha256(_LINE_END.sub("\n", text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def units_of(text: str, encoding: str = "utf-16") -> int:
@@ -48,8 +54,8 @@ def offset_of(text: str, at: Position, encoding: str = "utf-16") -> int:
 
 
 def replaced(text: str, replacements: Sequence[Replacement]) -> str:
-    """Make all replacements, whose positions are those of the text before. Raises ValueError for some
-    that overlap or lie outside of it."""
+    """Make all replacements, whose positions are those of the text before; those at one position in their order. Raises
+    ValueError for some that overlap or lie outside of it."""
     starts, lines = [0], lines_of(text)
     starts += [found.end() for found in _LINE_END.finditer(text)]
 
@@ -60,9 +66,8 @@ def replaced(text: str, replacements: Sequence[Replacement]) -> str:
 
     made = text
     before = len(text) + 1
-    for start, end, new in sorted(
-        ((offset(one.start), offset(one.end), one.text) for one in replacements), reverse=True
-    ):
+    places = [(offset(one.start), offset(one.end), index, one.text) for index, one in enumerate(replacements)]
+    for start, end, _, new in sorted(places, reverse=True):
         if not start <= end <= before:
             raise ValueError("the replacements overlap")
         made, before = made[:start] + new + made[end:], start

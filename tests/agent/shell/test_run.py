@@ -27,7 +27,7 @@ from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.wiring import SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
-from north_lsp.command_policy.rules import Rule
+from north_lsp.command_policy.allowed import Rule
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.shell.options import Place
@@ -137,11 +137,12 @@ async def shell(
         model = load_catalog(folder, {}).find("offline")
         context = TurnContext(model, "", "agent", world.tools, world.workspace, settings)
         asked = cast(Editor, editor)
-        ports = Ports(asked, Status(asked), Diagnostics(log, "s"))
+        diagnostics = Diagnostics(log, "s")
+        ports = Ports(asked, Status(asked), diagnostics)
         approvals = Approvals(world.locations, "0" * 16, world.root)
         reviews = ReviewRecord(world.log, asked, approvals, sync)
         means = SessionTools(runner, world.checkpoints, Artifacts(folder / "artifacts"), AbandonedTasks(background))
-        edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect)
+        edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect, diagnostics)
         tools = means.tools(world.log, reviews, edits, ports)
         try:
             yield Shell(context, means, approvals, tools, ports, editor, world, log)

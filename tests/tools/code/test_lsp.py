@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.edit.edit_format_file import EditFormatFile
 from north_lsp.tools.edit.edit_rename_symbol import EditRenameSymbol
+from north_lsp.workspace.edit.positions import digest_of
 from north_lsp.workspace.language_features import (
+    Formatting,
     FoundSymbol,
     Place,
     PlaceFeature,
@@ -29,6 +32,7 @@ class Servers:
     wrong: list[Problem] = field(default_factory=list)
     named: list[FoundSymbol] = field(default_factory=list)
     renamed: dict[Path, list[Replacement]] = field(default_factory=dict)
+    formatted: Formatting = field(default_factory=lambda: Formatting((), ""))
     said: str = ""
     asked: list[tuple[object, ...]] = field(default_factory=list)
 
@@ -54,6 +58,10 @@ class Servers:
     async def rename(self, path: Path, at: Position, new_name: str) -> Mapping[Path, Sequence[Replacement]]:
         self.asked.append(("rename", path.name, at, new_name))
         return self.renamed
+
+    async def format(self, path: Path) -> Formatting:
+        self.asked.append(("format", path.name))
+        return self.formatted
 
 
 @pytest.fixture
@@ -156,9 +164,9 @@ def test_they_are_offered_only_where_they_can_be_asked(desk: Desk) -> None:
     def offered(*names: str) -> set[str]:
         return {spec.name for spec in desk.tools.offering(*names).specs("agent")}
 
-    both = {"lsp", "edit_rename_symbol"}
-    assert offered() & both == set()
-    assert offered(*both) & both == both
+    all_of_them = {"lsp", "edit_rename_symbol", "edit_format_file"}
+    assert offered() & all_of_them == set()
+    assert offered(*all_of_them) & all_of_them == all_of_them
 
 
 async def test_a_rename_changes_all_files_by_their_present_texts(desk: Desk, servers: Servers) -> None:
@@ -184,3 +192,59 @@ async def test_a_rename_changes_all_files_by_their_present_texts(desk: Desk, ser
     with pytest.raises(ToolError) as caught:
         await tool.prepare(args, desk.workspace)
     assert caught.value.code in ("OUTSIDE_WORKSPACE", "NOT_FOUND")
+
+
+async def formatted(desk: Desk, path: str) -> dict[str, str | None]:
+    """Return what formatting a file proposes."""
+    tool, args = desk.tools.check("edit_format_file", {"path": path}, "agent")
+    assert isinstance(tool, EditFormatFile)
+    return {change.relative: change.new_text for change in await tool.prepare(args, desk.workspace)}
+
+
+async def refused(desk: Desk, path: str) -> ToolError:
+    with pytest.raises(ToolError) as caught:
+        await formatted(desk, path)
+    return caught.value
+
+
+def spaces(line: int, text: str) -> Formatting:
+    """Put a space at either side of the `=` in a line of a text."""
+    at = text.splitlines()[line].index("=")
+    gaps = (Replacement(Position(line, place), Position(line, place), " ") for place in (at, at + 1))
+    return Formatting(tuple(gaps), digest_of(text))
+
+
+async def test_a_file_is_formatted_as_the_editor_shows_it(desk: Desk, servers: Servers) -> None:
+    desk.write({"a.py": "x=1\r\n"})
+    servers.formatted = spaces(0, "x=1\n")
+    assert await formatted(desk, "a.py") == {"a.py": "x = 1\r\n"}
+    assert servers.asked == [("format", "a.py")]
+    desk.unsaved[desk.root / "a.py"] = "# new\r\nx=1\r\n"
+    servers.formatted = spaces(1, "# new\nx=1\n")
+    assert await formatted(desk, "a.py") == {"a.py": "# new\r\nx = 1\r\n"}
+
+
+async def test_formatting_another_text_than_the_present_one_is_refused(desk: Desk, servers: Servers) -> None:
+    desk.write({"a.py": "y=1\n"})
+    servers.formatted = spaces(0, "x=1\n")
+    assert (await refused(desk, "a.py")).code == "STALE"
+    servers.formatted = Formatting(spaces(0, "y=1\n").replacements * 2, digest_of("y=1\n"))
+    assert await formatted(desk, "a.py") == {"a.py": "y  =  1\n"}
+    overlap = (Replacement(Position(0, 0), Position(0, 2), ""), Replacement(Position(0, 1), Position(0, 3), ""))
+    servers.formatted = Formatting(overlap, digest_of("y=1\n"))
+    assert (await refused(desk, "a.py")).code == "UNAVAILABLE"
+
+
+async def test_where_the_formatter_changes_nothing_that_is_said(desk: Desk, servers: Servers) -> None:
+    desk.write({"a.py": "x = 1\n"})
+    servers.formatted = Formatting((), digest_of("x = 1\n"))
+    error = await refused(desk, "a.py")
+    assert (error.code, error.hint) == ("NOT_FOUND", "run the project's formatter with shell_run")
+
+
+async def test_what_may_not_be_edited_is_not_formatted(desk: Desk, servers: Servers) -> None:
+    desk.write({"secret.py": "x=1\n", ".northignore": "secret.py\n", "made.py": "# @generated\nx=1\n"})
+    (desk.root.parent / "outside.py").write_text("x=1\n")
+    codes = [(await refused(desk, path)).code for path in ("secret.py", "made.py", "../outside.py", "none.py")]
+    assert codes == ["IGNORED", "GENERATED_FILE", "OUTSIDE_WORKSPACE", "NOT_FOUND"]
+    assert servers.asked == []

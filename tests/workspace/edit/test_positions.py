@@ -1,6 +1,6 @@
 import pytest
 
-from north_lsp.workspace.edit.positions import characters_of, lines_of, offset_of, replaced, units_of
+from north_lsp.workspace.edit.positions import characters_of, digest_of, lines_of, offset_of, replaced, units_of
 from north_lsp.workspace.language_features import Position, Replacement
 
 
@@ -12,6 +12,15 @@ def test_all_places_are_replaced_whatever_their_order() -> None:
     text = "lamp = 1\r\nprint(lamp, lamp)\n"
     places = [replacement(1, 6, 10, "torch"), replacement(0, 0, 4, "torch"), replacement(1, 12, 16, "torch")]
     assert replaced(text, places) == "torch = 1\r\nprint(torch, torch)\n"
+
+
+def test_texts_at_one_place_come_in_their_order() -> None:
+    places = [replacement(0, 1, 1, "z"), replacement(0, 1, 1, "b"), replacement(0, 1, 2, "-")]
+    assert replaced("a c", places) == "azb-c"
+
+
+def test_a_digest_does_not_depend_on_line_ends() -> None:
+    assert digest_of("a\r\nb\rc\n") == digest_of("a\nb\nc\n") != digest_of("a\nb\nc")
 
 
 def test_positions_count_utf_16_units() -> None:

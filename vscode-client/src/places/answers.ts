@@ -1,6 +1,8 @@
 /** What VS Code's language features answer, in the shapes that the server asks for: positions count from 0 in UTF-16, as in
  * LSP. Without the editor's API, so that it can be tested. */
 
+import { createHash } from "node:crypto";
+
 export interface Position {
   line: number;
   character: number;
@@ -87,6 +89,11 @@ export function symbolsOf(symbols: readonly (Nested | Flat)[], document: Address
   };
   for (const one of symbols) add(one, "");
   return list;
+}
+
+/** The SHA-256 of a text whose lines all end with a line feed: two programs may hold other line ends. */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text.replace(/\r\n?/g, "\n")).digest("hex");
 }
 
 interface Edit {

@@ -1,10 +1,10 @@
 /** The editor's language features and problems, for the server: `_north/languageFeature`. They only look: what a rename
- * would change is told, and goes through North's review like every edit. */
+ * or a formatter would change is told, and goes through North's review like every edit. */
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { editsOf, hoverText, type Place, placesOf, type Position, rangeOf, signatureText, type Symbol, symbolsOf } from "./answers";
+import { digestOf, editsOf, hoverText, type Place, placesOf, type Position, rangeOf, signatureText, type Symbol, symbolsOf } from "./answers";
 import { codeOf, severityOf } from "./problems";
 
 const MOST_PROBLEMS = 500;
@@ -80,8 +80,10 @@ function endingOf({ path }: vscode.Uri): string {
 async function answer(params: Params): Promise<Answer> {
   const { action } = params;
   if (action === "workspaceSymbols") return { symbols: await workspaceSymbols(params.query ?? "") };
-  const { uri } = await opened(params.uri);
+  const document = await opened(params.uri);
+  const { uri } = document;
   if (action === "symbols") return { symbols: await documentSymbols(uri) };
+  if (action === "format") return format(document);
   const at = positionOf(params.position);
   switch (action) {
     case "definition":
@@ -145,6 +147,22 @@ async function rename(uri: vscode.Uri, at: vscode.Position, newName: string): Pr
   // `size` counts the moves of files as well, which this edit does not tell.
   if (edit.size > files.length) throw new Error("the language server would move files as well: rename them one by one");
   return { files };
+}
+
+/** With a digest of the text that was formatted: a hidden document may be older than the disk. Nothing comes back where
+ * there is no formatter, and where there is nothing for it to do. */
+async function format(document: vscode.TextDocument): Promise<Answer> {
+  const { uri, version } = document;
+  const text = document.getText();
+  const shown = vscode.window.visibleTextEditors.find((editor) => editor.document === document)?.options;
+  const settings = vscode.workspace.getConfiguration("editor", document);
+  const options = {
+    tabSize: shown?.tabSize ?? settings.get("tabSize", 4),
+    insertSpaces: shown?.insertSpaces ?? settings.get("insertSpaces", true),
+  };
+  const edits = await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>("vscode.executeFormatDocumentProvider", uri, options);
+  if (document.version !== version) throw new Error("the text has changed while it was formatted");
+  return { edits: editsOf(edits ?? []), sha256: digestOf(text) };
 }
 
 function rows(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): Answer[] {

@@ -42,17 +42,33 @@ export const Uri = {
   },
 };
 
+interface TextDocument {
+  uri: Address;
+  version: number;
+  getText(): string;
+}
+
 interface Workspace {
-  textDocuments: { uri: Address }[];
+  textDocuments: TextDocument[];
+  openTextDocument(uri: Address): Promise<TextDocument>;
   workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[];
   isTrusted: boolean;
-  getConfiguration(): { get(name: string): unknown };
+  getConfiguration(): { get(name: string, otherwise?: unknown): unknown };
 }
 
 /** Settings by their last name. */
 export const settings: Record<string, unknown> = {};
 
-export const workspace: Workspace = { textDocuments: [], isTrusted: true, getConfiguration: () => ({ get: (name) => settings[name] }) };
+export const workspace: Workspace = {
+  textDocuments: [],
+  isTrusted: true,
+  getConfiguration: () => ({ get: (name, otherwise) => settings[name] ?? otherwise }),
+  async openTextDocument(uri) {
+    const found = workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+    if (found === undefined) throw new Error(`there is no ${uri.path}`);
+    return found;
+  },
+};
 
 export function openFolder(path: string): void {
   workspace.workspaceFolders = [{ uri: { scheme: "file", fsPath: path }, name: path }];
@@ -70,5 +86,11 @@ export function tell(...addresses: string[]): void {
   diagnosticsChanged.fire({ uris: addresses.map(Uri.parse) });
 }
 
-/** Parts that are named by what is bundled, and not used in tests. */
-export const [window, env, commands] = [{}, {}, {}];
+/** What the editor's own commands answer, by their names, and how they were called. */
+export const answers: Record<string, (...given: unknown[]) => unknown> = {};
+export const commands = { executeCommand: async (name: string, ...given: unknown[]): Promise<unknown> => answers[name]?.(...given) };
+
+export const window = { visibleTextEditors: [] as { document: unknown; options: object }[] };
+
+/** A part that is named by what is bundled, and not used in tests. */
+export const env = {};

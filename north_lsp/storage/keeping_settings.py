@@ -1,0 +1,50 @@
+"""The settings of how conversations are kept, and of telemetry."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from north_lsp.storage.setting import setting
+
+Fsync = Literal["always", "turn", "never"]
+
+
+@dataclass(frozen=True)
+class TelemetrySettings:
+    """Whether and where numbers about turns are sent: to a collector of the user's own."""
+
+    enabled: bool = setting(
+        "telemetry.enabled",
+        False,
+        "Send durations, tokens, costs and failures of turns, requests and tools to an OpenTelemetry collector. Never "
+        "prompts, contents, paths or arguments. Needs the package `north-lsp[telemetry]`.",
+        strict=False,
+        restart=True,
+    )
+    endpoint: str = setting(
+        "telemetry.endpoint",
+        "",
+        "The address of that collector (OTLP over HTTP); if empty, that of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+        restart=True,
+    )
+
+
+@dataclass(frozen=True)
+class KeepingSettings:
+    """How long, and how surely."""
+
+    max_age_days: int = setting(
+        "sessions.maxAgeDays",
+        0,
+        "Conversations in which nothing happened for so many days go to the trash, where they stay for 30 more; "
+        "archived ones never do. 0 keeps all.",
+        low=0,
+        high=36_500,
+        restart=True,
+    )
+    fsync: Fsync = setting(
+        "sessions.fsync",
+        "turn",
+        "When the system is made to bring a conversation to the disk itself: with each line (`always`), at the end of "
+        "a turn and before questions (`turn`), or when it likes (`never`). Only a power failure makes a difference.",
+        restart=True,
+    )
