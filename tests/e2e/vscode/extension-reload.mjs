@@ -69,6 +69,9 @@ await bed.each({
     const second = await server.open();
     await palette(second, "North: Show Chat");
     const other = new Chat(second);
+    await other.ready();
+    await palette(second, "North: Show Conversations…");
+    await second.locator(".quick-input-list .monaco-list-row", { hasText: "list files" }).first().click();
     await other.row("user").filter({ hasText: "list files" }).waitFor();
     await banner(other).filter({ hasText: "Open elsewhere" }).waitFor();
     await screenshot(second, "reload-3-elsewhere");
