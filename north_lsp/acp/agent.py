@@ -24,6 +24,7 @@ from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import tell_of_moved_folder
+from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.acp.salvaging import salvage_method
@@ -99,6 +100,7 @@ class AcpAgent:
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
+            "session/fork": self._fork,
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
@@ -118,6 +120,7 @@ class AcpAgent:
             **artifact_methods(self._session),
             **look_methods(self._session),
             **path_methods(self._session),
+            **navigation_methods(self._session),
             **control_methods(self._session, self._prompt),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
@@ -191,6 +194,15 @@ class AcpAgent:
         session = await self._open(params)
         usage = session.usage()
         return self._opened(session, params, call, [usage] if usage is not None else [])
+
+    async def _fork(self, params: Params, call: Call) -> object:
+        id = read.text(params, "sessionId")
+        try:
+            session = await forked(params, self._sessions.get(id), self._conversations, self._open)
+        except UnknownConversation:
+            raise _unknown(id) from None
+        self._announce_after(session, params, call)
+        return {"sessionId": session.id, **self._state(session)}
 
     def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process

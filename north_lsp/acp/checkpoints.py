@@ -18,7 +18,7 @@ from north_lsp.rpc.peer import Call, Handler
 
 _KINDS = ("edit", "undo", "redo")
 _WAYS = ("steps", "redo", "checkpointId", "since", "turnId")
-_CONFLICTS: dict[str, Conflicts] = {"skip": "skip", "overwrite": "overwrite", "merge": "merge"}
+CONFLICTS: dict[str, Conflicts] = {"skip": "skip", "overwrite": "overwrite", "merge": "merge"}
 _MAX_STEPS = 1000
 
 
@@ -32,7 +32,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         try:
             return {"checkpointId": session_of(params).undo_history.name_point(read.text(params, "name"))}
         except ToolError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
 
     async def changes(params: Params, call: Call) -> object:
         undoing = session_of(params).undo_history
@@ -40,7 +40,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         try:
             rows = await undoing.differences(read.optional_text(params, "since"))
         except ToolError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
         files = [{"path": str(file.path), "diff": visible(text)} for file, text in rows]
         return {"files": files, "totals": _totals(totals(undoing.all(), turn))}
 
@@ -52,7 +52,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         try:
             rows = await undoing.diffs(read.text(params, "checkpointId"), now=against == "now")
         except ToolError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
         return {"files": [{**_file(file), "diff": visible(text)} for file, text in rows]}
 
     async def restore(params: Params, call: Call) -> object:
@@ -61,10 +61,10 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
             prepare = partial(_plan, session.undo_history, params, _paths(params))
             plan = (await prepare())[0] if params.get("dryRun") is True else await session.take_back(prepare)
         except ToolError as error:
-            raise _failed(error) from None
+            raise failed(error) from None
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
-        return _outcome(plan)
+        return outcome(plan)
 
     return {
         "_north/checkpoints/list": listed,
@@ -119,7 +119,7 @@ def _paths(params: Params) -> list[Path] | None:
 
 
 async def _plan(undo_history: UndoHistory, params: Params, paths: list[Path] | None) -> tuple[Plan, str]:
-    conflicts = _CONFLICTS.get(read.optional_text(params, "conflicts") or "skip")
+    conflicts = CONFLICTS.get(read.optional_text(params, "conflicts") or "skip")
     if conflicts is None:
         raise invalid_params("conflicts", "must be skip, overwrite or merge")
     given = [way for way in _WAYS if params.get(way) is not None]
@@ -147,7 +147,7 @@ def _count(params: Params, field: str) -> int:
     return value
 
 
-def _outcome(plan: Plan) -> dict[str, Any]:
+def outcome(plan: Plan) -> dict[str, Any]:
     files = [
         {"path": one.relative, "outcome": one.outcome} | ({"detail": visible(one.detail)} if one.detail else {})
         for one in plan.files
@@ -156,6 +156,6 @@ def _outcome(plan: Plan) -> dict[str, Any]:
     return {"checkpoints": list(plan.checkpoints), "files": files, "changed": changed}
 
 
-def _failed(error: ToolError) -> RpcError:
+def failed(error: ToolError) -> RpcError:
     code = RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST
     return RpcError(code, visible(error.message).replace("\n", " "), {"code": error.code})

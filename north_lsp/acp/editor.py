@@ -33,6 +33,7 @@ from north_lsp.agent.ports.events import (
     Event,
     ModeChanged,
     ModelChanged,
+    TranscriptReset,
 )
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
@@ -90,6 +91,10 @@ class AcpEditor:
                     continue
                 params = {"sessionId": self._session_id, **self._stamp(), "event": name, **fields}
                 await self._peer.notify("_north/event", params)
+            if isinstance(event, TranscriptReset):
+                self._groups = ReadGroups()
+                for one in event.events:
+                    await self.show(one)
 
     def _stamp(self) -> dict[str, Any]:
         """Return the next sequence number of the session and the current time (ms since 1970)."""

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from north_lsp.acp.drafts import draft_blocks
 from north_lsp.agent.ports.events import (
     ContextPromoted,
+    ConversationCopied,
     Event,
     FallbackUsed,
     Notice,
@@ -14,6 +16,7 @@ from north_lsp.agent.ports.events import (
     ReviewResolved,
     ReviewShown,
     StateChanged,
+    TranscriptReset,
     TurnEnded,
     TurnStarted,
     UsageChanged,
@@ -66,6 +69,11 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             session = {"tokens": event.tokens, "cost": event.cost_usd, "priced": event.priced}
             known = {"allTime": {"cost": event.all_time_usd}} if event.all_time_usd is not None else {}
             return [("usage_updated", {"context": context, "session": session, **known, "estimated": event.estimated})]
+        case TranscriptReset(draft):
+            return [("transcript_reset", {"prompt": draft_blocks(draft)})]
+        case ConversationCopied(id, relation, draft):
+            copied = {"conversationId": id, "relation": relation, "prompt": draft_blocks(draft)}
+            return [("conversation_copied", copied)]
         case Notice(level, text):
             return [("notice", {"level": level, "text": visible(text)})]
         case _:

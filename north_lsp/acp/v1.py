@@ -19,6 +19,7 @@ from north_lsp.agent.ports.events import (
     CommandInfo,
     CommandsChanged,
     ContextPromoted,
+    ConversationCopied,
     Event,
     FallbackUsed,
     ModeChanged,
@@ -33,6 +34,7 @@ from north_lsp.agent.ports.events import (
     StateChanged,
     ThoughtDelta,
     TitleChanged,
+    TranscriptReset,
     TurnEnded,
     TurnStarted,
     UsageChanged,
@@ -197,6 +199,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()
+            | TranscriptReset()
+            | ConversationCopied()
         ):
             return []  # ACP has nothing for them; see `extension_events.py`
         case _:

@@ -11,10 +11,12 @@ class CommandError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Markdown for the user; `prompt` is sent to the model in the command's place."""
+    """Markdown for the user; `prompt` is sent to the model in the command's place. `then` is done once the text is in
+    the conversation."""
 
     text: str
     prompt: str = ""
+    then: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,32 @@ class Host(Protocol):
     async def differences_from_git(self) -> str: ...
 
     def statistics(self) -> str: ...
+
+    def prompts(self, command: str) -> str:
+        """List the user's prompts with their numbers, for a command that takes one."""
+        ...
+
+    async def tree(self, filter: str, query: str) -> str:
+        """Show all branches of the conversation, as far as they pass the filter and have the query's words."""
+        ...
+
+    async def rewind(self, place: str, what: str, conflicts: str) -> Reply:
+        """Go to before a prompt, or to another place; `what` is conversation, files or both."""
+        ...
+
+    async def branch(self, place: str) -> Reply:
+        """Copy the conversation up to before a prompt."""
+        ...
+
+    async def fork(self) -> Reply:
+        """Copy the whole conversation."""
+        ...
+
+    def labels(self) -> str: ...
+
+    def label(self, text: str) -> str:
+        """Name the present place; an empty text takes the name away."""
+        ...
 
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""

@@ -7,6 +7,7 @@ from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.keeping import KEEPING
+from north_lsp.slash.places import PLACES
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -124,6 +125,7 @@ COMMANDS = (
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
+    *PLACES,
     *KEEPING,
     *PROVIDERS,
 )

@@ -129,6 +129,16 @@ class Conversation:
         return self._state.title
 
     @property
+    def title_source(self) -> str:
+        """Who made the title: auto, plan or user."""
+        return self._state.title_source
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The names that the user gave to entries, by the entry's id."""
+        return self._state.labels
+
+    @property
     def archived(self) -> bool:
         return self._state.archived
 
@@ -164,6 +174,13 @@ class Conversation:
         """Return the entries from the root to the leaf."""
         with self._mutex:
             return self._state.active_path()
+
+    def path_to(self, entry_id: str) -> list[Record]:
+        """Return the entries from a root to this one. Raises ValueError if it is unknown."""
+        with self._mutex:
+            if entry_id not in self._state.by_id:
+                raise ValueError(f"there is no entry {entry_id!r}")
+            return self._state.path_to(entry_id)
 
     def belongs_to(self, repo_hash: str) -> bool:
         """Tell whether it is about that project, or once was; a log that does not tell belongs to any project."""
@@ -216,6 +233,26 @@ class Conversation:
                 if problem is not None:
                     raise ValueError(problem)
             return self._store(record)
+
+    def move_leaf(self, leaf: str | None, reason: str) -> None:
+        """Continue after another entry from now on; None begins anew. Raises ConversationBusy, and ValueError for an
+        unknown entry."""
+        with self._mutex:
+            self._claim(starts=False)  # it may read what another process wrote
+            if leaf is not None and leaf not in self._state.by_id:
+                raise ValueError(f"there is no entry {leaf!r}")
+            self.annotate("leaf_moved", leafId=leaf, reason=reason)
+
+    def lines(self) -> bytes:
+        """Return all lines after the first, as they are on the disk. Raises OSError if they are not all there."""
+        with self._mutex:
+            if self._state.former is not None:
+                return b"".join(map(encode, self._state.former[1:]))
+            self._log.flush()
+            if self.write_error is not None:
+                raise self.write_error
+            data = self.path.read_bytes().partition(b"\n")[2]
+            return data if data.endswith(b"\n") or not data else data + b"\n"
 
     def reserve_id(self) -> str:
         """Reserve an id for an entry that will be appended later, with `entry_id`."""
@@ -353,6 +390,7 @@ class Conversation:
     def disown(self, reason: str) -> None:
         """Go on in memory alone, since the stored conversation is not this one's any more."""
         with self._mutex:
+            self.clear_partial()
             self.close()
             self._state.read_only_reason = self._state.read_only_reason or reason
 

@@ -29,6 +29,8 @@ class LogState:
         self.ids: set[str] = set()
         self.leaf: str | None = None
         self.title: str | None = None
+        self.title_source = "auto"
+        self.labels: dict[str, str] = {}
         self.archived = False
         self.was_left = False
         """The last process to write it left a turn that the next one can go on with."""
@@ -40,7 +42,6 @@ class LogState:
         """All lines of a log of another format, in today's: it must be rewritten before it is continued."""
         self.revision = 0  # counts the changes of the active path other than growing
         self._path: list[Record] | None = []
-        self._title_rank = 0
 
     def add(self, record: Record) -> None:
         """Apply a tree entry or an annotation; what is wrong with one becomes a warning."""
@@ -71,17 +72,18 @@ class LogState:
         """Return the entries from the root to the leaf. A missing parent counts as the root; a cycle ends the path.
         Both give a warning."""
         if self._path is None:
-            self._path = self._walk()
+            self._path = self.path_to(self.leaf)
         return list(self._path)
 
     def _branch(self) -> None:
         self._path = None
         self.revision += 1
 
-    def _walk(self) -> list[Record]:
+    def path_to(self, id: str | None) -> list[Record]:
+        """Return the entries from a root to this one; what is wrong on the way becomes a warning."""
         path: list[Record] = []
         seen: set[str] = set()
-        entry = self.by_id.get(self.leaf or "")
+        entry = self.by_id.get(id or "")
         while entry is not None:
             if entry["id"] in seen:
                 self.warn(f"the entries before {entry['id']} form a cycle")
@@ -130,9 +132,9 @@ class LogState:
                 else:
                     self.warn(f"the leaf was moved to an unknown entry {leaf!r}")
             case "title_changed":
-                title, rank = record.get("title"), _TITLE_RANK.get(str(record.get("titleSource")), 0)
-                if isinstance(title, str) and rank >= self._title_rank:
-                    self.title, self._title_rank = title, rank
+                title, source = record.get("title"), str(record.get("titleSource"))
+                if isinstance(title, str) and _TITLE_RANK.get(source, 0) >= _TITLE_RANK.get(self.title_source, 0):
+                    self.title, self.title_source = title, source
             case "queue_changed":
                 words = record.get("words")
                 rows = [row for row in words if isinstance(row, dict)] if isinstance(words, list) else []
@@ -144,10 +146,18 @@ class LogState:
             case "session_moved":
                 self.header |= {key: record[key] for key in _OF_A_MOVE if key in record}
                 self.repo_hashes.add(str(record.get("repoHash")))
-            case "label" if str(record.get("targetId")) not in self.ids:
-                self.warn(f"a label refers to an unknown entry {record.get('targetId')!r}")
+            case "label":
+                self._label(str(record.get("targetId")), record.get("label"))
             case _:
                 pass
+
+    def _label(self, target: str, label: object) -> None:
+        if target not in self.by_id:
+            self.warn(f"a label refers to an unknown entry {target!r}")
+        elif isinstance(label, str) and label:
+            self.labels[target] = label
+        else:
+            self.labels.pop(target, None)
 
     def _update(self, target_id: object, patch: object) -> None:
         if (problem := self.update_problem(target_id, patch)) is not None:

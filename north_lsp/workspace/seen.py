@@ -31,6 +31,13 @@ class Seen:
     earlier: dict[Path, Sighting] = field(default_factory=dict)
     _fresh: "Noted" = field(default_factory=dict)
 
+    def restart(self, earlier: dict[Path, Sighting]) -> None:
+        """Forget what was shown, but for `earlier`: the conversation goes on after another entry."""
+        self.tags.clear()
+        self.ranges.clear()
+        self._fresh.clear()
+        self.earlier = earlier
+
     def note(self, path: Path, tag: str, ranges: Sequence[tuple[int, int]]) -> None:
         """Record that the model was shown these lines (1-based, inclusive) of a text; without lines, a part or an
         outline of it. What it saw of another text of the file is forgotten."""

@@ -173,3 +173,20 @@ async def test_the_load_of_a_long_conversation_keeps_nothing_else_waiting(world:
         answered = [message["id"] for _, message in second.transcript if "result" in message]
         assert answered.index(other) < answered.index(loading)
         assert len([row for row in second.updates if "user_message" in str(row)]) == 3001
+
+
+async def test_going_back_elsewhere_shows_what_there_is_now(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two.")), answer(Say("Three.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        session = await new_session(first, world)
+        await prompt(first, session, "first")
+        await prompt(first, session, "second")
+        await load(second, world, session)
+        (entry,) = [row["update"]["messageId"] for row in second.updates if "'second'" in str(row)]
+        await elsewhere(second, "idle")
+        second.updates.clear()
+        await first.request("_north/sessions/rewind", {"sessionId": session, "entryId": entry})
+        await second.wait(lambda message: message.get("params", {}).get("event") == "transcript_reset")
+        assert await prompt(first, session, "third") == "end_turn"
+        await shown(second, "Three.")
+        assert texts(second) == "One.Three."

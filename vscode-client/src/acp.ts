@@ -250,6 +250,26 @@ export interface NorthEvent {
   by?: OpenElsewhere | null;
   unfinished?: object;
   queued?: { id: string; text: string }[];
+  /** The entry of the prompt whose turn begins or ends. */
+  turnId?: string;
+  /** What belongs in the input again. */
+  prompt?: PromptBlock[];
+  /** A copy that is to be opened. */
+  conversationId?: string;
+}
+
+/** A place of a conversation. North's extension. */
+export interface TreeNode {
+  id: string;
+  parentId: string | null;
+  depth: number;
+  kind: string;
+  role?: string;
+  text: string;
+  label?: string;
+  timestamp: string;
+  onPath: boolean;
+  isLeaf: boolean;
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

@@ -3,6 +3,7 @@ import type * as vscode from "vscode";
 import { notifyInBackground } from "./chat/attention";
 import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
+import { registerPromptCommands } from "./chat/promptCommands";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -60,6 +61,7 @@ export function activate(context: vscode.ExtensionContext): void {
     announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
     notifyInBackground(conversations, questions),
     registerSetup({ conversations, installer, log }),
+    registerPromptCommands(conversations, log),
     registerCommands({ conversations, panel, questions, proposals, permissions, log }),
   );
 }

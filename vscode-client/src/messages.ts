@@ -13,7 +13,8 @@ export interface Option {
 
 /** A row of the conversation. A later one with the same `id` takes the place of the earlier one. */
 export type Item =
-  | { kind: "user"; id: string; text: string; attachment?: string }
+  /** `entry`: the conversation can go back to it. */
+  | { kind: "user"; id: string; text: string; attachment?: string; entry?: string }
   | { kind: "answer" | "thought"; id: string; markdown: string }
   | ToolItem
   | RetryItem
@@ -167,6 +168,8 @@ export interface State {
   permittedSummary: string;
   queued: string[];
   elsewhere: ElsewhereBanner | undefined;
+  /** What is sent next takes the place of an earlier message. */
+  editing: boolean;
   welcome: Welcome;
 }
 
@@ -253,12 +256,18 @@ export type FromPage =
   | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
+  /** What the user does with an earlier message, by its entry. */
+  | { type: "prompt"; entry: string; act: PromptAct }
+  | { type: "stopEditing" }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
+
+export const PROMPT_ACTS = ["edit", "rewind", "branch"] as const;
+export type PromptAct = (typeof PROMPT_ACTS)[number];
 
 /** The commands that the page has buttons for. */
 export const PAGE_COMMANDS = [

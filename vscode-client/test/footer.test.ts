@@ -8,7 +8,7 @@ import type { State } from "../src/messages";
 const view = document.defaultView as Window & typeof globalThis;
 Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, Element: view.Element });
 for (const id of ["permitted", "stop", "usage", "mode", "model", "thought_level", "approvals"]) make("button", id);
-for (const id of ["problem", "queue", "activity"]) make("section", id);
+for (const id of ["problem", "queue", "activity", "editing"]) make("section", id);
 make("dl", "usage-rows");
 make("section", "waiting").append(document.createElement("textarea"));
 
@@ -25,7 +25,7 @@ const at = (selector: string): HTMLElement => {
   return found;
 };
 const state: State = {
-  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [],
+  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], editing: false,
   elsewhere: undefined,
   welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
 };
@@ -75,4 +75,13 @@ test("Escape stops nothing while nothing runs, nor from the words of a question"
   showState({ ...state, busy: true });
   press("Escape", at("#waiting textarea"));
   assert.deepEqual(said, []);
+});
+
+test("that an earlier message is being edited is said, and can be given up", () => {
+  showState(state);
+  assert.equal(at("#editing").hidden, true);
+  showState({ ...state, editing: true });
+  assert.equal(at("#editing").hidden, false);
+  at("#editing button").dispatchEvent(new view.Event("click"));
+  assert.deepEqual(said.pop(), { type: "stopEditing" });
 });

@@ -132,3 +132,21 @@ test("the last prompt is found for another try", () => {
   transcript.take(says("y"));
   assert.equal(transcript.lastPrompt(), "second");
 });
+
+test("a message is an entry from the beginning of its turn on, or because the server shows it", () => {
+  const transcript = after({ sessionUpdate: "user_message_chunk", messageId: "e1", content: { type: "text", text: "one" } });
+  const entries = () => transcript.all().flatMap((item) => (item.kind === "user" ? [item.entry] : []));
+  assert.deepEqual(entries(), ["e1"]);
+  transcript.say("two");
+  assert.deepEqual(entries(), ["e1", undefined]);
+  transcript.began("e2");
+  assert.deepEqual(entries(), ["e1", "e2"]);
+  transcript.began("e3"); // the next one, whose turn begins before it is shown
+  transcript.say("three");
+  assert.deepEqual(entries(), ["e1", "e2", "e3"]);
+  assert.ok(transcript.has("e2"));
+  transcript.began("e4");
+  transcript.clear();
+  transcript.say("four");
+  assert.deepEqual(entries(), [undefined]);
+});

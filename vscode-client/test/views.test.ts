@@ -10,7 +10,7 @@ import { fill } from "../src/webview/views";
 const called: string[] = [];
 const note = (name: string) => (...parts: unknown[]) => void called.push([name, ...parts].join(" "));
 const actions: Actions = {
-  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"),
+  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"),
 };
 
 function shown(item: Item): { row: HTMLElement; show: (item: Item) => void } {
@@ -128,4 +128,16 @@ test("a long prompt is folded, a short one is not", () => {
   click(long.querySelector(".fold-long"));
   assert.equal(long.querySelector(".folded"), null);
   assert.equal(shown({ kind: "user", id: "2", text: "short" }).row.querySelector("button"), null);
+});
+
+test("what can be done with a message, once it is an entry", () => {
+  const { row, show } = shown({ kind: "user", id: "1", text: "Change one" });
+  assert.equal(row.querySelectorAll(".acts button").length, 0);
+  for (let times = 0; times < 2; times += 1) show({ kind: "user", id: "1", text: "Change one", entry: "e1" });
+  const buttons = [...row.querySelectorAll<HTMLElement>(".acts button")];
+  assert.deepEqual(buttons.map((one) => one.getAttribute("aria-label")), ["Edit and Resend", "Rewind to Here…", "Branch from Here"]);
+  called.length = 0;
+  for (const one of buttons) click(one);
+  assert.deepEqual(called, ["onPrompt e1 edit", "onPrompt e1 rewind", "onPrompt e1 branch"]);
+  assert.deepEqual(JSON.parse(row.dataset.vscodeContext ?? ""), { northPrompt: "e1" });
 });

@@ -21,11 +21,12 @@ class Totals:
         self._counts = Usage()
         self._priced = True
 
-    def add(self, logged: Logged) -> None:
+    def add(self, logged: Logged, *, fills_window: bool = True) -> None:
+        """Add an entry; one of a branch that was left only counts as cost."""
         if not isinstance(logged.entry, AnswerEntry):
             return
         usage = logged.entry.usage
-        if not logged.entry.excluded:
+        if fills_window and not logged.entry.excluded:
             self.last = usage
             self._counted = usage if usage is not None and usage.all_tokens else self._counted
         if usage is None:

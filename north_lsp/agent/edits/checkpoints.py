@@ -91,6 +91,31 @@ class Checkpoints:
                     pass
         return list(names)
 
+    def unseen(self) -> list[str]:
+        """Return the files that were changed on a branch that the user has left since the last prompt of this one, and
+        are not as they were: the model does not know of it."""
+        left = {one.id for one in self._log.left()}
+        if not left:
+            return []
+        last = next((one.id for one in reversed(self._log.path()) if one.is_from_user), None)
+        order = [one.id for one in self._log.entries()]
+        left &= set(order[0 if last is None else order.index(last) + 1 :])
+        every = self.all()
+        ids, holds = {one.id for one in every if one.entry_id in left}, live(every)
+        names: dict[str, None] = {}
+        for one in every:
+            for file in one.files:
+                is_net = not file.undoes or not ids.issuperset(file.undoes)
+                if one.id in ids and holds[(one.id, file.path)] and is_net:
+                    names[file.new_relative or file.relative] = None
+        return list(names)
+
+    def after(self, entry_id: str) -> list[Checkpoint]:
+        """Return the checkpoints that were made after an entry, on whatever branch, the oldest first."""
+        ids = [one.id for one in self._log.entries()]
+        later = set(ids[ids.index(entry_id) + 1 :]) if entry_id in ids else set()
+        return [one for one in self.all() if one.entry_id in later]
+
     def unanswered(self) -> list[Checkpoint]:
         """Return the checkpoints of the last turn that were being applied when North ended, before the model got a
         result."""

@@ -134,8 +134,21 @@ class UndoHistory:
         NOT_FOUND."""
         first = self.find(checkpoint)
         known = self._checkpoints.all()
-        later = known[[one.id for one in known].index(first.id) :]
-        ids, holds = {one.id for one in later}, live(known)
+        return self._restoring(known[[one.id for one in known].index(first.id) :])
+
+    def since_entry(self, entry_id: str) -> list[Checkpoint]:
+        """Return what `since` does, for everything that was changed after an entry of the conversation."""
+        return self._restoring(self._checkpoints.after(entry_id))
+
+    def changed_since_entry(self, entry_id: str) -> list[str]:
+        """Return the files that were changed after an entry of the conversation, by changes that still hold."""
+        holds = live(self._checkpoints.all())
+        changed = [(one, file) for one in self.since_entry(entry_id) for file in one.files]
+        names = (file.new_relative or file.relative for one, file in changed if holds[(one.id, file.path)])
+        return list(dict.fromkeys(names))
+
+    def _restoring(self, later: Sequence[Checkpoint]) -> list[Checkpoint]:
+        ids, holds = {one.id for one in later}, live(self._checkpoints.all())
         found = [
             one
             for one in reversed(later)
@@ -464,6 +477,15 @@ class UndoHistory:
     def _leave(self, state: _State, outcome: Outcome, detail: str) -> None:
         state.blocked = True
         state.outcome = FileOutcome(state.relative, outcome, detail)
+
+
+def news_for_model(checkpoints: Checkpoints) -> list[str]:
+    """Tell the model which files have changed without its knowledge, by what the log says."""
+    names = checkpoints.unseen()
+    left = (
+        f"[The user went back to this point of the conversation; since then, these files changed: {', '.join(names)}]"
+    )
+    return [*undo_for_model(checkpoints.unsaid()), *([left] if names else [])]
 
 
 def undo_for_model(names: Sequence[str]) -> list[str]:

@@ -36,14 +36,15 @@ def with_images(request: ModelRequest, find: Find, *, takes_images: bool) -> Mod
 def loaded_events(events: Iterable[Event], find: Find) -> list[Event]:
     """Return the events with the data of their pictures in base64; pictures that are gone are left out."""
     return [
-        replace(event, images=tuple(_loaded(event.images, find)))
+        replace(event, images=tuple(loaded_images(event.images, find)))
         if isinstance(event, UserSaid) and event.images
         else event
         for event in events
     ]
 
 
-def _loaded(images: Iterable[Image], find: Find) -> Iterator[Image]:
+def loaded_images(images: Iterable[Image], find: Find) -> Iterator[Image]:
+    """Yield pictures with their data in base64, without those that are gone."""
     for image in images:
         with suppress(ToolError):
             data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None

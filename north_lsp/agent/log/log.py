@@ -59,6 +59,24 @@ class Log:
         with self._mutex:
             return [self._logged(record) for record in self.conversation.entries]
 
+    def left(self) -> Sequence[Logged]:
+        """Return the entries that are not on the path: those of branches that the user has left."""
+        path = self.path()
+        if len(path) == len(self.conversation.entries):
+            return ()
+        on_path = {one.id for one in path}
+        return [one for one in self.entries() if one.id not in on_path]
+
+    @property
+    def leaf(self) -> str | None:
+        """The entry that the next one follows; None at the beginning."""
+        return self.conversation.leaf
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The names that the user gave to entries, by the entry's id."""
+        return self.conversation.labels
+
     def _logged(self, record: Mapping[str, Any]) -> Logged:
         """Parse a record, or return it as parsed before. Reviews and checkpoints are parsed every time, since they
         change in place; so are messages whose exclusion from models has changed."""
@@ -104,6 +122,14 @@ class Log:
     def rename(self, title: str) -> None:
         """Set the title that the user has chosen; it stays."""
         self.conversation.annotate("title_changed", title=title, titleSource="user")
+
+    def move_leaf(self, leaf: str | None, reason: str) -> None:
+        """Continue after another entry from now on; None begins anew. Raises ValueError for an unknown entry."""
+        self.conversation.move_leaf(leaf, reason)
+
+    def set_label(self, entry_id: str, label: str) -> None:
+        """Name an entry; an empty label removes the name."""
+        self.conversation.annotate("label", targetId=entry_id, label=label)
 
     def keep_queue(self, rows: Sequence[Mapping[str, str]]) -> None:
         """Store the queued prompts, which are not part of the conversation yet."""

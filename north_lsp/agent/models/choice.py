@@ -99,6 +99,16 @@ class ModelChoice:
             await self._editor.show(ModelChanged(self.model.selector))
         await self._tell(clamped(self.model))
 
+    def record_again(self, selector: str, level: Level | None) -> None:
+        """Record the choice where the log goes on after another entry; `selector` and `level` are what it says
+        there."""
+        if self.model.selector != selector:
+            self._log.append(ModelEntry(self.model.selector, "user"))
+        if self.model.level is None:
+            self.model = self.model.with_level(level)
+        elif self.model.level != level:
+            self._log.append(ThinkingEntry(self.model.level))
+
     def last_thinking(self) -> Level | None:
         """Return the level at which the model thought before thinking was switched off."""
         entries = (one.entry for one in reversed(self._log.path()))

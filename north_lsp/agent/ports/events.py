@@ -5,6 +5,7 @@ The same events come live and from a stored conversation (`log/projection.py`), 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from north_lsp.providers.base import Image, Usage
@@ -283,6 +284,44 @@ class OpenElsewhere:
     notice: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DraftFile:
+    """An attachment of a prompt: the `path` of a file (with an inclusive range of lines), or else a text by its
+    name."""
+
+    name: str
+    text: str
+    path: Path | None = None
+    lines: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A prompt that belongs in the user's input again, with its attachments."""
+
+    text: str
+    files: tuple[DraftFile, ...] = ()
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptReset:
+    """The user went to another place of the conversation. `events` show what there is now, in place of everything that
+    was shown before; `draft` is the prompt that the user went back to."""
+
+    draft: Draft | None
+    events: tuple["Event", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationCopied:
+    """The user made a copy that is to be opened; `draft` is the prompt that a branch begins before."""
+
+    conversation_id: str
+    relation: Literal["fork", "branch"]
+    draft: Draft | None = None
+
+
 Event = (
     UserSaid
     | AnswerDelta
@@ -312,4 +351,6 @@ Event = (
     | ReviewShown
     | ReviewResolved
     | OpenElsewhere
+    | TranscriptReset
+    | ConversationCopied
 )

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.session.navigation import Copied, fork
+from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
@@ -46,6 +49,11 @@ class Conversations:
         """List the conversations of a project, the newest first, including archived ones."""
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
+
+    async def fork(self, id: str) -> Copied:
+        """Copy a stored conversation. Raises UnknownConversation, NotCopied, OSError."""
+        source = await anyio.to_thread.run_sync(Conversation.open, self._locations, id)
+        return await anyio.to_thread.run_sync(fork, Log(source), self._locations)
 
     async def salvage(self, id: str, root: Path) -> "Imported":
         """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,

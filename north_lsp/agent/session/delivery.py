@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoints
-from north_lsp.agent.edits.undo import undo_for_model
+from north_lsp.agent.edits.undo import news_for_model
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.images import loaded_events
@@ -36,7 +36,7 @@ class PromptDelivery:
         editor: Editor,
         saved: SavedConversation,
     ) -> None:
-        self.news = undo_for_model(checkpoints.unsaid())
+        self.news = news_for_model(checkpoints)
         self._log = log
         self._queue = queue
         self._settings = settings

@@ -13,7 +13,8 @@ from north_lsp import __version__
 from north_lsp.agent.calls.tool_search import DeferredFinder
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import UndoHistory
-from north_lsp.agent.log.choices import ModeEntry, ModelEntry, ServiceTierEntry, ThinkingEntry
+from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
+from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.export import OtherConversations
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
@@ -185,21 +186,11 @@ class SessionFactory:
         """Make the session of a log. The mode and model of a stored conversation win over the defaults; `model` is that
         of a new one."""
         environment, conversation = self._environment, log.conversation
+        chosen = chosen_on(log.path())
+        level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
         conversation.durability = environment.settings.keeping.fsync
-        mode, selector = DEFAULT_MODE, str(conversation.header.get("model"))
-        level = environment.settings.models.thinking_level
-        for one in log.path():
-            match one.entry:
-                case ModeEntry(mode):
-                    pass
-                case ModelEntry(is_chosen=True, model=selector):
-                    pass
-                case ThinkingEntry(stored_level):
-                    level = as_level(stored_level)
-                case _:
-                    pass
         if model is None:
-            model, told = self._stored_model(selector, roots)
+            model, told = self._stored_model(chosen.model or str(conversation.header.get("model")), roots)
             notices = (*notices, *told)
         if moved_from is not None:
             notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
@@ -234,5 +225,5 @@ class SessionFactory:
         queue = conversation.queue if held is None else []
         stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
-        start = Start(model.with_level(level), mode, notices, allowed, resumes)
+        start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

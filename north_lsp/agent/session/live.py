@@ -10,6 +10,7 @@ from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Choice
+from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -23,6 +24,7 @@ class LiveSession(Protocol):
     approvals: SessionApprovals
     queue: PromptQueue
     questions: list[anyio.CancelScope]
+    navigation: Navigation
 
     @property
     def id(self) -> str: ...

@@ -13,13 +13,11 @@ from north_lsp.agent.log.projection import Projection
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
 from north_lsp.agent.log.transcript import broke_off
-from north_lsp.agent.ports.events import Activity, Event, Notice, TitleChanged, UsageChanged
+from north_lsp.agent.ports.events import Activity, Event, TitleChanged, TranscriptReset, UsageChanged
 from north_lsp.storage.entries import Record
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
-
-_CHANGED = "this conversation was changed elsewhere: load it again to see the changes"
 
 
 class Shows(Protocol):
@@ -30,6 +28,8 @@ class Shows(Protocol):
         ...
 
     async def tools(self) -> "Registry": ...
+
+    async def replay(self) -> list[Event]: ...
 
     def usage(self) -> UsageChanged | None: ...
 
@@ -76,7 +76,7 @@ class ReadingAlong:
             return
         if [one.id for one in path[: len(self._done)]] != self._done:
             self.begin()
-            await self._show(Notice("warning", _CHANGED))
+            await self._show(TranscriptReset(None, tuple(await self._session.replay())))
             return
         new, self._seen, self._done = path[len(self._done) :], (revision, len(path)), [one.id for one in path]
         projection, tools = await self._projected(path[: len(path) - len(new)]), await self._session.tools()

@@ -1,7 +1,7 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import date, datetime
 from importlib import import_module
@@ -17,12 +17,14 @@ from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
-from north_lsp.agent.edits.undo import Plan, UndoHistory, undo_for_model
+from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
+from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.projection import events_of, mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports import trace
@@ -44,9 +46,11 @@ from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.delivery import PromptDelivery
+from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
+from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
@@ -146,6 +150,8 @@ class Session:
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
+        drafts = DraftMaker(workspace.roots, checkpoints.content)
+        self.navigation = Navigation(self, log, drafts, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]
@@ -684,18 +690,37 @@ class Session:
         """The changes that can be undone; `take_back` writes a plan of it."""
         return UndoHistory(self._checkpoints, self._workspace, self._editor)
 
+    @asynccontextmanager
+    async def between_turns(self) -> AsyncIterator[None]:
+        """Hold the gate while the conversation or its files are changed. Raises ValueError while a turn is running or a
+        prompt waits for one."""
+        if self.queue.waiting:
+            raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
+        async with self._gate.between():
+            yield
+            await self.saved.sync()
+
+    def restart_after(self, path: Sequence[Logged]) -> None:
+        """Adopt that the conversation goes on after this path: the model knows only what is on it."""
+        self._settings.workspace.seen.restart(sightings_of(path))
+        self._delivery.news = news_for_model(self._checkpoints)
+
+    async def show(self, event: Event) -> None:
+        """Show an event that does not come from a turn."""
+        await self._editor.show(event)
+
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan:
         """Write a plan of `undo_history`; `prepare` makes it (with a title) once the gate is free, so that an undo
         requested just before is done by then. Raises ToolError, and ValueError while a turn is running or a prompt
         waits for one."""
-        if self.queue.waiting:
-            raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
-        async with self._gate.between():
+        async with self.between_turns():
             done = await self.undo_history.apply(*await prepare())
-            await self.saved.sync()
-        if done.changes:
-            self._delivery.news += undo_for_model([change.shown for change in done.changes])
+        self.note_restored([change.shown for change in done.changes])
         return done
+
+    def note_restored(self, names: Sequence[str]) -> None:
+        """Tell the model with the next prompt that the user took changes of these files back."""
+        self._delivery.news += undo_for_model(names)
 
     async def complete_path(self, query: str, limit: int) -> Completion:
         """Return what the user may mean by the beginning of a path; an incomplete answer after a while."""

@@ -17,6 +17,7 @@ from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
+from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -69,6 +70,8 @@ class SlashCommands:
             return None
         if reply.text or not reply.prompt:
             await self._keep(command.typed, command, reply.text, ok=True)
+        if reply.then is not None:
+            await reply.then()
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
         return (*attached, TextPart(reply.prompt)) if reply.prompt else None
 
@@ -89,11 +92,12 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, KeepingHost, ProvidersHost):
+class SessionHost(ChangesHost, KeepingHost, PlacesHost, ProvidersHost):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
+        PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
         self._log = log
@@ -158,7 +162,7 @@ class SessionHost(ChangesHost, KeepingHost, ProvidersHost):
             counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
             output = int(row.get("outputTokens") or 0)
             rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
-        return Costs(spent_by_model(self._log.path()), rows, sorted(totals["byDay"].items()))
+        return Costs(spent_by_model(self._log.entries()), rows, sorted(totals["byDay"].items()))
 
     async def reset_costs(self) -> None:
         try:

@@ -87,6 +87,8 @@ class History:
         if revision != self._revision or len(path) < known or (known and path[known - 1].id != self._path[-1].id):
             self._begin()
             known = 0
+            for one in self._log.left():
+                self._totals.add(one, fills_window=False)
         self._revision, self._path = revision, path
         for one in path[known:]:
             self._totals.add(one)

@@ -1,19 +1,18 @@
-"""Writing accepted changes to the disk: all or none, never half a file, and never through a link."""
+"""Writing accepted changes to the disk: all or none, never half a file, and never through a link.
 
-import errno
+The order of things is here; what happens to one file is in `placing.py`.
+"""
+
 import fcntl
 import os
-import secrets
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply import journal
-from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.apply.empty_folders import (
     FolderStep,
     check_removable,
@@ -21,61 +20,23 @@ from north_lsp.workspace.apply.empty_folders import (
     make_folder,
     remove_folders,
 )
-from north_lsp.workspace.apply.open_folders import Folder, check_in_place, enter
+from north_lsp.workspace.apply.open_folders import check_in_place
+from north_lsp.workspace.apply.placing import (
+    FileStep,
+    Restoration,
+    Target,
+    beside,
+    explained,
+    prepare,
+    put_into_place,
+    verify,
+)
 from north_lsp.workspace.guards.edit_guard import refusal
-from north_lsp.workspace.paths import Roots, kind_of
+from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.text import OPEN_FLAGS, encode
+from north_lsp.workspace.text import encode
 
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ_BITS = 0o444
-_SAFE_BITS = 0o777
-_MAX_NAME_BYTES = 255
-_NO_LINKS = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
 _replacing = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One file of a change: what must be there now and what is to be there afterwards (None: nothing); `mode` is for a
-    new file."""
-
-    change: FileChange
-    root: Path
-    path: Path
-    before: bytes | None
-    after: bytes | None
-    mode: int | None
-    temporary: str
-    kept: str
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        return self.path.relative_to(self.root).parts[:-1]
-
-    def to_journal(self) -> journal.Step:
-        before, after = (None if data is None else journal.digest(data) for data in (self.before, self.after))
-        return journal.Step(str(self.root), self.folders, self.path.name, before, after, self.temporary, self.kept)
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """A step with its folder held open."""
-
-    step: _Step
-    folder: Folder
-
-    @property
-    def change(self) -> FileChange:
-        return self.step.change
-
-    @property
-    def name(self) -> str:
-        return self.step.path.name
-
-    @property
-    def before(self) -> bytes | None:
-        return self.step.before
 
 
 def apply(changes: Sequence[FileChange], roots: Roots, journals: Path | None = None) -> None:
@@ -106,7 +67,7 @@ def write(
         for change in editor
         if len(changes) + len(editor) > 1
     )
-    always, undo = ExitStack(), _Undo()
+    always, undo = ExitStack(), Restoration()
     with ExitStack() as alone, ExitStack() as failed:
         failed.callback(always.close)
         failed.push(undo.__exit__)
@@ -121,27 +82,27 @@ def write(
             failed.callback(always.close)
             failed.push(undo.__exit__)
         for folder in made:
-            with _explained(folder.change):
+            with explained(folder.change):
                 make_folder(folder, always, undo.stack)
-        targets: list[_Target] = []
+        targets: list[Target] = []
         for step in steps:
-            with _explained(step.change):
-                targets.append(_prepare(step, always, undo.stack))
+            with explained(step.change):
+                targets.append(prepare(step, always, undo.stack))
         alone.enter_context(_exclusive(journals))
         for target in targets:
-            with _explained(target.change):
-                _verify(target)
+            with explained(target.change):
+                verify(target)
         for target in targets:
-            with _explained(target.change):
+            with explained(target.change):
                 check_in_place(target.folder)
-                _replace(target, always, undo)
+                put_into_place(target, always, undo)
         leaving = {step.path.parent / name for step in steps for name in (step.temporary, step.kept)}
         leaving.update(folder.path for folder in gone)
         for folder in made:
-            with _explained(folder.change):
+            with explained(folder.change):
                 copy_folder_metadata(folder, always)
         for folder in gone:
-            with _explained(folder.change):
+            with explained(folder.change):
                 check_removable(folder, leaving, always)
         for descriptor in {target.folder.descriptor for target in targets}:
             with suppress(OSError):  # not every file system supports it
@@ -156,7 +117,7 @@ class Written:
     def __init__(
         self,
         always: ExitStack,
-        undo: "_Undo",
+        undo: Restoration,
         note: journal.Journal | None,
         gone: Sequence[FolderStep],
         journals: Path | None,
@@ -196,7 +157,7 @@ class Written:
             _close(self._note, self._undo)
 
 
-def _close(note: journal.Journal, undo: "_Undo") -> None:
+def _close(note: journal.Journal, undo: Restoration) -> None:
     """End the journal, or leave it to the next process if files could not be restored."""
     if undo.stuck:
         note.leave()
@@ -233,10 +194,10 @@ def _delete_backups(error: OSError) -> ToolError:
     )
 
 
-def _steps(changes: Sequence[FileChange], roots: Roots) -> list[_Step]:
+def _steps(changes: Sequence[FileChange], roots: Roots) -> list[FileStep]:
     """Return what is to be done to each file: new contents first, removals last. Raises ToolError."""
-    puts: list[_Step] = []
-    removals: list[_Step] = []
+    puts: list[FileStep] = []
+    removals: list[FileStep] = []
     for change in changes:
         old = None if change.old_text is None else encode(change.old_text, change.encoding_before)
         new = None if change.action == "delete" else encode(change.new_text, change.text_encoding)
@@ -275,9 +236,9 @@ def _mode_of(path: Path) -> int | None:
 
 def _step(
     change: FileChange, path: Path, roots: Roots, before: bytes | None, after: bytes | None, mode: int | None
-) -> _Step:
+) -> FileStep:
     root = _root_of(change, path, roots)
-    return _Step(change, root, path, before, after, mode, _beside(path.name, "tmp"), _beside(path.name, "old"))
+    return FileStep(change, root, path, before, after, mode, beside(path.name, "tmp"), beside(path.name, "old"))
 
 
 def _root_of(change: FileChange, path: Path, roots: Roots) -> Path:
@@ -288,7 +249,7 @@ def _root_of(change: FileChange, path: Path, roots: Roots) -> Path:
     return root
 
 
-def _missing_folders(steps: Sequence[_Step], made: Sequence[FolderStep]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _missing_folders(steps: Sequence[FileStep], made: Sequence[FolderStep]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     missing: dict[tuple[str, tuple[str, ...]], None] = {}
     needed = [(step.root, step.folders) for step in steps if step.before is None]
     for root, folders in (*needed, *((step.root, step.names) for step in made)):
@@ -297,250 +258,3 @@ def _missing_folders(steps: Sequence[_Step], made: Sequence[FolderStep]) -> tupl
                 break
             missing[(str(root), folders[:depth])] = None
     return tuple(missing)
-
-
-class _Undo:
-    """Restores the files of an application that was not finished, unless it is kept. `stuck` are the files that could
-    not be restored: their old contents stay beside them, for another attempt."""
-
-    def __init__(self) -> None:
-        self.stack = ExitStack()
-        self.stuck: dict[Path, str] = {}
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self.stack.close()
-        if self.stuck and error is not None:
-            raise self._complaint(str(error)) from error
-
-    def close(self) -> None:
-        """Restore everything. Raises ToolError IO_ERROR."""
-        self.stack.close()
-        if self.stuck:
-            raise self._complaint("the edit was taken back")
-
-    def _complaint(self, before: str) -> ToolError:
-        names = list(self.stuck.values())
-        message = (
-            f"{before}; restoring these files failed as well, they are changed: {', '.join(names)}. Their old "
-            "contents are kept, and North tries again when a conversation is opened"
-        )
-        return ToolError("IO_ERROR", message, "tell the user", {"changed": names})
-
-    def keep(self) -> None:
-        self.stack.pop_all()
-
-    def file(self, target: _Target, put_back: Callable[[], None]) -> None:
-        def attempt() -> None:
-            try:
-                put_back()
-            except OSError:
-                self.stuck[target.step.path] = target.change.relative
-
-        self.stack.callback(attempt)
-
-    def drop(self, target: _Target, name: str) -> None:
-        """Remove the backup beside a file, unless it is still needed."""
-        if target.step.path not in self.stuck:
-            _unlink(name, target.folder.descriptor)
-
-
-@contextmanager
-def _explained(change: FileChange) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        name = errno.errorcode.get(error.errno or 0, "")
-        raise ToolError(
-            "IO_ERROR",
-            f"{change.relative} could not be written: {reason}; nothing was changed",
-            "find out why the file cannot be written before you try again",
-            {"path": str(change.path), "error": reason, "errno": name},
-        ) from error
-
-
-def _prepare(step: _Step, always: ExitStack, undo: ExitStack) -> _Target:
-    """Write the new contents, if any, beside the target under a temporary name."""
-    folder = enter(step.root, step.folders, always, undo if step.before is None else None)
-    target = _Target(step, folder)
-    if step.after is None:
-        return target
-    if step.before is None:
-        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o666, dir_fd=folder.descriptor)
-    else:
-        old = _status(target)
-        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
-    always.callback(_unlink, step.temporary, folder.descriptor)
-    undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were created for it are removed
-    with open(descriptor, "wb") as file:
-        file.write(step.after)
-        file.flush()
-        if step.before is not None:
-            _copy_metadata(descriptor, old)
-        if step.mode is not None:
-            os.fchmod(descriptor, step.mode & _SAFE_BITS)
-        if step.change.make_executable:
-            mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-            os.fchmod(descriptor, mode | (mode & _READ_BITS) >> 2)
-        os.fsync(descriptor)
-    return target
-
-
-def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
-    """Copy owner and mode of the old file, as far as the user is allowed to set them."""
-    new = os.fstat(descriptor)
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-        with suppress(PermissionError):
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-
-
-def _status(target: _Target) -> os.stat_result:
-    """Return the target's own status, which must be that of a file. Raises ToolError STALE, and OSError."""
-    try:
-        status = os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
-    except FileNotFoundError as error:
-        raise _stale(target, "was deleted") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise _stale(target, f"has become {kind_of(status.st_mode)}")
-    return status
-
-
-def _verify(target: _Target) -> None:
-    """Check that a target is what its change was made from. Raises ToolError STALE, and OSError."""
-    if target.before is not None:
-        _status(target)
-        _check_contents(target, target.name, target.before)
-        return
-    try:
-        os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    raise _stale(target, "was created")
-
-
-def _check_contents(target: _Target, name: str, before: bytes) -> None:
-    """Check that the file of this name in the target's folder has the contents that the change was made from. Raises
-    ToolError STALE, and OSError."""
-    try:
-        descriptor = os.open(name, OPEN_FLAGS, dir_fd=target.folder.descriptor)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):
-            raise _stale(target, "was replaced") from error
-        raise
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.read(len(before) + 1) != before:
-            raise _stale(target, "has changed")
-
-
-def _replace(target: _Target, always: ExitStack, undo: _Undo) -> None:
-    """Put the new contents into place, and register how to undo it."""
-    at, step = target.folder.descriptor, target.step
-    if target.before is None:
-        _verify(target)
-        made = os.stat(step.temporary, dir_fd=at, follow_symlinks=False)
-        _link_new(target)
-        undo.file(target, lambda: _take_out(target, made))
-        return
-    try:
-        _keep(target, target.before, always, undo)
-        _swap_in(target, target.before, always)
-    except FileNotFoundError as error:
-        raise _stale(target, "was deleted") from error
-    undo.file(target, lambda: _put_back(target))
-
-
-def _swap_in(target: _Target, before: bytes, always: ExitStack) -> None:
-    """Move the old file to another name first, and only then check that it is the one the change was made from: so
-    nothing that is written at this very moment is lost. Raises ToolError STALE after giving the file its name back, and
-    OSError."""
-    at, step = target.folder.descriptor, target.step
-    if step.after is None:
-        always.callback(_unlink, step.temporary, at)
-        os.rename(target.name, step.temporary, src_dir_fd=at, dst_dir_fd=at)
-    elif not exchange_names(step.temporary, target.name, at):
-        _verify(target)
-        os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
-        return
-    try:
-        _check_contents(target, step.temporary, before)
-    except (ToolError, OSError):
-        if step.after is not None:
-            exchange_names(step.temporary, target.name, at)
-        else:
-            _restore_name(step.temporary, target.name, at)
-        raise
-
-
-def _restore_name(temporary: str, name: str, folder: int) -> None:
-    try:
-        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-    except FileExistsError:
-        pass  # the file was created again in the meantime: that one is the latest
-    except OSError:
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-
-
-def _put_back(target: _Target) -> None:
-    at, step = target.folder.descriptor, target.step
-    os.replace(step.kept, target.name, src_dir_fd=at, dst_dir_fd=at)
-
-
-def _link_new(target: _Target) -> None:
-    """Give the new file its name. Unlike a rename, a link never replaces what appeared in the meantime."""
-    at = target.folder.descriptor
-    try:
-        os.link(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
-    except FileExistsError as error:
-        raise _stale(target, "was created") from error
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        os.replace(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
-
-
-def _take_out(target: _Target, made: os.stat_result) -> None:
-    at = target.folder.descriptor
-    if os.path.samestat(made, os.stat(target.name, dir_fd=at, follow_symlinks=False)):
-        os.unlink(target.name, dir_fd=at)
-
-
-def _keep(target: _Target, before: bytes, always: ExitStack, undo: _Undo) -> None:
-    """Give the old file a second name, so that restoring it needs no disk space."""
-    at, name = target.folder.descriptor, target.step.kept
-    always.callback(undo.drop, target, name)
-    try:
-        os.link(target.name, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=at)
-        with open(descriptor, "wb") as file:
-            file.write(before)
-            file.flush()
-            _copy_metadata(descriptor, _status(target))
-
-
-def _beside(name: str, kind: str) -> str:
-    """Return a name for a file beside this one, short enough for any file system."""
-    tail = f".{os.getpid()}.{secrets.token_hex(6)}.{kind}"
-    head = os.fsencode(name)[: _MAX_NAME_BYTES - len(tail) - 1]
-    return f".{head.decode('utf-8', 'ignore')}{tail}"
-
-
-def _unlink(name: str, folder: int) -> None:
-    with suppress(OSError):  # usually it has been renamed to the target
-        os.unlink(name, dir_fd=folder)
-
-
-def _stale(target: _Target, happened: str) -> ToolError:
-    return ToolError(
-        "STALE",
-        f"{_shown(target)} {happened} since the edit was prepared; nothing was written",
-        "re-read the file and redo the edit",
-        {"path": str(target.step.path)},
-    )
-
-
-def _shown(target: _Target) -> str:
-    return target.change.relative if target.step.path == target.change.path else target.change.shown

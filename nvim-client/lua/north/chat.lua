@@ -188,6 +188,22 @@ function M.open(on_send, focus)
   M.set_state(state)
 end
 
+---Put a text into the window to type in, before what is being written there.
+---@param text string
+function M.restore(text)
+  local buffer = buffers.prompt
+  if not buffer or not vim.api.nvim_buf_is_valid(buffer) then
+    return
+  end
+  local lines = vim.split(text, "\n", { plain = true })
+  local written = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
+  if vim.trim(table.concat(written, "\n")) ~= "" then
+    lines[#lines + 1] = ""
+    vim.list_extend(lines, written)
+  end
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
+end
+
 ---Say in the chat's winbar what is going on.
 ---@param what string
 function M.set_state(what)

@@ -1,10 +1,11 @@
 ---`:North` and its subcommands.
 local conversation = require("north.conversation")
+local rewind = require("north.rewind")
 
 local M = {}
 
 local MODES = { "ask", "agent" }
-local WORDS = { mode = MODES, retry = { "now", "abort" }, undo = { "choose" } }
+local WORDS = { mode = MODES, retry = { "now", "abort" }, tree = rewind.filters, undo = { "choose" } }
 
 ---The lines of a range, or exactly what was selected when the range is the last visual selection.
 ---@param arguments table
@@ -35,6 +36,18 @@ end
 local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
+  end,
+  branch = function()
+    rewind.branch(conversation.places())
+  end,
+  fork = function()
+    rewind.fork(conversation.places())
+  end,
+  rewind = function()
+    rewind.rewind(conversation.places())
+  end,
+  tree = function(words)
+    rewind.tree(conversation.places(), words)
   end,
   login = function(words)
     conversation.login(words)

@@ -4,6 +4,7 @@ local chat = require("north.chat")
 local elsewhere = require("north.elsewhere")
 local login = require("north.login")
 local permission = require("north.permission")
+local rewind = require("north.rewind")
 local running = require("north.running")
 local saving = require("north.saving")
 local server = require("north.server")
@@ -165,6 +166,15 @@ local handlers = {
       replace_chat()
       show(params.update)
     end
+  end,
+  ["_north/event"] = function(_, params, context)
+    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
+      return
+    end
+    if params.event == "transcript_reset" then
+      chat.clear() -- all of it follows
+    end
+    rewind.on_event(M.places(), params)
   end,
   ["session/request_permission"] = function(_, params, context)
     if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
@@ -520,7 +530,9 @@ function M.steer(text)
   local params = { sessionId = state.session_id, prompt = { { type = "text", text = text } } }
   request("_north/steer", params, function(_, result)
     if result and result.delivered then
-      chat.add_user(text)
+      if text:find("^[/!]") then
+        chat.add_user(text) -- the server shows what it delivers to the model
+      end
     elseif running.stopped then
       notice("Not sent: " .. text, "warning")
     else
@@ -559,6 +571,22 @@ function M.choose_undo()
   undo.choose(ask_server)
 end
 
+---What going back and copies need: see `north.rewind`.
+---@return north.Places
+function M.places()
+  return {
+    ask = ask_server,
+    root = function()
+      return state.root
+    end,
+    restore = function(text)
+      M.open(true)
+      chat.restore(text)
+    end,
+    show = M.show,
+  }
+end
+
 ---@param provider string its id, or "" to choose one
 function M.login(provider)
   login.login(ask_server, provider)
@@ -580,15 +608,41 @@ function M.set_mode(mode)
   end)
 end
 
----Begin a new conversation; what runs in the old one is stopped.
-function M.new()
+---Leave the conversation; returns its id. What runs in it is stopped.
+---@param following? string the one to show next
+---@return string?
+local function leave(following)
   local old = state.session_id
-  local root = vim.bo.buftype ~= "" and state.root or server.root()
   permission.withdraw_all()
   state.prompts, state.waiting, state.replacing = {}, {}, false
-  state.session_id, state.mode, state.ending, state.elsewhere = nil, nil, nil, nil
+  state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
   running.note(root, nil)
   chat.clear()
+  return old
+end
+
+---Show a stored conversation of this project.
+---@param id string
+---@param after? fun() called once it is shown
+function M.show(id, after)
+  when_ready(function()
+    local old = leave(id)
+    state.phase = "starting"
+    if after then
+      table.insert(state.waiting, { run = after })
+    end
+    if old and old ~= id then
+      request("session/close", { sessionId = old }, function() end)
+    end
+    load_session()
+    show_state()
+  end)
+end
+
+---Begin a new conversation; what runs in the old one is stopped.
+function M.new()
+  local root = vim.bo.buftype ~= "" and state.root or server.root()
+  local old = leave()
   M.open(true)
   local connection = client()
   if connection and state.phase == "ready" and root == state.root then

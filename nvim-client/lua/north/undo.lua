@@ -17,7 +17,7 @@ local function refused(error)
 end
 
 ---@param result table
-local function tell(result)
+function M.tell(result)
   local done, left = {}, {}
   for _, file in ipairs(result.files) do
     if DONE[file.outcome] then
@@ -37,6 +37,32 @@ local function tell(result)
   end
 end
 
+---Ask what to do with files that were changed later at the same place; nothing is asked where there are none.
+---@param planned table
+---@param on_answer fun(conflicts: string) is not called if the user gives up
+function M.decide(planned, on_answer)
+  local met = vim.tbl_filter(function(file)
+    return file.outcome == "conflict"
+  end, planned.files)
+  if #met == 0 then
+    on_answer("skip")
+    return
+  end
+  local names = table.concat(vim.tbl_map(function(file)
+    return file.path
+  end, met), ", ")
+  vim.ui.select(ANSWERS, {
+    prompt = ("Changed later at the same place: %s"):format(names),
+    format_item = function(answer)
+      return answer.title
+    end,
+  }, function(answer)
+    if answer then
+      on_answer(answer.conflicts)
+    end
+  end)
+end
+
 ---Take back what `way` names: `{ steps = 1 }`, `{ redo = 1 }`, `{ checkpointId = … }` or `{ since = … }`.
 ---@param ask north.Ask
 ---@param way table
@@ -46,35 +72,16 @@ function M.take_back(ask, way)
       if error or not result then
         refused(error or { message = "no answer" })
       else
-        tell(result)
+        M.tell(result)
       end
     end)
   end
   ask(RESTORE, vim.tbl_extend("error", way, { dryRun = true }), function(error, planned)
     if error or not planned then
       refused(error or { message = "no answer" })
-      return
+    else
+      M.decide(planned, restore)
     end
-    local met = vim.tbl_filter(function(file)
-      return file.outcome == "conflict"
-    end, planned.files)
-    if #met == 0 then
-      restore("skip")
-      return
-    end
-    local names = table.concat(vim.tbl_map(function(file)
-      return file.path
-    end, met), ", ")
-    vim.ui.select(ANSWERS, {
-      prompt = ("Changed later at the same place: %s"):format(names),
-      format_item = function(answer)
-        return answer.title
-      end,
-    }, function(answer)
-      if answer then
-        restore(answer.conflicts)
-      end
-    end)
   end)
 end
 

@@ -247,14 +247,18 @@ def test_completion(bed: Bed) -> None:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
             "ask",
+            "branch",
+            "fork",
             "login",
             "mode",
             "new",
             "redo",
             "retry",
             "review",
+            "rewind",
             "steer",
             "stop",
+            "tree",
             "undo",
         ]
         assert nvim.lua(complete, "North m") == ["mode"]

@@ -10,6 +10,7 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply import apply as applying
+from north_lsp.workspace.apply import placing
 from north_lsp.workspace.apply.apply import apply, write
 from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change
@@ -126,15 +127,15 @@ def test_a_target_that_is_no_file_any_more_is_stale(repo: Path) -> None:
 
 
 def test_a_folder_moved_away_in_between_is_noticed(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = applying._verify
+    real = placing.verify
 
-    def move_then_verify(target: applying._Target) -> None:
+    def move_then_verify(target: placing.Target) -> None:
         if (repo / "src").is_dir():
             (repo / "src").rename(repo.parent / "outside" / "src")
             (repo / "src").mkdir()
         real(target)
 
-    monkeypatch.setattr(applying, "_verify", move_then_verify)
+    monkeypatch.setattr(applying, "verify", move_then_verify)
     with pytest.raises(ToolError, match="another folder") as caught:
         apply([change(repo, "src/a.py", "one\r\ntwo\n", "evil")], Roots.of(repo))
     assert caught.value.code == "STALE"
@@ -194,8 +195,8 @@ def test_a_failure_at_any_step_puts_everything_back(
     if number > calls.get(name, 3):
         return
     if name == "replace":
-        monkeypatch.setattr(applying, "exchange_names", no_exchange)
-    room = applying if name == "exchange_names" else os
+        monkeypatch.setattr(placing, "exchange_names", no_exchange)
+    room = placing if name == "exchange_names" else os
     monkeypatch.setattr(room, name, failing_at(getattr(room, name), number, errno.ENOSPC))
     error = fails(repo, *changes, code="IO_ERROR")
     assert "No space left" in error.message
@@ -207,7 +208,7 @@ def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.Mon
         raise OSError(errno.EPERM, "no links here")
 
     monkeypatch.setattr(os, "link", no_links)
-    monkeypatch.setattr(applying, "exchange_names", no_exchange)
+    monkeypatch.setattr(placing, "exchange_names", no_exchange)
     apply([change(repo, "b.py", "b\n", "c\n"), change(repo, "n", None, "new")], Roots.of(repo))
     assert files(repo) == {"b.py": b"c\n", "n": b"new", "src/a.py": b"one\r\ntwo\n"}
     real = os.replace
@@ -216,7 +217,7 @@ def test_file_systems_without_links_work_too(repo: Path, monkeypatch: pytest.Mon
 
 
 def test_what_could_not_be_put_back_is_named(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(applying, "exchange_names", no_exchange)
+    monkeypatch.setattr(placing, "exchange_names", no_exchange)
     real, made = os.replace, 0
 
     def once(*args: object, **named: object) -> None:
@@ -248,7 +249,7 @@ def at_the_last_moment(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object
 
         return call
 
-    monkeypatch.setattr(applying, "exchange_names", before(exchange_names))
+    monkeypatch.setattr(placing, "exchange_names", before(exchange_names))
     monkeypatch.setattr(os, "rename", before(os.rename))
 
 
@@ -376,13 +377,13 @@ def test_no_other_process_writes_while_names_are_exchanged(repo: Path, monkeypat
         return True
 
     def watched(name: str) -> None:
-        real = getattr(applying, name)
+        real = getattr(placing, name)
 
         def call(*args: object) -> None:
             seen.append(is_free())
             real(*args)
 
-        monkeypatch.setattr(applying, name, call)
+        monkeypatch.setattr(placing, name, call)
 
     watched("_swap_in")
     watched("_put_back")

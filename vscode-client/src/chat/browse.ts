@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { SessionList, SessionRow } from "../acp";
 import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
+import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
 import { type StoredConversation, storedConversations } from "./stored";
 import { sessionFolders } from "./sessionFolders";
@@ -19,6 +20,7 @@ const MOST = 500;
 
 export async function browse(conversations: Conversations): Promise<void> {
   const inTab = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: vscode.l10n.t("Open in an Editor Tab") };
+  const copy = { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: vscode.l10n.t("Fork") };
   const rename = { iconPath: new vscode.ThemeIcon("edit"), tooltip: vscode.l10n.t("Rename") };
   const remove = { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Delete") };
   const list = vscode.window.createQuickPick<Row>();
@@ -29,7 +31,7 @@ export async function browse(conversations: Conversations): Promise<void> {
   const fill = async (): Promise<void> => {
     list.busy = true;
     const rows = storedConversations(await stored(conversations), places(conversations), new Date());
-    list.items = rows.map((one) => ({ label: one.title, description: one.when, buttons: [inTab, rename, remove], stored: one }));
+    list.items = rows.map((one) => ({ label: one.title, description: one.when, buttons: [inTab, copy, rename, remove], stored: one }));
     list.busy = false;
     if (rows.length === 0) list.placeholder = vscode.l10n.t("There is no conversation of this folder yet");
   };
@@ -48,6 +50,7 @@ export async function browse(conversations: Conversations): Promise<void> {
   list.onDidTriggerItemButton(({ item, button }) => {
     const acts = new Map<vscode.QuickInputButton, Act>([
       [inTab, () => openInTab(conversations, item.stored.id)],
+      [copy, () => fork(conversations, item.stored.id)],
       [rename, () => renameStored(conversations, item.stored)],
       [remove, () => deleteStored(conversations, item.stored)],
     ]);

@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
+import type { PromptContent } from "./prompts";
+import { wordsOf } from "./rewinding";
 import type { Server } from "../common/server";
 import type { TurnDiffs } from "../review/turnDiffs";
 import type { Proposals } from "../review/proposals";
@@ -124,11 +126,9 @@ export class Conversations implements vscode.Disposable {
       if (conversation === undefined) this.elsewhere.fire(params);
       else conversation.session.update(params);
     });
-    client.onNotification("_north/event", (told: NorthEvent) => {
-      const { sessionId, event, reason } = told;
-      const conversation = this.find(sessionId);
-      if (event === "open_elsewhere") conversation?.session.elsewhereChanged(told);
-      if (event === "attention" && conversation !== undefined) this.attention.fire({ conversation, reason: reason ?? "" });
+    client.onNotification("_north/event", (event: NorthEvent) => {
+      const conversation = this.find(event.sessionId);
+      if (conversation !== undefined) this.hear(conversation, event);
     });
   }
 
@@ -138,10 +138,11 @@ export class Conversations implements vscode.Disposable {
     await (conversation ?? this.main).panel.show(preserveFocus);
   }
 
-  /** A new conversation in a tab, or a stored one. */
-  async openTab(stored = ""): Promise<void> {
+  /** A new conversation in a tab, or a stored one; with words for its input. */
+  async openTab(stored = "", content?: PromptContent): Promise<void> {
     const conversation = this.addTab();
     conversation.session.restore(stored);
+    if (content !== undefined) conversation.panel.take(content);
     await conversation.panel.show(false);
   }
 
@@ -155,6 +156,19 @@ export class Conversations implements vscode.Disposable {
 
   async askPermissions(): Promise<void> {
     await Promise.all(this.all.map(({ session }) => session.askPermissions()));
+  }
+
+  private hear(conversation: Conversation, told: NorthEvent): void {
+    const { event, reason, turnId, prompt = [], conversationId } = told;
+    const { session, transcript, turns, panel } = conversation;
+    if (event === "open_elsewhere") session.elsewhereChanged(told);
+    else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
+    else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
+    else if (event === "transcript_reset") {
+      transcript.clear();
+      void turns.shownAnew(false);
+      if (prompt.length > 0) panel.take(wordsOf(prompt));
+    } else if (event === "conversation_copied" && conversationId !== undefined) void this.openTab(conversationId, wordsOf(prompt));
   }
 
   private restore(webviewPanel: vscode.WebviewPanel, state: unknown): void {
@@ -203,7 +217,8 @@ export class Conversations implements vscode.Disposable {
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
     const session = new Session(server, transcript, questions, log);
     const turns = new Turns(session, transcript, questions, before, log);
-    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal);
+    const open = (id: string, words: PromptContent) => this.openTab(id, words);
+    const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);
     const conversation = { session, transcript, panel, turns };
     session.onState(() => this.changed.fire());
     panel.onUse(() => this.setUsed(conversation));

@@ -1,6 +1,6 @@
 /** What the page may say: whatever else arrives is left out. */
 
-import { type FromPage, PAGE_COMMANDS, SOURCE_NAMES } from "../messages";
+import { type FromPage, PAGE_COMMANDS, PROMPT_ACTS, SOURCE_NAMES } from "../messages";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (fields: Fields) => boolean;
@@ -13,6 +13,7 @@ const CODE_USES: readonly unknown[] = ["copy", "insert", "apply"];
 const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
 const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
+const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
 
 const checks: Record<FromPage["type"], Check> = {
   ready: () => true,
@@ -35,6 +36,8 @@ const checks: Record<FromPage["type"], Check> = {
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
   elsewhere: (fields) => ELSEWHERE_ACTS.includes(fields.act),
+  prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),
+  stopEditing: () => true,
   place: (fields) => text(fields.path) && (fields.line === null || Number.isInteger(fields.line)),
   diff: (fields) => text(fields.id) && Number.isInteger(fields.part),
   code: (fields) => CODE_USES.includes(fields.what) && text(fields.text) && text(fields.name) && text(fields.language),

@@ -30,6 +30,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <section id="elsewhere" role="status" hidden></section>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="${say(t("Waiting to be sent"))}" hidden></ul>
+<p id="editing" role="status" hidden></p>
 <div id="entry">
 <ul id="offers" role="listbox" aria-label="${say(t("Suggestions"))}" hidden></ul>
 <ul id="chips" aria-label="${say(t("Attached to the message"))}" hidden></ul>

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, State, ToPage } from "../messages";
+import type { FailureAction, FromPage, PromptAct, State, ToPage } from "../messages";
 import { confirmLasting } from "../review/approvals";
 import { permittedSummary } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
@@ -19,6 +19,8 @@ import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
 import { pageOf } from "./page";
 import { pick } from "./pickers";
+import type { PromptContent } from "./prompts";
+import { Rewinding } from "./rewinding";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
@@ -27,6 +29,7 @@ import { welcomeOf } from "./welcome";
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
   private readonly composer: Composer;
+  private readonly rewinding: Rewinding;
   /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
@@ -49,19 +52,18 @@ export class Panel implements vscode.Disposable {
     private readonly turns: Turns,
     /** Brings the page into view, and there is one then. */
     private readonly reveal: (preserveFocus: boolean) => Thenable<unknown>,
+    openCopy: (id: string, words: PromptContent) => Promise<void>,
   ) {
     this.composer = new Composer(session, (message) => this.post(message));
+    const shown = (): void => void turns.shownAnew(true);
+    this.rewinding = new Rewinding(session, (words) => this.take(words), shown, openCopy, () => this.postState());
     this.listeners = [
       this.used,
       this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
       session.onStoredId((id) => this.keep(id)),
-      session.onUnsent(({ text, attachments }) => {
-        for (const attachment of attachments) this.composer.add(attachment);
-        this.unsent.push(text);
-        this.restoreUnsent();
-      }),
+      session.onUnsent((content) => this.take(content)),
     ];
   }
 
@@ -106,6 +108,19 @@ export class Panel implements vscode.Disposable {
     await this.show(false);
   }
 
+  /** Puts what the user wrote into the input again. */
+  take({ text, attachments }: PromptContent): void {
+    for (const attachment of attachments) this.composer.add(attachment);
+    this.unsent.push(text);
+    this.restoreUnsent();
+  }
+
+  /** What the user does with an earlier message. */
+  async onPrompt(entry: string, act: PromptAct): Promise<void> {
+    await this.rewinding.act(entry, act);
+    if (act === "edit") await this.show(false);
+  }
+
   private async receive(message: FromPage): Promise<void> {
     if (message.type === "ready") return this.begin();
     this.used.fire();
@@ -147,6 +162,10 @@ export class Panel implements vscode.Disposable {
         if (question !== undefined) await this.proposals.show(question, true);
         return;
       }
+      case "prompt":
+        return this.report(this.onPrompt(message.entry, message.act));
+      case "stopEditing":
+        return this.rewinding.stopEditing();
       case "changes":
         return this.report(this.turns.act(message.id, message.act));
       case "elsewhere":
@@ -185,11 +204,14 @@ export class Panel implements vscode.Disposable {
     } catch {
       return this.post({ type: "draft", text });
     }
+    if (text === "" && this.composer.isEmpty) return;
     if (this.session.elsewhere !== undefined) {
       this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to go on with it here."));
       return this.post({ type: "draft", text });
     }
-    if (text !== "" || !this.composer.isEmpty) await this.session.send(text, this.composer.take());
+    const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
+    if (goes) await this.session.send(text, this.composer.take());
+    else this.post({ type: "restoreUnsent", text });
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
@@ -244,6 +266,7 @@ export class Panel implements vscode.Disposable {
       permittedSummary: permittedSummary(permissions),
       queued,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
+      editing: this.rewinding.editing !== "",
       welcome: welcomeOf(options),
     };
     this.post({ type: "state", state });

@@ -143,7 +143,7 @@ export class Session extends ConversationState {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
-    if (!this.isCurrent(current)) return;
+    if (!this.isCurrent(current) || (delivered && !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
     else if (stopCount === this.stopCount) await this.send(text, attachments);
     else this.prompts.restoreUnsent({ text, attachments });

@@ -14,6 +14,8 @@ export class Transcript {
   private made = 0;
   /** The rows of what the user said before, by message. */
   private readonly prompts = new Map<string, string>();
+  /** The entry of a message that is shown in a moment. */
+  private entryToCome: string | undefined;
   /** The row of a wait that others may follow. */
   private waits = new Map<string, string>();
   private readonly changed = new vscode.EventEmitter<ToPage>();
@@ -32,6 +34,7 @@ export class Transcript {
     this.last = undefined;
     this.diffs.clear();
     this.prompts.clear();
+    this.entryToCome = undefined;
     this.waits.clear();
     this.changed.fire({ type: "all", items: [] });
   }
@@ -84,8 +87,21 @@ export class Transcript {
     if (item?.kind === "tool" && (item.note ?? "") !== note) this.put({ ...item, note });
   }
 
-  say(text: string, attachment?: string): void {
-    this.put({ kind: "user", id: this.newId(), text, ...(attachment ? { attachment } : {}) });
+  say(text: string, attachment?: string, entry = this.entryToCome): void {
+    this.entryToCome = undefined;
+    this.put({ kind: "user", id: this.newId(), text, ...(attachment ? { attachment } : {}), ...(entry === undefined ? {} : { entry }) });
+  }
+
+  /** The turn of what the user said last has begun: now it is an entry. What was said next may not be shown yet. */
+  began(entry: string): void {
+    const said = this.all().findLast((item) => item.kind === "user");
+    if (said === undefined || (said.entry !== undefined && said.entry !== entry)) this.entryToCome = entry;
+    else if (said.entry === undefined) this.put({ ...said, entry });
+  }
+
+  /** Whether it shows a message of the user's that is this entry. */
+  has(entry: string): boolean {
+    return this.all().some((item) => item.kind === "user" && item.entry === entry);
   }
 
   note(severity: "info" | "warning" | "error", text: string): void {
@@ -107,8 +123,8 @@ export class Transcript {
   take(update: Update): void {
     switch (update.sessionUpdate) {
       case "user_message_chunk":
-        if (update.content.type === "image") return this.sayPicture();
-        this.say(update.content.text ?? "");
+        if (update.content.type === "image") return this.sayPicture(update.messageId);
+        this.say(update.content.text ?? "", undefined, update.messageId);
         if (update.messageId !== undefined && this.last !== undefined) this.prompts.set(update.messageId, this.last.id);
         return;
       case "agent_message_chunk": {
@@ -129,10 +145,10 @@ export class Transcript {
   }
 
   /** A picture of the message before it, or of one that has no words. */
-  private sayPicture(): void {
+  private sayPicture(entry: string | undefined): void {
     const { last } = this;
     const picture = vscode.l10n.t("Picture");
-    if (last?.kind !== "user") return this.say("", picture);
+    if (last?.kind !== "user") return this.say("", picture, entry);
     this.put({ ...last, attachment: last.attachment === undefined ? picture : `${last.attachment} · ${picture}` });
   }
 

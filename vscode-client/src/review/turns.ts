@@ -22,6 +22,10 @@ export class Turns implements vscode.Disposable {
   private begun = 0;
   /** The conversation whose rows are complete. */
   private loaded = "";
+  /** The conversation is shown anew, without the rows of its turns. */
+  private isStale = false;
+  /** The turns of then, of which some are on branches that were left. */
+  private earlier: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly session: Session,
@@ -54,6 +58,12 @@ export class Turns implements vscode.Disposable {
     await this.refresh();
   }
 
+  /** The conversation is shown anew: its turns get their rows when all of it is there (`complete`). */
+  async shownAnew(complete: boolean): Promise<void> {
+    this.isStale = true;
+    if (complete) await this.refresh();
+  }
+
   private follow(): void {
     const { busy } = this.session;
     if (busy === this.wasBusy) return;
@@ -70,8 +80,10 @@ export class Turns implements vscode.Disposable {
   }
 
   /** Brings the rows up to date. A turn gets its row when it has ended, or when it is `loaded`. */
-  private async refresh(loaded = false): Promise<void> {
+  private async refresh(loaded = this.isStale): Promise<void> {
     if (this.session.busy || this.session.id === "") return;
+    const isAnew = this.isStale;
+    this.isStale = false;
     let checkpoints: Checkpoint[];
     try {
       checkpoints = await this.list();
@@ -80,10 +92,11 @@ export class Turns implements vscode.Disposable {
       return;
     }
     this.turns = turnsOf(checkpoints);
+    if (isAnew) this.earlier = new Set(this.turns.map((turn) => turn.id));
     if (loaded && this.turns.length > 0) this.transcript.putAtEnds(new Map(this.turns.map((turn) => [turn.id, this.row(turn)])));
     for (const turn of this.turns) {
       const known = this.transcript.get(rowOf(turn));
-      const isNew = turn === this.turns.at(-1) && Date.parse(turn.at) >= this.begun - 1_000;
+      const isNew = turn === this.turns.at(-1) && !this.earlier.has(turn.id) && Date.parse(turn.at) >= this.begun - 1_000;
       const row = this.row(turn);
       if ((known !== undefined || isNew) && JSON.stringify(known) !== JSON.stringify(row)) this.transcript.put(row);
     }

@@ -8,9 +8,9 @@ import type { Checkpoint } from "./checkpoints";
 const { l10n } = vscode;
 
 type Way = { steps: number } | { redo: number } | { checkpointId: string } | { since: string } | { turnId: string };
-type Conflicts = "skip" | "merge" | "overwrite";
+export type Conflicts = "skip" | "merge" | "overwrite";
 
-interface Outcome {
+export interface Outcome {
   files: { path: string; outcome: string; detail?: string }[];
 }
 
@@ -20,6 +20,11 @@ const DONE = new Set(["restored", "merged", "overwritten", "marked"]);
 /** Something was taken back, or done again. */
 export const undone = new vscode.EventEmitter<void>();
 
+/** Says so to those who show what stands. */
+export function restored(): void {
+  undone.fire();
+}
+
 /** Takes back what `way` names and tells what became of it. Returns whether anything has changed. */
 export async function takeBack(session: Session, way: Way): Promise<boolean> {
   const planned = await session.ask<Outcome>(RESTORE, { ...way, dryRun: true });
@@ -28,7 +33,7 @@ export async function takeBack(session: Session, way: Way): Promise<boolean> {
   if (conflicts === undefined) return false;
   const outcome = await session.ask<Outcome>(RESTORE, { ...way, conflicts });
   tell(outcome);
-  undone.fire();
+  restored();
   return outcome.files.some((file) => DONE.has(file.outcome));
 }
 
@@ -56,7 +61,7 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
   if (picked !== undefined) await takeBack(session, picked.way);
 }
 
-async function decide(paths: string[]): Promise<Conflicts | undefined> {
+export async function decide(paths: string[]): Promise<Conflicts | undefined> {
   const answers: Record<string, Conflicts> = {
     [l10n.t("Keep Later Changes")]: "skip",
     [l10n.t("Write Both with Conflict Marks")]: "merge",
@@ -68,7 +73,7 @@ async function decide(paths: string[]): Promise<Conflicts | undefined> {
   return chosen === undefined ? undefined : answers[chosen];
 }
 
-function tell({ files }: Outcome): void {
+export function tell({ files }: Outcome): void {
   const done = files.filter((file) => DONE.has(file.outcome));
   const left = files.filter((file) => !DONE.has(file.outcome) && file.outcome !== "unchanged");
   const names = (some: typeof files) => some.map((file) => file.path).join(", ");

@@ -3,12 +3,14 @@
 import type { PickerButton, State } from "../messages";
 import { button, element, screenReaderText, icon } from "./elements";
 import { find, post } from "./host";
+import { WORDS } from "./texts";
 import { t } from "./translations";
 
 const permitted = find("#permitted", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
 const queue = find("#queue", HTMLElement);
 const activity = find("#activity", HTMLElement);
+const editing = find("#editing", HTMLElement);
 const stop = find("#stop", HTMLButtonElement);
 const usage = find("#usage", HTMLButtonElement);
 const usageRows = find("#usage-rows", HTMLElement);
@@ -21,6 +23,7 @@ export function showState(state: State): void {
   problem.classList.toggle("calm", state.calm);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
+  editing.hidden = !state.editing;
   permitted.hidden = state.permittedSummary === "";
   permitted.textContent = state.permittedSummary;
   activity.textContent = state.activity;
@@ -61,6 +64,7 @@ function problemButtons({ remedies, calm }: State): HTMLElement[] {
   return remedies.map(({ command, label }, index) => button(label, calm && index === 0 ? "" : "secondary", () => post({ type: "run", command })));
 }
 
+editing.append(element("span", "", WORDS.editing), button(WORDS.stopEditing, "secondary", () => post({ type: "stopEditing" })));
 stop.addEventListener("click", () => post({ type: "stop" }));
 permitted.addEventListener("click", () => post({ type: "run", command: "north.showPermissions" }));
 usage.addEventListener("click", () => unfold(usageRows.hidden !== false));

@@ -18,6 +18,7 @@ const actions: Actions = {
   review: (id) => post({ type: "review", id }),
   retry: (now) => post({ type: "retry", now }),
   showTerminal: () => post({ type: "run", command: "north.showTerminal" }),
+  onPrompt: (entry, act) => post({ type: "prompt", entry, act }),
   afterFailure: (action) => post({ type: "failure", action }),
 };
 

@@ -1,6 +1,6 @@
 /** What the user decides in the conversation: questions, and the wait before a model is asked again. */
 
-import type { FailureAction, Question } from "../messages";
+import type { FailureAction, PromptAct, Question } from "../messages";
 import { button, element } from "./elements";
 import { render } from "./streamedMarkdown";
 import { WORDS } from "./texts";
@@ -19,6 +19,7 @@ export interface Actions {
   /** The one in which a command runs. */
   showTerminal(): void;
   afterFailure(action: FailureAction): void;
+  onPrompt(entry: string, act: PromptAct): void;
 }
 
 export function retryButtons(actions: Actions): HTMLElement {

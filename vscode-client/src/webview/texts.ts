@@ -43,6 +43,11 @@ export const WORDS = {
       : t("The model could not be reached {0} times, and was asked again.", failures),
   gaveUp: (failures: number) =>
     failures < 2 ? t("The model could not be reached. Gave up.") : t("The model could not be reached {0} times. Gave up.", failures),
+  editPrompt: t("Edit and Resend"),
+  rewindHere: t("Rewind to Here…"),
+  branchHere: t("Branch from Here"),
+  editing: t("You are editing an earlier message: sending it goes back there."),
+  stopEditing: t("Keep It as It Is"),
   moreLines: (count: number) => t("Changed lines that are not shown: {0}", count),
   /** A folded group: what was looked at. */
   looked: (read: number, searched: number) =>

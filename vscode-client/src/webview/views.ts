@@ -1,8 +1,8 @@
 /** The rows of the conversation. A row is filled once and then changed: what is open, selected or focused in it stays so. */
 
-import type { FailureAction, Item, PlanEntry, Question } from "../messages";
+import type { FailureAction, Item, PlanEntry, PromptAct, Question } from "../messages";
 import { showChanges } from "./changes";
-import { button, element, icon, setText } from "./elements";
+import { button, element, icon, iconButton, setText } from "./elements";
 import { StreamedMarkdown, render } from "./streamedMarkdown";
 import { type Actions, retryButtons } from "./rows";
 import { showTool } from "./tool";
@@ -15,7 +15,7 @@ type Of<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
 export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
   switch (item.kind) {
     case "user":
-      return fillPrompt(row, item);
+      return fillPrompt(row, item, actions);
     case "answer":
       return showAnswer(row);
     case "thought":
@@ -59,7 +59,13 @@ function foldLong(box: HTMLElement, text: string): void {
   box.after(more);
 }
 
-function fillPrompt(row: HTMLElement, item: Of<"user">): Show {
+const PROMPT_BUTTONS: [act: PromptAct, icon: string, words: string][] = [
+  ["edit", "edit", WORDS.editPrompt],
+  ["rewind", "discard", WORDS.rewindHere],
+  ["branch", "git-branch", WORDS.branchHere],
+];
+
+function fillPrompt(row: HTMLElement, item: Of<"user">, actions: Actions): Show {
   row.setAttribute("role", "article");
   row.setAttribute("aria-label", WORDS.you);
   const words = element("p", "words", item.text);
@@ -68,8 +74,15 @@ function fillPrompt(row: HTMLElement, item: Of<"user">): Show {
   foldLong(words, item.text);
   const attached = element("p", "attached");
   row.append(attached);
+  const acts = element("div", "acts");
+  row.append(acts);
   return (now) => {
     if (now.kind !== "user") return;
+    const { entry } = now;
+    if (entry !== undefined && acts.childElementCount === 0) {
+      for (const [act, name, label] of PROMPT_BUTTONS) acts.append(iconButton(name, label, () => actions.onPrompt(entry, act)));
+      row.dataset.vscodeContext = JSON.stringify({ northPrompt: entry });
+    }
     attached.hidden = now.attachment === undefined;
     setText(attached, now.attachment ?? "");
   };

@@ -1,0 +1,225 @@
+"""The tree of a conversation as rows for people: every entry on every branch, filtered and searched. Pure."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from north_lsp.agent.log.checkpoints import CheckpointEntry
+from north_lsp.agent.log.choices import (
+    ModeEntry,
+    ModelEntry,
+    ServiceTierEntry,
+    SlashEntry,
+    ThinkingEntry,
+    ToolSelectionEntry,
+)
+from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
+from north_lsp.agent.log.fields import as_text
+from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, shown_prompt
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
+from north_lsp.display import one_line
+from north_lsp.providers.base import Text
+
+Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+FILTERS: tuple[Filter, ...] = get_args(Filter)
+_WIDTH = 120
+_QUIET = (ModeEntry, ModelEntry, ThinkingEntry, ServiceTierEntry, ToolSelectionEntry)
+_QUIET_TYPES = ("custom", "ttsr_injection", "session_init")
+_FAILED = ("error", "aborted")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry in the tree. `parent` is the nearest entry above it that is shown, too, and `depth` counts the branches
+    above it; `is_here` marks the last shown entry of the active path."""
+
+    id: str
+    parent: str | None
+    depth: int
+    kind: str
+    role: str
+    text: str
+    label: str
+    at: str
+    is_on_path: bool
+    is_here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What an entry is, for people: its kind and role as in the file, a line, and everything that a search looks at."""
+
+    kind: str
+    role: str
+    text: str
+    more: str = ""
+
+
+def find_filter(name: str) -> Filter:
+    """Find a filter by its name. Raises ValueError naming all of them."""
+    for filter in FILTERS:
+        if filter == name:
+            return filter
+    raise ValueError(f"there is no filter {name[:64]!r}; the filters are {', '.join(FILTERS)}")
+
+
+def tree_rows(
+    entries: Sequence[Logged],
+    path: Sequence[Logged],
+    labels: Mapping[str, str],
+    filter: Filter = "default",
+    query: str = "",
+) -> list[Row]:
+    """Return the entries that pass the filter and match all words of the query: each branch from its oldest entry on,
+    the active one first."""
+    on_path = {one.id for one in path}
+    leaf = path[-1].id if path else None
+    words = query.casefold().split()
+    rows: list[Row] = []
+    shown: dict[str, str | None] = {}  # for every entry, the nearest shown one from itself upwards
+    for one in _in_order(entries, on_path):
+        above = shown.get(one.parent) if one.parent is not None else None
+        said, label = _said(one.entry), labels.get(one.id, "")
+        if _passes(one, said, label, filter, is_leaf=one.id == leaf) and _matches(words, said, label):
+            text = one_line(said.text, _WIDTH)
+            row = Row(one.id, above, 0, said.kind, said.role, text, label, one.at, one.id in on_path)
+            rows.append(row)
+            above = one.id
+        shown[one.id] = above
+    return list(_placed(rows))
+
+
+def _in_order(entries: Sequence[Logged], on_path: set[str]) -> Iterator[Logged]:
+    """Yield each entry before those that follow it, the active branch first, then the older ones first. An entry whose
+    parent is missing is a root; of a cycle, the oldest entry is."""
+    known = {one.id for one in entries}
+    children: defaultdict[str | None, list[Logged]] = defaultdict(list)
+    for one in entries:
+        children[one.parent if one.parent in known else None].append(one)
+    visited: set[str] = set()
+
+    def below(id: str | None) -> list[Logged]:
+        """Return what follows an entry, in the order in which a stack gives it back."""
+        newest_first = children[id][::-1]
+        return sorted(newest_first, key=lambda one: one.id in on_path)
+
+    waiting = below(None)
+    cycles = iter(entries)
+    while waiting or (waiting := _rest(cycles, visited)):
+        one = waiting.pop()
+        if one.id in visited:
+            continue
+        visited.add(one.id)
+        yield one
+        waiting += below(one.id)
+
+
+def _rest(entries: Iterator[Logged], visited: set[str]) -> list[Logged]:
+    return next(([one] for one in entries if one.id not in visited), [])
+
+
+def _placed(rows: Sequence[Row]) -> Iterator[Row]:
+    """Give each row its depth, and mark the place where the conversation is."""
+    siblings: defaultdict[str | None, int] = defaultdict(int)
+    for row in rows:
+        siblings[row.parent] += 1
+    depths: dict[str | None, int] = {None: 0}
+    here = next((row.id for row in reversed(rows) if row.is_on_path), None)
+    for row in rows:
+        depths[row.id] = depths[row.parent] + (siblings[row.parent] > 1)
+        yield replace(row, depth=depths[row.id], is_here=row.id == here)
+
+
+def _passes(one: Logged, said: _Said, label: str, filter: Filter, *, is_leaf: bool) -> bool:
+    entry = one.entry
+    match filter:
+        case "all":
+            return True
+        case "labeled-only":
+            return bool(label)
+        case "user-only":
+            return isinstance(entry, PromptEntry | OwnCommandEntry) and not _is_norths(entry)
+        case _:
+            pass
+    if isinstance(entry, _QUIET) or said.kind in _QUIET_TYPES or _is_norths(entry) or _is_of_a_call(entry):
+        return False
+    if isinstance(entry, AnswerEntry) and entry.stop_reason not in _FAILED and not is_leaf:
+        return any(isinstance(block, Text) and block.text.strip() for block in entry.blocks)
+    return filter != "no-tools" or not isinstance(entry, ResultEntry | ReviewEntry | CheckpointEntry)
+
+
+def _is_of_a_call(entry: Entry) -> bool:
+    """Tell whether it is a step of a call, whose result says the same."""
+    return isinstance(entry, ReviewEntry | CheckpointEntry) and bool(entry.call_id)
+
+
+def _is_norths(entry: Entry) -> bool:
+    return isinstance(entry, PromptEntry) and entry.by_north
+
+
+def _matches(words: Iterable[str], said: _Said, label: str) -> bool:
+    text = "\n".join((label, said.role, said.text, said.more)).casefold()
+    return all(word in text for word in words)
+
+
+def _said(entry: Entry) -> _Said:
+    match entry:
+        case PromptEntry():
+            return _Said("message", "user", shown_prompt(entry))
+        case AnswerEntry():
+            return _said_by_model(entry)
+        case ResultEntry():
+            return _Said("message", "toolResult", entry.details.title or entry.tool, entry.text)
+        case OwnCommandEntry(command, output, excluded=excluded):
+            return _Said("message", "bashExecution", f"{'!!' if excluded else '!'}{command}", output)
+        case OtherMessage(role, record):
+            return _Said("message", role, _words(record.get("message")))
+        case SlashEntry(input, output=output):
+            return _Said("command_executed", "", input, output)
+        case ReviewEntry(kind, request=request):
+            return _Said("review", "", _asked(request) or kind)
+        case CheckpointEntry(title=title, files=files):
+            return _Said("checkpoint", "", title, "\n".join(file.relative for file in files))
+        case ModeEntry(mode):
+            return _Said("mode_change", "", mode)
+        case ModelEntry(model):
+            return _Said("model_change", "", model)
+        case ThinkingEntry(level):
+            return _Said("thinking_level_change", "", level)
+        case ServiceTierEntry(tier):
+            return _Said("service_tier_change", "", tier)
+        case ToolSelectionEntry(tools):
+            return _Said("mcp_tool_selection", "", ", ".join(tools))
+        case UnknownEntry(record):
+            return _Said(entry.type, "", _words(record))
+
+
+def _said_by_model(answer: AnswerEntry) -> _Said:
+    text = "\n\n".join(block.text for block in answer.blocks if isinstance(block, Text) and block.text.strip())
+    called = ", ".join(call.name for call in answer.calls)
+    arguments = "\n".join(json.dumps(dict(call.arguments), ensure_ascii=False, default=str) for call in answer.calls)
+    return _Said("message", "assistant", text or answer.error or called, f"{called}\n{arguments}")
+
+
+def _asked(request: object) -> str:
+    match request:
+        case EditRequest(title):
+            return title
+        case CommandRequest(command):
+            return as_text(command)
+        case _:
+            return ""
+
+
+def _words(record: object) -> str:
+    """Return what an entry of an unknown kind says: its summary, its own type, or its text."""
+    if not isinstance(record, Mapping):
+        return ""
+    named = [as_text(record.get(key)) for key in ("customType", "summary")]
+    content = record.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [as_text(part.get("text")) if isinstance(part, Mapping) else as_text(part) for part in parts]
+    return " ".join(word for word in (*named, *texts) if word)

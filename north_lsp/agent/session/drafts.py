@@ -1,0 +1,50 @@
+"""Makes prompts of the log into what the user can edit and send again."""
+
+import re
+from contextlib import suppress
+
+import anyio.to_thread
+
+from north_lsp.agent.log.choices import SlashEntry
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.images import Find, loaded_images
+from north_lsp.agent.log.messages import Mention, PromptEntry
+from north_lsp.agent.log.results import OwnCommandEntry
+from north_lsp.agent.ports.events import Draft, DraftFile
+from north_lsp.errors import ToolError
+from north_lsp.workspace.paths import Roots
+
+_LINES = re.compile(r"(\d+)-(\d+)")
+
+
+class DraftMaker:
+    """Makes the drafts of one session. `content` returns what is kept under a digest."""
+
+    def __init__(self, roots: Roots, content: Find) -> None:
+        self._roots = roots
+        self._content = content
+
+    async def of(self, one: Logged) -> Draft | None:
+        """Return what the user said there; None if that is not an entry of the user's."""
+        match one.entry:
+            case PromptEntry(by_north=False) as prompt:
+                return await anyio.to_thread.run_sync(self._draft, prompt)
+            case OwnCommandEntry(command, excluded=excluded):
+                return Draft(f"{'!!' if excluded else '!'}{command}")
+            case SlashEntry(input):
+                return Draft(input)
+            case _:
+                return None
+
+    def _draft(self, prompt: PromptEntry) -> Draft:
+        mentions = [part for part in prompt.parts if isinstance(part, Mention)]
+        return Draft(prompt.typed, tuple(map(self._file, mentions)), tuple(loaded_images(prompt.images, self._content)))
+
+    def _file(self, mention: Mention) -> DraftFile:
+        lines = _LINES.fullmatch(mention.range or "")
+        with suppress(ToolError):
+            resolved = self._roots.resolve(mention.path)
+            if resolved.exists:
+                found = (int(lines[1]), int(lines[2])) if lines is not None else None
+                return DraftFile(mention.path, mention.preview, resolved.path, found)
+        return DraftFile(mention.path, mention.preview)

@@ -1,0 +1,252 @@
+"""Going back and forth in a conversation, naming places of it, and copying it."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.edits.undo import Conflicts, Plan, UndoHistory
+from north_lsp.agent.log.choices import ModeEntry, SlashEntry
+from north_lsp.agent.log.chosen import chosen_on
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import PromptEntry, shown_prompt
+from north_lsp.agent.log.results import OwnCommandEntry
+from north_lsp.agent.log.tree import Filter, Row, tree_rows
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, TranscriptReset
+from north_lsp.agent.session.drafts import DraftMaker
+from north_lsp.display import one_line
+from north_lsp.providers.thinking import as_level
+from north_lsp.storage import copying
+from north_lsp.storage.copying import Relation
+from north_lsp.storage.locations import Locations
+from north_lsp.vocabulary import Mode
+
+What = Literal["conversation", "files", "both"]
+_MAX_LABEL = 60
+_FORKED = " (fork)"
+_TITLE_LENGTH = 60
+_SHORTEST_ID = 4
+_NO_PLAN = Plan((), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class SaidPrompt:
+    """A prompt on the active path, with its number there, from 1."""
+
+    number: int
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What became of going somewhere: whether the conversation `moved`, what was done to files, and the prompt that
+    belongs in the user's input again. `stays` are files that were changed after that place and are left so."""
+
+    moved: bool
+    plan: Plan
+    draft: Draft | None = None
+    stays: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A stored copy, not open yet. `is_whole`: the full outputs of the calls are in it, too."""
+
+    id: str
+    relation: Relation
+    draft: Draft | None = None
+    is_whole: bool = True
+
+
+class MovingSession(Protocol):
+    """The part of a session that moving in its conversation changes."""
+
+    mode: Mode
+    choice: ModelChoice
+    replaying: anyio.Lock
+
+    @property
+    def undo_history(self) -> UndoHistory: ...
+
+    def between_turns(self) -> AbstractAsyncContextManager[None]: ...
+
+    def note_restored(self, names: Sequence[str]) -> None: ...
+
+    def restart_after(self, path: Sequence[Logged]) -> None: ...
+
+    async def replay(self) -> list[Event]: ...
+
+    async def show(self, event: Event) -> None: ...
+
+
+class Navigation:
+    """The places of one conversation. Everything that moves or copies raises ValueError for an unknown place, and where
+    it would disturb a running turn."""
+
+    def __init__(self, session: MovingSession, log: Log, drafts: DraftMaker, locations: Locations) -> None:
+        self._session = session
+        self._log = log
+        self._drafts = drafts
+        self._locations = locations
+
+    # -- places ------------------------------------------------------------------------------------------------------
+
+    def prompts(self) -> list[SaidPrompt]:
+        """Return the user's prompts on the active path."""
+        said = [one for one in self._log.path() if isinstance(one.entry, PromptEntry) and not one.entry.by_north]
+        return [SaidPrompt(number, one.id, said_text(one)) for number, one in enumerate(said, start=1)]
+
+    async def tree(self, filter: Filter = "default", query: str = "") -> list[Row]:
+        """Return all branches as rows."""
+
+        def rows() -> list[Row]:
+            return tree_rows(self._log.entries(), self._log.path(), dict(self._log.labels), filter, query)
+
+        return await anyio.to_thread.run_sync(rows)
+
+    def find(self, name: str) -> str:
+        """Return the id of an entry, by the number of a prompt on the active path, the entry's id, the beginning of it,
+        or its label. Raises ValueError."""
+        prompts = self.prompts()
+        if name.isdecimal() and len(name) < _SHORTEST_ID:
+            if not 1 <= int(name) <= len(prompts):
+                count = f"there are {len(prompts)}" if prompts else "there are none yet"
+                raise ValueError(f"there is no prompt {name}: {count}")
+            return prompts[int(name) - 1].id
+        ids = [one.id for one in self._log.entries()]
+        found = [id for id in ids if id == name] or [id for id, label in self._log.labels.items() if label == name]
+        if not found and len(name) >= _SHORTEST_ID:
+            found = [id for id in ids if id.startswith(name)]
+        if len(found) != 1:
+            raise ValueError(f"{'several places are' if found else 'no place is'} called {one_line(name, 64)!r}")
+        return found[0]
+
+    def label(self, entry_id: str | None, text: str) -> str:
+        """Name an entry (None: the last one), or take its name away; returns the name. Raises ValueError."""
+        self._check_writable()
+        name = one_line(text, len(text) + 1)
+        if len(name) > _MAX_LABEL:
+            raise ValueError(f"a label has at most {_MAX_LABEL} characters, this one has {len(name)}")
+        target = self._log.leaf if entry_id is None else self._entry(entry_id).id
+        if target is None:
+            raise ValueError("there is nothing to label yet")
+        self._log.set_label(target, name)
+        return name
+
+    @property
+    def labels(self) -> Sequence[tuple[str, str]]:
+        """The labels, each with the id of its entry, in the order of the entries."""
+        labels = self._log.labels
+        return [(one.id, labels[one.id]) for one in self._log.entries() if one.id in labels]
+
+    # -- going there -------------------------------------------------------------------------------------------------
+
+    async def look(self, entry_id: str, conflicts: Conflicts = "skip") -> tuple[Plan, Draft | None]:
+        """Work out what restoring the files as they were at an entry would change, and return the prompt there. Raises
+        ToolError."""
+        draft = await self._drafts.of(self._entry(entry_id))
+        history = self._session.undo_history
+        return await history.prepare(history.since_entry(entry_id), conflicts), draft
+
+    async def go(self, entry_id: str, what: What = "conversation", conflicts: Conflicts = "skip") -> Gone:
+        """Go to an entry: to before it if the user said it, else to after it. Restores the files as they were then, if
+        `what` says so. Raises ToolError if a file cannot be written; then nothing has moved."""
+        async with self._session.between_turns():
+            self._check_writable()
+            one = self._entry(entry_id)
+            history = self._session.undo_history
+            plan, stays = _NO_PLAN, tuple[str, ...]()
+            if what == "conversation":
+                stays = tuple(history.changed_since_entry(entry_id))
+            else:
+                plan = await history.prepare(history.since_entry(entry_id), conflicts)
+                plan = await history.apply(plan, "Restore the files to an earlier point of the conversation")
+            if what == "files":
+                self._session.note_restored([change.shown for change in plan.changes])
+                return Gone(False, plan)
+            draft = await self._drafts.of(one)
+            leaf = one.parent if is_said(one) else one.id
+            moved = leaf != self._log.leaf
+            if moved:
+                self._move(leaf)
+            return Gone(moved, plan, draft, stays)
+
+    def _move(self, leaf: str | None) -> None:
+        self._log.move_leaf(leaf, "rewind")
+        chosen, choice = chosen_on(self._log.path()), self._session.choice
+        level = as_level(chosen.level) if chosen.level is not None else None
+        if chosen.mode != self._session.mode:
+            self._log.append(ModeEntry(self._session.mode))
+        choice.record_again(chosen.model or str(self._log.conversation.header.get("model")), level)
+        self._session.restart_after(self._log.path())
+
+    async def show_again(self, draft: Draft | None = None) -> None:
+        """Show the conversation anew to clients that can take back what they have shown; `draft` is for their input."""
+        async with self._session.replaying:
+            await self._session.show(TranscriptReset(draft, tuple(await self._session.replay())))
+
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    async def branch(self, entry_id: str) -> Copied:
+        """Copy the conversation up to something that the user said. Raises ValueError for another entry; OSError."""
+        one = self._entry(entry_id)
+        if not is_said(one):
+            raise ValueError("a branch begins at one of the user's messages: choose one of those")
+        draft = await self._drafts.of(one)
+        id, whole = await anyio.to_thread.run_sync(copying.branch, self._log.conversation, self._locations, one.id)
+        return Copied(id, "branch", draft, whole)
+
+    async def fork(self) -> Copied:
+        """Copy all of the conversation. Raises ValueError while a turn runs; OSError."""
+        async with self._session.between_turns():
+            return await anyio.to_thread.run_sync(fork, self._log, self._locations)
+
+    async def show_copy(self, copied: Copied) -> None:
+        """Have the client open a copy, if it can."""
+        await self._session.show(ConversationCopied(copied.id, copied.relation, copied.draft))
+
+    def _check_writable(self) -> None:
+        if (reason := self._log.conversation.read_only_reason) is not None:
+            raise ValueError(f"this conversation cannot be continued: {reason}")
+
+    def _entry(self, id: str) -> Logged:
+        for one in self._log.entries():
+            if one.id == id:
+                return one
+        raise ValueError(f"there is no entry {one_line(id, 64)!r} in this conversation")
+
+
+def fork(log: Log, locations: Locations) -> Copied:
+    """Copy a whole conversation, and say so in the copy's title. Raises NotCopied, OSError. Blocks."""
+    source = log.conversation
+    id, whole = copying.fork(source, locations)
+    if source.title is not None and not source.title.endswith(_FORKED):
+        copy = Log(source.open(locations, id))
+        title = f"{one_line(source.title, _TITLE_LENGTH - len(_FORKED))}{_FORKED}"
+        name = copy.set_title if source.title_source == "auto" else copy.rename
+        name(title)
+        copy.conversation.close()
+    return Copied(id, "fork", is_whole=whole)
+
+
+def is_said(one: Logged) -> bool:
+    """Tell whether the user typed it, so that it can be edited and sent again."""
+    return said_text(one) != "" or (isinstance(one.entry, PromptEntry) and not one.entry.by_north)
+
+
+def said_text(one: Logged) -> str:
+    match one.entry:
+        case PromptEntry(by_north=False) as prompt:
+            return shown_prompt(prompt)
+        case OwnCommandEntry(command, excluded=excluded):
+            return f"{'!!' if excluded else '!'}{command}"
+        case SlashEntry(input):
+            return input
+        case _:
+            return ""

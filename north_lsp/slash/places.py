@@ -1,0 +1,65 @@
+"""The commands for places in a conversation: the tree, going back, branches, copies, labels."""
+
+from collections.abc import Sequence
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+_FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
+_WHAT = ("conversation", "files", "both")
+_WAYS = ("overwrite", "merge")
+
+
+async def _tree(host: Host, words: Sequence[str]) -> Reply:
+    filter, query = (words[0], words[1:]) if words and words[0] in _FILTERS else ("default", words)
+    return Reply(await host.tree(filter, " ".join(query)))
+
+
+async def _rewind(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        return Reply(host.prompts("rewind"))
+    usage = CommandError(
+        "/rewind takes the number of a prompt, or a place as /tree names it; then conversation, files or both, and "
+        "overwrite or merge for files that were changed since"
+    )
+    place, *rest = words
+    what = [word for word in rest if word in _WHAT]
+    ways = [word for word in rest if word in _WAYS]
+    if len(what) > 1 or len(ways) > 1 or len(what) + len(ways) != len(rest):
+        raise usage
+    if ways and what in ([], ["conversation"]):
+        raise CommandError(f"`{ways[0]}` is about files: add files or both")
+    return await host.rewind(place, *(what or _WHAT[:1]), *(ways or ["skip"]))
+
+
+async def _branch(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        return Reply(host.prompts("branch"))
+    if len(words) > 1:
+        raise CommandError("/branch takes the number of a prompt, or a place as /tree names it")
+    return await host.branch(words[0])
+
+
+async def _fork(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError("/fork takes no arguments")
+    return await host.fork()
+
+
+async def _label(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        return Reply(host.labels())
+    return Reply(host.label("" if list(words) == ["-"] else " ".join(words)))
+
+
+PLACES = (
+    Command("branch", "Start another conversation before one of your prompts", _branch, "[number]"),
+    Command("fork", "Copy this conversation, to continue both", _fork),
+    Command("label", "Name this place of the conversation; `-` removes the name", _label, "[name]"),
+    Command(
+        "rewind",
+        "Go back to before one of your prompts, the conversation or its files",
+        _rewind,
+        "[number] [conversation|files|both] [overwrite|merge]",
+    ),
+    Command("tree", "Show the conversation with all its branches", _tree, "[filter] [words]"),
+)

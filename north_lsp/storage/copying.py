@@ -1,0 +1,90 @@
+"""Copies of a conversation: all of it (a fork), or the way to one of its entries (a branch)."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import Record, new_conversation_id, timestamp
+from north_lsp.storage.files import private_directory, write_atomic
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.records import encode
+
+Relation = Literal["fork", "branch"]
+
+
+class NotCopied(ValueError):
+    """The conversation cannot be copied; the text says why."""
+
+
+def fork(source: Conversation, store: Locations) -> tuple[str, bool]:
+    """Copy a whole conversation; return the copy's id, and whether the full outputs of its calls could be copied.
+
+    What is queued in the original is not queued in the copy, and the copy is not archived. Raises NotCopied, OSError.
+    """
+    id = _new_id(source, store)
+    lines = source.lines()
+    more: list[Record] = []
+    if source.queue:
+        more.append({"type": "queue_changed", "words": []})
+    if source.archived:
+        more.append({"type": "archived", "archived": False})
+    for record in more:
+        lines += encode(record | {"id": source.reserve_id(), "timestamp": timestamp()})
+    header = _header(source, id, {"id": source.id, "relation": "fork"})
+    return id, _write(source, store, id, encode(header) + lines)
+
+
+def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, bool]:
+    """Copy the entries before one of a conversation's entries, with their labels; return what `fork` does. Raises
+    NotCopied, OSError."""
+    id = _new_id(source, store)
+    path = source.path_to(entry_id)[:-1]
+    header = _header(source, id, {"id": source.id, "entryId": entry_id, "relation": "branch"})
+    labels = [
+        {"type": "label", "id": source.reserve_id(), "timestamp": timestamp(), "targetId": one["id"], "label": label}
+        for one in path
+        if (label := source.labels.get(one["id"])) is not None
+    ]
+    return id, _write(source, store, id, b"".join(map(encode, [header, *path, *labels])))
+
+
+def _new_id(source: Conversation, store: Locations) -> str:
+    if source.read_only_reason is not None:
+        raise NotCopied(f"the conversation {source.id} cannot be copied: {source.read_only_reason}")
+    folder = store.conversations
+    return new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+
+
+def _header(source: Conversation, id: str, parent: Record) -> Record:
+    kept = {key: value for key, value in source.header.items() if key != "formerFormat"}
+    return kept | {"id": id, "timestamp": timestamp(), "parentSession": parent}
+
+
+def _write(source: Conversation, store: Locations, id: str, data: bytes) -> bool:
+    """Write the copy: its outputs first, so that whoever finds the log finds them, too."""
+    private_directory(store.conversations)
+    try:
+        _copy_outputs(source.folder, store.conversations / id)
+        whole = True
+    except OSError:
+        whole = False
+    write_atomic(store.conversations / f"{id}.jsonl", data)
+    return whole
+
+
+def _copy_outputs(source: Path, target: Path) -> None:
+    """Copy the files of a folder, without reading them where the file system can share them. Raises OSError."""
+    if not source.is_dir():
+        return
+    private_directory(target)
+    for name in sorted(os.listdir(source)):
+        path = source / name
+        if path.is_symlink() or not path.is_file():
+            continue
+        with suppress(OSError):
+            os.link(path, target / name)  # outputs are written once
+            continue
+        shutil.copyfile(path, target / name)

@@ -1,0 +1,317 @@
+"""One file of a change: its new contents are written beside it, put into place, and put back if the change fails."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.errors import ToolError
+from north_lsp.workspace.apply import journal
+from north_lsp.workspace.apply.atomic_exchange import exchange_names
+from north_lsp.workspace.apply.open_folders import Folder, enter
+from north_lsp.workspace.paths import kind_of
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import OPEN_FLAGS
+
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_BITS = 0o444
+_SAFE_BITS = 0o777
+_MAX_NAME_BYTES = 255
+_NO_LINKS = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV})
+
+
+@dataclass(frozen=True, slots=True)
+class FileStep:
+    """One file of a change: what must be there now and what is to be there afterwards (None: nothing); `mode` is for a
+    new file."""
+
+    change: FileChange
+    root: Path
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    mode: int | None
+    temporary: str
+    kept: str
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return self.path.relative_to(self.root).parts[:-1]
+
+    def to_journal(self) -> journal.Step:
+        before, after = (None if data is None else journal.digest(data) for data in (self.before, self.after))
+        return journal.Step(str(self.root), self.folders, self.path.name, before, after, self.temporary, self.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A step with its folder held open."""
+
+    step: FileStep
+    folder: Folder
+
+    @property
+    def change(self) -> FileChange:
+        return self.step.change
+
+    @property
+    def name(self) -> str:
+        return self.step.path.name
+
+    @property
+    def before(self) -> bytes | None:
+        return self.step.before
+
+
+class Restoration:
+    """Restores the files of an application that was not finished, unless it is kept. `stuck` are the files that could
+    not be restored: their old contents stay beside them, for another attempt."""
+
+    def __init__(self) -> None:
+        self.stack = ExitStack()
+        self.stuck: dict[Path, str] = {}
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self.stack.close()
+        if self.stuck and error is not None:
+            raise self._complaint(str(error)) from error
+
+    def close(self) -> None:
+        """Restore everything. Raises ToolError IO_ERROR."""
+        self.stack.close()
+        if self.stuck:
+            raise self._complaint("the edit was taken back")
+
+    def _complaint(self, before: str) -> ToolError:
+        names = list(self.stuck.values())
+        message = (
+            f"{before}; restoring these files failed as well, they are changed: {', '.join(names)}. Their old "
+            "contents are kept, and North tries again when a conversation is opened"
+        )
+        return ToolError("IO_ERROR", message, "tell the user", {"changed": names})
+
+    def keep(self) -> None:
+        """Forget how to restore anything: the changes are final."""
+        self.stack.pop_all()
+
+    def file(self, target: Target, put_back: Callable[[], None]) -> None:
+        """Register how a file is restored."""
+
+        def attempt() -> None:
+            try:
+                put_back()
+            except OSError:
+                self.stuck[target.step.path] = target.change.relative
+
+        self.stack.callback(attempt)
+
+    def drop(self, target: Target, name: str) -> None:
+        """Remove the backup beside a file, unless it is still needed."""
+        if target.step.path not in self.stuck:
+            _unlink(name, target.folder.descriptor)
+
+
+@contextmanager
+def explained(change: FileChange) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        name = errno.errorcode.get(error.errno or 0, "")
+        raise ToolError(
+            "IO_ERROR",
+            f"{change.relative} could not be written: {reason}; nothing was changed",
+            "find out why the file cannot be written before you try again",
+            {"path": str(change.path), "error": reason, "errno": name},
+        ) from error
+
+
+def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
+    """Write the new contents, if any, beside the target under a temporary name."""
+    folder = enter(step.root, step.folders, always, undo if step.before is None else None)
+    target = Target(step, folder)
+    if step.after is None:
+        return target
+    if step.before is None:
+        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o666, dir_fd=folder.descriptor)
+    else:
+        old = _status(target)
+        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
+    always.callback(_unlink, step.temporary, folder.descriptor)
+    undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were created for it are removed
+    with open(descriptor, "wb") as file:
+        file.write(step.after)
+        file.flush()
+        if step.before is not None:
+            _copy_metadata(descriptor, old)
+        if step.mode is not None:
+            os.fchmod(descriptor, step.mode & _SAFE_BITS)
+        if step.change.make_executable:
+            mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+            os.fchmod(descriptor, mode | (mode & _READ_BITS) >> 2)
+        os.fsync(descriptor)
+    return target
+
+
+def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
+    """Copy owner and mode of the old file, as far as the user is allowed to set them."""
+    new = os.fstat(descriptor)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _status(target: Target) -> os.stat_result:
+    """Return the target's own status, which must be that of a file. Raises ToolError STALE, and OSError."""
+    try:
+        status = os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
+    except FileNotFoundError as error:
+        raise _stale(target, "was deleted") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise _stale(target, f"has become {kind_of(status.st_mode)}")
+    return status
+
+
+def verify(target: Target) -> None:
+    """Check that a target is what its change was made from. Raises ToolError STALE, and OSError."""
+    if target.before is not None:
+        _status(target)
+        _check_contents(target, target.name, target.before)
+        return
+    try:
+        os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    raise _stale(target, "was created")
+
+
+def _check_contents(target: Target, name: str, before: bytes) -> None:
+    """Check that the file of this name in the target's folder has the contents that the change was made from. Raises
+    ToolError STALE, and OSError."""
+    try:
+        descriptor = os.open(name, OPEN_FLAGS, dir_fd=target.folder.descriptor)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):
+            raise _stale(target, "was replaced") from error
+        raise
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.read(len(before) + 1) != before:
+            raise _stale(target, "has changed")
+
+
+def put_into_place(target: Target, always: ExitStack, undo: Restoration) -> None:
+    """Put the new contents into place, and register how to undo it."""
+    at, step = target.folder.descriptor, target.step
+    if target.before is None:
+        verify(target)
+        made = os.stat(step.temporary, dir_fd=at, follow_symlinks=False)
+        _link_new(target)
+        undo.file(target, lambda: _take_out(target, made))
+        return
+    try:
+        _keep(target, target.before, always, undo)
+        _swap_in(target, target.before, always)
+    except FileNotFoundError as error:
+        raise _stale(target, "was deleted") from error
+    undo.file(target, lambda: _put_back(target))
+
+
+def _swap_in(target: Target, before: bytes, always: ExitStack) -> None:
+    """Move the old file to another name first, and only then check that it is the one the change was made from: so
+    nothing that is written at this very moment is lost. Raises ToolError STALE after giving the file its name back, and
+    OSError."""
+    at, step = target.folder.descriptor, target.step
+    if step.after is None:
+        always.callback(_unlink, step.temporary, at)
+        os.rename(target.name, step.temporary, src_dir_fd=at, dst_dir_fd=at)
+    elif not exchange_names(step.temporary, target.name, at):
+        verify(target)
+        os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+        return
+    try:
+        _check_contents(target, step.temporary, before)
+    except (ToolError, OSError):
+        if step.after is not None:
+            exchange_names(step.temporary, target.name, at)
+        else:
+            _restore_name(step.temporary, target.name, at)
+        raise
+
+
+def _restore_name(temporary: str, name: str, folder: int) -> None:
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        pass  # the file was created again in the meantime: that one is the latest
+    except OSError:
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _put_back(target: Target) -> None:
+    at, step = target.folder.descriptor, target.step
+    os.replace(step.kept, target.name, src_dir_fd=at, dst_dir_fd=at)
+
+
+def _link_new(target: Target) -> None:
+    """Give the new file its name. Unlike a rename, a link never replaces what appeared in the meantime."""
+    at = target.folder.descriptor
+    try:
+        os.link(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+    except FileExistsError as error:
+        raise _stale(target, "was created") from error
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.replace(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+
+
+def _take_out(target: Target, made: os.stat_result) -> None:
+    at = target.folder.descriptor
+    if os.path.samestat(made, os.stat(target.name, dir_fd=at, follow_symlinks=False)):
+        os.unlink(target.name, dir_fd=at)
+
+
+def _keep(target: Target, before: bytes, always: ExitStack, undo: Restoration) -> None:
+    """Give the old file a second name, so that restoring it needs no disk space."""
+    at, name = target.folder.descriptor, target.step.kept
+    always.callback(undo.drop, target, name)
+    try:
+        os.link(target.name, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=at)
+        with open(descriptor, "wb") as file:
+            file.write(before)
+            file.flush()
+            _copy_metadata(descriptor, _status(target))
+
+
+def beside(name: str, kind: str) -> str:
+    """Return a name for a file beside this one, short enough for any file system."""
+    tail = f".{os.getpid()}.{secrets.token_hex(6)}.{kind}"
+    head = os.fsencode(name)[: _MAX_NAME_BYTES - len(tail) - 1]
+    return f".{head.decode('utf-8', 'ignore')}{tail}"
+
+
+def _unlink(name: str, folder: int) -> None:
+    with suppress(OSError):  # usually it has been renamed to the target
+        os.unlink(name, dir_fd=folder)
+
+
+def _stale(target: Target, happened: str) -> ToolError:
+    return ToolError(
+        "STALE",
+        f"{_shown(target)} {happened} since the edit was prepared; nothing was written",
+        "re-read the file and redo the edit",
+        {"path": str(target.step.path)},
+    )
+
+
+def _shown(target: Target) -> str:
+    return target.change.relative if target.step.path == target.change.path else target.change.shown

@@ -1,0 +1,439 @@
+"""Going back in a conversation: what the model gets next, what becomes of files, what clients are shown, copies."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.test_faults import each_api, entries, opened, prompt, sent, serve, texts
+from tests.end_to_end.test_turns import conversation, text_blocks
+from tests.end_to_end.world import World
+from tests.support.client import RawAcpClient, RpcFailure
+from tests.support.inside import inside
+from tests.support.model_server import ModelServer
+from tests.support.script import Answer, Gate, Say, Think, answer, call
+
+NORTH = {"events": True}
+
+
+@asynccontextmanager
+async def talk(world: World, model: str | None = None) -> AsyncIterator[tuple[RawAcpClient, str]]:
+    """A client that knows North and accepts every edit."""
+
+    async def accept(params: dict[str, Any]) -> dict[str, Any]:
+        return {"outcome": {"outcome": "selected", "optionId": "accept"}}
+
+    async with inside(world.environ, model, NORTH) as client:
+        client.handlers["session/request_permission"] = accept
+        yield client, await opened(client, world)
+
+
+def edit(path: str, old: str, new: str) -> Answer:
+    return answer(call("edit_replace_exact", path=path, old=old, new=new))
+
+
+def write(world: World, name: str, text: str) -> Path:
+    path = world.project / name
+    path.write_text(text)
+    return path
+
+
+def events(client: RawAcpClient, name: str) -> list[dict[str, Any]]:
+    told = [message["params"] for _, message in client.transcript if message.get("method") == "_north/event"]
+    return [params for params in told if params["event"] == name]
+
+
+def prompts(client: RawAcpClient) -> list[str]:
+    """The ids of the prompts, as their turns told them."""
+    return [event["turnId"] for event in events(client, "turn_start")]
+
+
+def shown(client: RawAcpClient) -> list[tuple[str, str]]:
+    """What a client shows: who said what, since the last reset."""
+    lines = [message for sender, message in client.transcript if sender == "agent"]
+    resets = [at for at, line in enumerate(lines) if line.get("params", {}).get("event") == "transcript_reset"]
+    rows: list[tuple[str, str]] = []
+    for line in lines[resets[-1] if resets else 0 :]:
+        update = line.get("params", {}).get("update", {})
+        kind = str(update.get("sessionUpdate"))
+        if kind.endswith("_message_chunk"):
+            rows.append((kind.partition("_")[0], update["content"]["text"]))
+        elif kind == "tool_call":
+            rows.append(("call", update["toolCallId"]))
+    return rows
+
+
+async def rewind(client: RawAcpClient, session: str, entry: str, **more: Any) -> dict[str, Any]:
+    return dict(await client.request("_north/sessions/rewind", {"sessionId": session, "entryId": entry, **more}))
+
+
+async def two_edits(client: RawAcpClient, server: ModelServer, session: str) -> None:
+    """Two turns, each with an edit of `a.py`."""
+    done = answer(Say("Done."))
+    read = answer(call("read_file", path="a.py"))
+    server.script(read, edit("a.py", "one", "1"), done, edit("a.py", "two", "2"), done)
+    for text in ("Change one", "Change two"):
+        assert await prompt(client, session, text) == "end_turn"
+
+
+TEXT = "one\n" + "#\n" * 9 + "two\n"
+
+
+async def test_the_model_gets_what_came_before_and_the_new_prompt(world: World, server: ModelServer) -> None:
+    write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        before = len(server.requests[2].body["messages"])
+        gone = await rewind(client, session, prompts(client)[1])
+        assert gone["moved"]
+        assert gone["prompt"] == text_blocks("Change two")
+        assert gone["unrestored"] == ["a.py"]
+        assert shown(client)[0] == ("user", "Change one")
+        assert ("user", "Change two") not in shown(client)
+        server.script(answer(Say("Right.")))
+        assert await prompt(client, session, "Change three") == "end_turn"
+        asked = server.requests[-1].body["messages"]
+        assert len(asked) == before + 2
+        assert "Change two" not in json.dumps(asked)
+        (said,) = [text for role, text in sent(server)[-1][-1:] if role == "user"]
+        assert said.endswith("Change three")
+        assert "The user went back to this point of the conversation; since then, these files changed: a.py" in said
+        # The next one is not told again.
+        server.script(answer(Say("Right.")))
+        await prompt(client, session, "And four")
+        assert sent(server)[-1][-1] == ("user", "And four")
+
+
+async def test_files_go_back_to_how_they_were(world: World, server: ModelServer) -> None:
+    path = write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        first, second = prompts(client)
+        planned = await rewind(client, session, second, what="both", dryRun=True)
+        assert planned["files"] == [{"path": "a.py", "outcome": "restored"}]
+        assert path.read_text() == TEXT.replace("one", "1").replace("two", "2")
+        gone = await rewind(client, session, second, what="both")
+        assert gone["files"] == [{"path": "a.py", "outcome": "restored"}]
+        assert "unrestored" not in gone
+        assert path.read_text() == TEXT.replace("one", "1")
+        server.script(answer(Say("Right.")))
+        await prompt(client, session, "Change three")
+        assert sent(server)[-1][-1] == ("user", "Change three")  # nothing has changed for the model
+        # Forth again, on the branch that was left, and the files with it.
+        nodes = (await client.request("_north/sessions/tree", {"sessionId": session}))["nodes"]
+        left = [node["id"] for node in nodes if node["text"] == "Done." and not node["onPath"]]
+        gone = await rewind(client, session, left[-1], what="both")
+        assert gone["moved"]
+        assert gone["prompt"] == []
+        assert path.read_text() == TEXT.replace("one", "1").replace("two", "2")
+        assert ("user", "Change two") in shown(client)
+        # Files alone: the conversation stays.
+        gone = await rewind(client, session, first, what="files")
+        assert not gone["moved"]
+        assert path.read_text() == TEXT
+        server.script(answer(Say("I see.")))
+        await prompt(client, session, "Look")
+        assert "undid or redid changes to these files: a.py" in sent(server)[-1][-1][1]
+
+
+async def test_what_somebody_else_changed_stays_unless_the_user_insists(world: World, server: ModelServer) -> None:
+    path, other = write(world, "a.py", TEXT), write(world, "b.py", "b = 1\n")
+    async with talk(world) as (client, session):
+        done = answer(Say("Done."))
+        read = answer(call("read_file", path="a.py"), call("read_file", path="b.py"))
+        server.script(read, edit("a.py", "one", "1"), edit("b.py", "1", "2"), done)
+        await prompt(client, session, "Change both")
+        path.write_text(TEXT.replace("one", "mine"))
+        (first,) = prompts(client)
+        gone = await rewind(client, session, first, what="both")
+        outcomes = {file["path"]: file["outcome"] for file in gone["files"]}
+        assert outcomes == {"a.py": "conflict", "b.py": "restored"}
+        assert "mine" in path.read_text()
+        assert other.read_text() == "b = 1\n"
+        gone = await rewind(client, session, first, what="files", conflicts="overwrite")
+        assert path.read_text() == TEXT
+
+
+async def test_it_is_the_same_after_loading_it_elsewhere(world: World, server: ModelServer) -> None:
+    write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        chosen = {"sessionId": session, "configId": "model", "value": "anthropic/claude-haiku-4-5-20251001"}
+        await client.request("session/set_config_option", chosen)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "ask"})
+        await rewind(client, session, prompts(client)[1])
+        live = shown(client)
+        state = await client.request("_north/state/get", {"sessionId": session})
+        assert (state["mode"], state["model"]) == ("ask", chosen["value"])  # what the user chose last stays
+        assert state["cost"]["amount"] > 0
+    async with inside(world.environ, None, NORTH) as client:
+        where = {"sessionId": session, "cwd": str(world.project), "mcpServers": []}
+        await client.request("session/load", where)
+        assert shown(client) == live
+        again = await client.request("_north/state/get", {"sessionId": session})
+        assert {key: again[key] for key in ("mode", "model", "cost", "messageCount")} == {
+            key: state[key] for key in ("mode", "model", "cost", "messageCount")
+        }
+        server.script(answer(Say("Right.")))
+        await prompt(client, session, "Change three")
+        assert "since then, these files changed: a.py" in sent(server)[-1][-1][1]
+        assert "Change two" not in json.dumps(server.requests[-1].body["messages"])
+
+
+async def test_what_was_spent_on_a_branch_that_was_left_is_spent(world: World, server: ModelServer) -> None:
+    async with talk(world) as (client, session):
+        server.script(answer(Say("One.")), answer(Say("Two.")))
+        await prompt(client, session, "first")
+        await prompt(client, session, "second")
+        before = await client.request("_north/state/get", {"sessionId": session})
+        await rewind(client, session, prompts(client)[0])
+        after = await client.request("_north/state/get", {"sessionId": session})
+        assert after["cost"] == before["cost"]
+        assert after["context"]["used"] == 0
+
+
+async def test_it_is_refused_while_a_turn_runs_and_for_unknown_places(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Working"), Gate("here")))
+    async with talk(world) as (client, session):
+        await prompt(client, session, "first")
+        (first,) = prompts(client)
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("second")})
+        await server.reached("here")
+        where = {"sessionId": session, "cwd": str(world.project)}
+        for method, params in (("_north/sessions/rewind", {"entryId": first}), ("session/fork", where)):
+            with pytest.raises(RpcFailure, match="a turn is running: wait for it to end, or cancel it") as refused:
+                await client.request(method, {"sessionId": session, **params})
+            assert refused.value.code == -32600
+        # A branch disturbs nothing.
+        branched = await client.request("_north/sessions/branch", {"sessionId": session, "entryId": first})
+        assert branched["prompt"] == text_blocks("first")
+        server.open("here")
+        await client.answer(request)
+        for params, said in (
+            ({"entryId": "lost"}, "there is no entry 'lost' in this conversation"),
+            ({"entryId": first, "what": "all"}, "what must be conversation, files or both"),
+            ({"entryId": first, "conflicts": "maybe"}, "conflicts must be skip, overwrite or merge"),
+        ):
+            with pytest.raises(RpcFailure, match=said):
+                await client.request("_north/sessions/rewind", {"sessionId": session, **params})
+        assert ("user", "first") not in shown(client)  # the client itself showed it: nothing was shown anew
+
+
+@each_api
+async def test_requests_are_valid_wherever_it_goes_on(world: World, server: ModelServer, api: str) -> None:
+    """From each entry in turn: in the middle of calls, after thoughts, at the root."""
+    write(world, "a.py", TEXT)
+    serve(world, api, server.url)
+    two = answer(Think("Hm."), Say("Both."), call("read_file", path="a.py"), call("find_files", pattern="*.py"))
+    server.script(two, edit("a.py", "one", "1"), answer(Say("Done.")))
+    async with talk(world, "there/m-1:high") as (client, session):
+        await prompt(client, session, "Change one")
+        await prompt(client, session, "!echo mine")
+        asked = {"sessionId": session, "filter": "all"}
+        nodes = (await client.request("_north/sessions/tree", asked))["nodes"]
+        assert len(nodes) >= 8
+        for number, node in enumerate(nodes):
+            await rewind(client, session, node["id"])
+            server.script(answer(Say(f"Answer {number}.")))
+            assert await prompt(client, session, f"Question {number}") == "end_turn"
+            assert sent(server)[-1][-1][1].endswith(f"Question {number}")
+        assert len({node["id"] for node in (await client.request("_north/sessions/tree", asked))["nodes"]}) > len(nodes)
+
+
+async def test_attachments_come_back_with_the_prompt(world: World, server: ModelServer) -> None:
+    path = write(world, "a.py", TEXT)
+    blocks = [
+        *text_blocks("Look at these"),
+        {"type": "resource_link", "uri": path.as_uri(), "name": "a.py"},
+        {"type": "resource_link", "uri": f"{path.as_uri()}#L1-L3", "name": "a.py"},
+        {"type": "resource", "resource": {"uri": "terminal output", "text": "$ make\nfailed\n"}},
+    ]
+    server.script(answer(Say("Yes.")), answer(Say("Yes.")))
+    async with talk(world) as (client, session):
+        await client.request("session/prompt", {"sessionId": session, "prompt": blocks})
+        gone = await rewind(client, session, prompts(client)[0])
+        assert gone["prompt"] == blocks
+        (reset,) = events(client, "transcript_reset")
+        assert reset["prompt"] == []  # whoever asked has it by the answer
+        await client.request("session/prompt", {"sessionId": session, "prompt": gone["prompt"]})
+        first, again = (request.body["messages"] for request in server.requests)
+        assert first == again
+
+
+async def test_a_steered_prompt_is_a_place_too(world: World, server: ModelServer) -> None:
+    server.script(
+        answer(Say("Reading."), Gate("here"), call("read_file", path="json/decoder.py")),
+        answer(Say("Only that, then.")),
+    )
+    async with talk(world) as (client, session):
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Compare")})
+        await server.reached("here")
+        steer = await client.start_request("_north/steer", {"sessionId": session, "prompt": text_blocks("One only")})
+        await client.request("_north/costs/get", {"sessionId": session})
+        server.open("here")
+        assert await client.answer(steer) == {"delivered": True}
+        await client.answer(request)
+        (said,) = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "user_message_chunk"]
+        gone = await rewind(client, session, said["messageId"])
+        assert gone["prompt"] == text_blocks("One only")
+        server.script(answer(Say("Both, then.")))
+        await prompt(client, session, "Both")
+        assert [role for role, _ in sent(server)[-1]] == ["user", "assistant", "user", "user"]
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_fork_goes_on_beside_the_original(world: World, server: ModelServer) -> None:
+    write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        told = len(client.updates)
+        where = {"cwd": str(world.project), "mcpServers": []}
+        copy = await client.request("session/fork", {"sessionId": session, **where})
+        assert copy["sessionId"] != session
+        assert copy["modes"]["currentModeId"] == "agent"
+        await client.wait_update(lambda update: update["sessionUpdate"] == "available_commands_update")
+        assert not any("chunk" in row["update"]["sessionUpdate"] for row in client.updates[told:])  # nothing replayed
+        server.script(answer(Say("There.")), answer(Say("Here.")))
+        await prompt(client, copy["sessionId"], "In the copy")
+        await prompt(client, session, "In the original")
+        ours, theirs = (json.dumps(request.body["messages"]) for request in server.requests[-2:])
+        assert "Change two" in ours
+        assert "Change two" in theirs
+        assert "In the copy" not in theirs
+        rows = (await client.request("session/list"))["sessions"]
+        assert {row["sessionId"]: row["title"] for row in rows} == {
+            session: "Change one",
+            copy["sessionId"]: "Change one (fork)",
+        }
+        # One that is not open is copied as well.
+        await client.request("session/close", {"sessionId": session})
+        other = await client.request("session/fork", {"sessionId": session, **where})
+        await client.request("session/load", {"sessionId": other["sessionId"], **where})
+        assert texts(client).count("Here.") == 2
+        with pytest.raises(RpcFailure) as refused:
+            await client.request("session/fork", {"sessionId": "nobody", **where})
+        assert refused.value.code == -32002
+
+
+async def test_a_fork_for_another_project_is_refused_and_leaves_nothing(world: World, server: ModelServer) -> None:
+    other = world.folder / "other"
+    other.mkdir()
+    async with talk(world) as (client, session):
+        server.script(answer(Say("One.")))
+        await prompt(client, session, "first")
+        with pytest.raises(RpcFailure, match="is not the project of this conversation"):
+            await client.request("session/fork", {"sessionId": session, "cwd": str(other)})
+        assert len((await client.request("session/list"))["sessions"]) == 1
+
+
+async def test_a_branch_has_what_came_before_a_prompt(world: World, server: ModelServer) -> None:
+    write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        first, second = prompts(client)
+        await client.request("_north/sessions/label", {"sessionId": session, "entryId": first, "label": " the\nstart "})
+        branched = await client.request("_north/sessions/branch", {"sessionId": session, "entryId": second})
+        assert branched["prompt"] == text_blocks("Change two")
+        where = {"cwd": str(world.project), "mcpServers": []}
+        client.updates.clear()
+        await client.request("session/load", {"sessionId": branched["sessionId"], **where})
+        assert texts(client) == "Done."
+        nodes = (await client.request("_north/sessions/tree", {"sessionId": branched["sessionId"]}))["nodes"]
+        assert [node.get("label") for node in nodes if node.get("role") == "user"] == ["the start"]
+        server.script(answer(Say("Right.")))
+        await prompt(client, branched["sessionId"], "Change three")
+        asked = json.dumps(server.requests[-1].body["messages"])
+        assert "Change one" in asked
+        assert "Change two" not in asked
+        empty = await client.request("_north/sessions/branch", {"sessionId": session, "entryId": first})
+        await client.request("session/load", {"sessionId": empty["sessionId"], **where})
+        server.script(answer(Say("New.")))
+        await prompt(client, empty["sessionId"], "Something else")
+        assert sent(server)[-1] == [("user", "Something else")]
+        answered = next(node["id"] for node in nodes if node.get("role") == "assistant")
+        with pytest.raises(RpcFailure, match="a branch begins at one of the user's messages"):
+            await client.request("_north/sessions/branch", {"sessionId": session, "entryId": answered})
+
+
+# -- slash commands, also for clients that know nothing of this --------------------------------------------------------
+
+
+async def test_slash_commands_do_it_for_every_client(world: World, server: ModelServer) -> None:
+    path = write(world, "a.py", TEXT)
+    async with conversation(world) as (client, session):
+
+        async def accept(params: dict[str, Any]) -> dict[str, Any]:
+            return {"outcome": {"outcome": "selected", "optionId": "accept"}}
+
+        client.handlers["session/request_permission"] = accept
+        await two_edits(client, server, session)
+
+        async def type_(text: str) -> str:
+            client.updates.clear()
+            assert await prompt(client, session, text) == "end_turn"
+            return texts(client)
+
+        listed = await type_("/rewind")
+        assert "1. Change one\n2. Change two\n" in listed
+        assert "is called **before the second**" in await type_("/label before the second")
+        tree = await type_("/tree no-tools")
+        assert "you: Change two" in tree
+        assert "[before the second]" in tree
+        assert "there is no prompt 7: there are 2" in await type_("/rewind 7")
+        assert "a label has at most 60 characters" in await type_(f"/label {'x' * 61}")
+        assert "/rewind takes the number of a prompt" in await type_("/rewind 2 everything")
+        gone = await type_("/rewind 2 both")
+        assert "The conversation continues from before this prompt" in gone
+        assert "- `a.py`: restored" in gone
+        assert "```\nChange two\n```" in gone
+        assert path.read_text() == TEXT.replace("one", "1")
+        updates = [row["update"]["sessionUpdate"] for row in client.updates]
+        assert "user_message_chunk" not in updates  # what it has shown cannot be taken back
+        server.script(answer(Say("Right.")))
+        await type_("Change three")
+        assert [text for role, text in sent(server)[-1] if role == "user" and text.startswith("Change")] == [
+            "Change one",
+            "Change three",
+        ]
+        assert "No place" not in await type_("/label")
+        for text, relation in (("/branch 2", "branch"), ("/fork", "fork")):
+            said = await type_(text)
+            (id,) = [
+                header["id"]
+                for header in entries(world)
+                if header.get("parentSession", {}).get("relation") == relation and f"`{header['id']}`" in said
+            ]
+            await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
+        assert "You have not said anything yet" in await _in_a_new_one(client, world, "/rewind")
+
+
+async def _in_a_new_one(client: RawAcpClient, world: World, text: str) -> str:
+    session = await opened(client, world)
+    client.updates.clear()
+    await prompt(client, session, text)
+    return texts(client)
+
+
+async def test_clients_that_know_north_show_it_anew_and_open_copies(world: World, server: ModelServer) -> None:
+    async with talk(world) as (client, session):
+        server.script(answer(Say("One.")), answer(Say("Two.")))
+        await prompt(client, session, "first")
+        await prompt(client, session, "second")
+        await prompt(client, session, "/rewind 2")
+        (reset,) = events(client, "transcript_reset")
+        assert reset["prompt"] == text_blocks("second")
+        rows = shown(client)
+        assert [text for who, text in rows if who == "user"] == ["first", "/rewind 2"]
+        assert rows[-1][1].startswith("The conversation continues from before this prompt")
+        await prompt(client, session, "/branch 1")
+        await prompt(client, session, "/fork")
+        branched, forked = events(client, "conversation_copied")
+        assert (branched["relation"], branched["prompt"]) == ("branch", text_blocks("first"))
+        assert (forked["relation"], forked["prompt"]) == ("fork", [])
+        assert forked["sessionId"] == session
+        assert forked["conversationId"] != session

@@ -1,0 +1,143 @@
+/** Going back to an earlier message: to edit and send it again, to go on from there, or to branch off. */
+
+import * as vscode from "vscode";
+
+import type { PromptBlock } from "../acp";
+import type { Attachment } from "../composer/chips";
+import type { PromptAct } from "../messages";
+import { type Conflicts, decide, type Outcome, restored, tell } from "../review/undo";
+import type { PromptContent } from "./prompts";
+
+const { l10n } = vscode;
+
+export interface Asker {
+  ask<Result>(method: string, params: object): Promise<Result>;
+}
+
+interface Rewound extends Outcome {
+  prompt: PromptBlock[];
+}
+
+type What = "conversation" | "files" | "both";
+
+const REWIND = "_north/sessions/rewind";
+
+export class Rewinding {
+  /** The message that is being edited, by its entry: what is sent next takes its place. */
+  editing = "";
+
+  constructor(
+    private readonly session: Asker,
+    /** What belongs in the input again. */
+    private readonly restore: (words: PromptContent) => void,
+    /** The conversation is shown anew, and all of it is there. */
+    private readonly shown: () => void,
+    private readonly openCopy: (id: string, words: PromptContent) => Promise<void>,
+    private readonly changed: () => void,
+  ) {}
+
+  act(entry: string, act: PromptAct): Promise<void> {
+    switch (act) {
+      case "edit":
+        return this.edit(entry);
+      case "rewind":
+        return this.rewind(entry);
+      case "branch":
+        return this.branch(entry);
+    }
+  }
+
+  async edit(entry: string): Promise<void> {
+    const { prompt } = await this.look(entry);
+    this.restore(wordsOf(prompt));
+    this.setEditing(entry);
+  }
+
+  stopEditing(): void {
+    this.setEditing("");
+  }
+
+  /** Goes back before the edited message is sent. Returns false if the user does not want to send it after all. */
+  async beforeSending(): Promise<boolean> {
+    const { editing } = this;
+    if (editing === "") return true;
+    const what = await whatToRestore(await this.look(editing), false);
+    if (what === undefined) return false;
+    await this.go(editing, what);
+    this.setEditing("");
+    return true;
+  }
+
+  /** To before a message, or to another place of the tree. */
+  async rewind(entry: string): Promise<void> {
+    const what = await whatToRestore(await this.look(entry), true);
+    if (what === undefined) return;
+    const { prompt } = await this.go(entry, what);
+    if (prompt.length > 0 && what !== "files") this.restore(wordsOf(prompt));
+  }
+
+  async branch(entryId: string): Promise<void> {
+    const { sessionId, prompt } = await this.session.ask<{ sessionId: string; prompt: PromptBlock[] }>("_north/sessions/branch", { entryId });
+    await this.openCopy(sessionId, wordsOf(prompt));
+  }
+
+  private look(entryId: string): Promise<Rewound> {
+    return this.session.ask<Rewound>(REWIND, { entryId, dryRun: true });
+  }
+
+  private async go(entryId: string, what: What): Promise<Rewound> {
+    let rewound = await this.session.ask<Rewound>(REWIND, { entryId, what });
+    const met = rewound.files.filter(({ outcome }) => outcome === "conflict");
+    const conflicts: Conflicts | undefined = met.length === 0 ? "skip" : await decide(met.map(({ path }) => path));
+    if (conflicts !== undefined && conflicts !== "skip") {
+      const again = await this.session.ask<Rewound>(REWIND, { entryId, what: "files", conflicts });
+      rewound = { ...rewound, files: [...rewound.files.filter((file) => !met.includes(file)), ...again.files] };
+    }
+    if (what !== "conversation") {
+      tell(rewound);
+      restored();
+    }
+    this.shown();
+    return rewound;
+  }
+
+  private setEditing(entry: string): void {
+    this.editing = entry;
+    this.changed();
+  }
+}
+
+/** Asks about files only where some would change. Undefined if the user gives up. */
+async function whatToRestore({ files }: Outcome, mayBeFiles: boolean): Promise<What | undefined> {
+  const changed = files.filter(({ outcome }) => outcome !== "unchanged");
+  if (changed.length === 0) return "conversation";
+  const answers = new Map<string, What>([
+    [l10n.t("Conversation and Files"), "both"],
+    [l10n.t("Conversation Only"), "conversation"],
+  ]);
+  if (mayBeFiles) answers.set(l10n.t("Files Only"), "files");
+  const detail = `${l10n.t("North has changed these files since:")}\n${changed.map(({ path }) => path).join("\n")}`;
+  const question = l10n.t("Restore the files as they were, too?");
+  const chosen = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...answers.keys());
+  return chosen === undefined ? undefined : answers.get(chosen);
+}
+
+/** A message as it was written: its text, and what was attached to it. */
+export function wordsOf(blocks: readonly PromptBlock[]): PromptContent {
+  const text = blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
+  const attachments = blocks.filter((block) => block.type !== "text").map((block): Attachment => ({ label: labelOf(block), block }));
+  return { text, attachments };
+}
+
+function labelOf(block: PromptBlock): string {
+  switch (block.type) {
+    case "resource_link": {
+      const lines = /#L(\d+)-L(\d+)$/.exec(block.uri);
+      return lines === null ? block.name : `${block.name}:${lines[1]}-${lines[2]}`;
+    }
+    case "resource":
+      return block.resource.uri;
+    default:
+      return l10n.t("Picture");
+  }
+}

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { window } from "./support/vscode";
+import type { PromptBlock } from "../src/acp";
+import { rowOf } from "../src/chat/branches";
+import { Rewinding, wordsOf } from "../src/chat/rewinding";
+
+const text = (words: string): PromptBlock => ({ type: "text", text: words });
+interface File {
+  path: string;
+  outcome: string;
+}
+
+/** A server with these files to restore, and a user who chooses `answers`, one after the other. */
+function world(files: File[], ...answers: (string | undefined)[]) {
+  const asked: object[] = [];
+  const questions: string[] = [];
+  const restored: string[] = [];
+  const opened: string[] = [];
+  let shown = 0;
+  const dialogs = { showWarningMessage: async (question: string) => (questions.push(question), answers.shift()), setStatusBarMessage: () => undefined };
+  Object.assign(window, dialogs);
+  const session = {
+    async ask<Result>(method: string, params: object): Promise<Result> {
+      asked.push({ method: method.replace("_north/sessions/", ""), ...params });
+      const result = method.endsWith("branch") ? { sessionId: "copy", prompt: [text("one")] } : { files, moved: true, prompt: [text("one")] };
+      return result as Result; // what this server answers
+    },
+  };
+  const rewinding = new Rewinding(
+    session,
+    (words) => restored.push(words.text),
+    () => (shown += 1),
+    async (id, words) => void opened.push(`${id} ${words.text}`),
+    () => undefined,
+  );
+  return { rewinding, asked, questions, restored, opened, shown: () => shown };
+}
+
+const CHANGED = [{ path: "a.py", outcome: "restored" }];
+
+test("a message is edited in the input, and nothing is done before it is sent", async () => {
+  const { rewinding, asked, restored, questions, shown } = world(CHANGED, undefined, "Conversation Only");
+  assert.equal(await rewinding.beforeSending(), true);
+  assert.deepEqual(asked, []);
+  await rewinding.act("e1", "edit");
+  assert.deepEqual(restored, ["one"]);
+  assert.equal(rewinding.editing, "e1");
+  assert.equal(await rewinding.beforeSending(), false); // no answer
+  assert.equal(rewinding.editing, "e1");
+  assert.equal(await rewinding.beforeSending(), true);
+  assert.equal(rewinding.editing, "");
+  assert.deepEqual(questions, ["Restore the files as they were, too?", "Restore the files as they were, too?"]);
+  const look = { method: "rewind", entryId: "e1", dryRun: true };
+  assert.deepEqual(asked, [look, look, look, { method: "rewind", entryId: "e1", what: "conversation" }]);
+  assert.equal(shown(), 1);
+  assert.deepEqual(restored, ["one"]); // it is sent, not given back
+});
+
+test("without changed files nothing is asked", async () => {
+  const { rewinding, questions, restored, asked } = world([{ path: "a.py", outcome: "unchanged" }]);
+  await rewinding.act("e1", "rewind");
+  assert.deepEqual(questions, []);
+  assert.deepEqual(asked.at(-1), { method: "rewind", entryId: "e1", what: "conversation" });
+  assert.deepEqual(restored, ["one"]);
+});
+
+test("files alone leave the conversation and the input", async () => {
+  const { rewinding, restored, asked } = world(CHANGED, "Files Only");
+  await rewinding.act("e1", "rewind");
+  assert.deepEqual(asked.at(-1), { method: "rewind", entryId: "e1", what: "files" });
+  assert.deepEqual(restored, []);
+});
+
+test("what somebody else changed is lost only if the user insists", async () => {
+  const { rewinding, asked, questions } = world([...CHANGED, { path: "b.py", outcome: "conflict" }], "Conversation and Files", "Lose Later Changes");
+  await rewinding.act("e1", "rewind");
+  assert.equal(questions[1], "North cannot take everything back.");
+  assert.deepEqual(asked.slice(1), [
+    { method: "rewind", entryId: "e1", what: "both" },
+    { method: "rewind", entryId: "e1", what: "files", conflicts: "overwrite" },
+  ]);
+});
+
+test("a branch is opened with the message in its input", async () => {
+  const { rewinding, opened } = world([]);
+  await rewinding.act("e1", "branch");
+  assert.deepEqual(opened, ["copy one"]);
+});
+
+test("a message comes back with what was attached to it", () => {
+  const link: PromptBlock = { type: "resource_link", uri: "file:///repo/a.py#L3-L5", name: "a.py" };
+  const output: PromptBlock = { type: "resource", resource: { uri: "terminal:1", text: "$ make" } };
+  const picture: PromptBlock = { type: "image", mimeType: "image/png", data: "" };
+  const words = wordsOf([text("one"), link, output, picture]);
+  assert.equal(words.text, "one");
+  assert.deepEqual(words.attachments.map(({ label }) => label), ["a.py:3-5", "terminal:1", "Picture"]);
+  assert.deepEqual(words.attachments.map(({ block }) => block), [link, output, picture]);
+});
+
+test("a row of the tree shows its place and its label, and no icons of the message's own", () => {
+  const node = { id: "e1", parentId: null, depth: 1, kind: "message", role: "user", text: "echo $(ls)", label: "here", timestamp: "", onPath: true, isLeaf: false };
+  assert.equal(rowOf(node, new Date()).label, "\u2003$(circle-small-filled) You: echo $\u200b(ls) $(tag) here");
+  assert.equal(rowOf({ ...node, depth: 0, isLeaf: true, role: "assistant" }, new Date()).label, "$(arrow-right) echo $\u200b(ls) $(tag) here");
+});
