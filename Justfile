@@ -38,6 +38,7 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/extension-places.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-conversations.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-reload.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-exports.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-rewind.mjs
 
 # Build the VS Code extension: vscode-client/north.vsix.
@@ -64,10 +65,12 @@ generate:
 demo *arguments:
     {{bin}}/north-lsp demo {{arguments}}
 
-# Times of this checkout, as tables: start-up, turns, searching, edits, the shell.
+# Times of this checkout, as tables: start-up, turns, searching, edits, the shell, long conversations.
 bench:
     {{bin}}/python -m benchmarks.startup
     {{bin}}/python -m benchmarks.turns
     {{bin}}/python -m benchmarks.search
     {{bin}}/python -m benchmarks.edit
     {{bin}}/python -m benchmarks.shell
+    {{bin}}/python -m benchmarks.conversations
+    {{bin}}/python -m benchmarks.loading

@@ -2,6 +2,7 @@
 direction, become visible marks. For everything that people see, above all approval prompts. Imports nothing of ours."""
 
 import re
+from datetime import datetime
 
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, clipboard
@@ -73,6 +74,22 @@ def money(dollars: float) -> str:
     if dollars < 0.01:
         return f"${dollars:.3f}"
     return f"${dollars:.2f}" if dollars < 99.995 else f"${dollars:,.0f}"
+
+
+def ago(moment: str, now: datetime) -> str:
+    """Tell how long ago a moment (`2025-12-10T10:20:30.000Z`) was; after a week, its date."""
+    try:
+        seconds = (now - datetime.fromisoformat(moment)).total_seconds()
+    except (ValueError, TypeError):
+        return "at an unknown time"
+    minutes = int(seconds // 60)
+    if minutes < 1:
+        return "just now"
+    for size, unit in ((60, "minute"), (24 * 60, "hour"), (7 * 24 * 60, "day")):
+        if minutes < size:
+            count = minutes // {"minute": 1, "hour": 60, "day": 24 * 60}[unit]
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return f"on {moment[:10]}"
 
 
 def without_escapes(text: str) -> str:

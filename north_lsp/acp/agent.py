@@ -19,8 +19,10 @@ from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.control import confirm_after, control_methods, opened_fields, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
+from north_lsp.acp.library import library_methods
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import tell_of_moved_folder
@@ -34,9 +36,11 @@ from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
+from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
@@ -122,6 +126,8 @@ class AcpAgent:
             **path_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, self._prompt),
+            **library_methods(Library(environment.locations), self._session, self._sessions),
+            **export_methods(self._sessions.get, environment),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
 
@@ -183,11 +189,10 @@ class AcpAgent:
         return {"sessionId": session.id, **self._state(session)}
 
     async def _load(self, params: Params, call: Call) -> object:
-        session = await self._open(params)
-        editor = self._editor(session.id)
+        shown: list[str] = []
+        session = await self._open(params, shown)
         async with session.replaying:  # each load gets the whole replay
-            for event in await session.replay():
-                await editor.show(event)
+            await session.replay(self._editor(session.id).show, shown)
         return self._opened(session, params, call)
 
     async def _resume(self, params: Params, call: Call) -> object:
@@ -211,7 +216,9 @@ class AcpAgent:
         self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
 
-    async def _open(self, params: Params) -> Session:
+    async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
+        """Open a session. With `shown`, the beginning of a long one is shown before the rest is read; the entries of
+        that are added to `shown`."""
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -220,6 +227,8 @@ class AcpAgent:
                 raise RpcError(INVALID_REQUEST, f"the session {id} is open with other folders: close it first")
             if session is not None and not session.is_closed:
                 return session
+            if shown is not None:
+                shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
                 session = await self._factory.open(id, roots)
             except UnknownConversation:
@@ -268,6 +277,8 @@ class AcpAgent:
         unsent: Sequence[QueuedPromptText] = (),
         more: Sequence[Event] = (),
     ) -> None:
+        session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
+
         async def announce() -> None:
             for event in (CommandsChanged(session.commands), *more):
                 await self._editor(session.id).show(event)

@@ -7,8 +7,9 @@ from typing import Any
 
 from north_lsp.acp import params as read
 from north_lsp.agent.edits.checkpoints import Checkpoint, depth, live
+from north_lsp.agent.edits.taking_back import Conflicts
 from north_lsp.agent.edits.totals import Totals, totals
-from north_lsp.agent.edits.undo import Conflicts, Plan, UndoHistory
+from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible

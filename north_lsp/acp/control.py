@@ -140,14 +140,6 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return _queue(session)
 
-    async def rename(params: Params, call: Call) -> object:
-        """Give the conversation the user's own title. Returns `{title}`, as it is shown."""
-        title = read.text(params, "title")
-        try:
-            return {"title": await session_of(params).saved.rename(title)}
-        except ValueError as error:
-            raise invalid_params("title", str(error)) from None
-
     async def take_over(params: Params, call: Call) -> object:
         """Become the writer of a conversation that another process has open. Answers `{ok}` once that is so: when
         nothing runs there any more."""
@@ -167,7 +159,6 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         "_north/queue/edit": edit,
         "_north/queue/list": listed,
         "_north/queue/withdraw": withdraw,
-        "_north/sessions/rename": rename,
         "_north/sessions/takeOver": take_over,
         "_north/state/get": get,
         "_north/state/set": change,

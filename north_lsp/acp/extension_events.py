@@ -6,6 +6,7 @@ from north_lsp.acp.drafts import draft_blocks
 from north_lsp.agent.ports.events import (
     ContextPromoted,
     ConversationCopied,
+    ConversationWanted,
     Event,
     FallbackUsed,
     Notice,
@@ -54,6 +55,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("retry_fallback_succeeded", {"model": after})]
         case ContextPromoted(before, after):
             return [("context_promoted", {"from": before, "to": after})]
+        case ConversationWanted(id, cwd, title):
+            return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
             return [("review_shown", shown), ("attention", {"reason": "review"})]

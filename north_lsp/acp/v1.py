@@ -20,6 +20,7 @@ from north_lsp.agent.ports.events import (
     CommandsChanged,
     ContextPromoted,
     ConversationCopied,
+    ConversationWanted,
     Event,
     FallbackUsed,
     ModeChanged,
@@ -196,6 +197,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | RetryEnded()
             | FallbackUsed()
             | ContextPromoted()
+            | ConversationWanted()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

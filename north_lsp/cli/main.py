@@ -21,6 +21,7 @@ _NOBODY_READS = 141
 _FAILED = 70
 _MODES = ("ask", "agent")
 _NEED_A_MODEL = ("demo", "doctor")
+_FORMATS = ("html", "md", "txt", "json")
 _LEVELS = ("debug", "info", "warn", "error")
 
 
@@ -53,7 +54,25 @@ def _parser() -> "argparse.ArgumentParser":
     demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
     demo.add_argument("--yes", action="store_true", help="answer every question by itself")
     demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
-    add("conversations", "List the stored conversations of this project.", "list")
+    stored = add("conversations", "List, search, show, rename, archive or delete stored conversations.", "list")
+    stored.add_argument(
+        "words",
+        nargs="*",
+        metavar="ACTION",
+        help="list (the default), search WORDS, show ID, rename "
+        "ID TITLE, archive ID, unarchive ID, delete ID; an id may be its beginning",
+    )
+    stored.add_argument("--all", action="store_true", help="those of all projects")
+    stored.add_argument("--archived", action="store_true", help="also archived ones")
+    stored.add_argument("--limit", type=int, metavar="N", help="at most so many")
+    stored.add_argument("--yes", action="store_true", help="delete without asking")
+    stored.add_argument("--json", action="store_true", help="as JSON")
+    export = add("export", "Write a stored conversation to a file, or to standard output.")
+    export.add_argument("conversation", metavar="ID|FILE", help="its id (north-lsp list shows them), or a log file")
+    export.add_argument("out", nargs="?", help="the file to write, or - (default: north-<id>-<date> in this folder)")
+    export.add_argument("--format", choices=_FORMATS, help="default: by the ending of the file's name, else html")
+    export.add_argument("--raw", action="store_true", help="do not mask keys and your home folder")
+    export.add_argument("--force", action="store_true", help="replace a file that exists")
     models = add("models", "List the models that North knows, and why some cannot be used.")
     models.add_argument("pattern", nargs="?", default="", help="a part of a model's name")
     models.add_argument("--available", action="store_true", help="only those that can be used")
@@ -152,10 +171,17 @@ def _demo(arguments: "argparse.Namespace", options: Options) -> int:
 
 
 def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
-    from north_lsp.cli.reports import conversations
+    from north_lsp.cli.conversations import Wishes, conversations
 
-    print(conversations(options))
-    return 0
+    wishes = Wishes(arguments.all, arguments.archived, arguments.limit, arguments.yes, arguments.json)
+    return conversations(options, arguments.words, wishes, _ask, print)
+
+
+def _export(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.export import export
+
+    wanted = (arguments.out, arguments.format)
+    return export(options, arguments.conversation, *wanted, raw=arguments.raw, force=arguments.force, ask=_ask)
 
 
 def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
@@ -255,6 +281,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "conversations": _conversations,
     "list": _conversations,
     "doctor": _doctor,
+    "export": _export,
     "models": _models,
     "login": _login,
     "logout": _logout,

@@ -234,8 +234,7 @@ class LspService:
                 await self.close("exit")
                 self._session = session
             self._editor.take_answer()
-            for event in await self._session.replay():
-                await self._editor.show(event)
+            await self._session.replay(self._editor.show)
             for warning in self._session.load_warnings:
                 await self._editor.show(Notice("warning", warning))
             await self._session.recover()

@@ -129,6 +129,34 @@ class Host(Protocol):
 
     def statistics(self) -> str: ...
 
+    async def conversations(self, query: str) -> str:
+        """List the conversations of the project, or those with the words of a query, in Markdown."""
+        ...
+
+    async def resume(self, target: str) -> str:
+        """Have the editor open another conversation, by the beginning of its id; empty asks which."""
+        ...
+
+    async def begin_anew(self) -> str:
+        """Have the editor begin a new conversation."""
+        ...
+
+    async def rename(self, title: str) -> str:
+        """Give this conversation a title; return it as it is shown."""
+        ...
+
+    async def archive(self, id: str | None, *, archived: bool) -> str:
+        """Hide a conversation (None: this one) from lists, or show it again."""
+        ...
+
+    async def numbers(self) -> str:
+        """Say what the conversation adds up to: prompts, calls, tokens, times."""
+        ...
+
+    async def export(self, path: str | None, format: str | None, *, raw: bool) -> str:
+        """Write the conversation to a file, after a question if there is one already; returns the file's path."""
+        ...
+
     def prompts(self, command: str) -> str:
         """List the user's prompts with their numbers, for a command that takes one."""
         ...

@@ -6,6 +6,8 @@ from north_lsp.display import money, one_line
 from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
+from north_lsp.slash.conversations import CONVERSATIONS
+from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.places import PLACES
 from north_lsp.slash.providers import PROVIDERS
@@ -125,6 +127,8 @@ COMMANDS = (
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
+    *CONVERSATIONS,
+    *EXPORTS,
     *PLACES,
     *KEEPING,
     *PROVIDERS,

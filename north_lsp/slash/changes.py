@@ -79,7 +79,7 @@ async def _diff(host: Host, words: Sequence[str]) -> Reply:
 async def _stats(host: Host, words: Sequence[str]) -> Reply:
     if words:
         raise CommandError("/stats takes no arguments")
-    return Reply(host.statistics())
+    return Reply(f"{host.statistics()}\n\n{await host.numbers()}")
 
 
 CHANGES = (
@@ -92,6 +92,6 @@ CHANGES = (
     ),
     Command("diff", "Show what this conversation has changed, or all since the last commit", _diff, "[git]"),
     Command("redo", "Redo the last undone changes", _redo, "[n] [file] [overwrite|merge]"),
-    Command("stats", "Show how much this conversation has changed", _stats),
+    Command("stats", "Show what this conversation has changed, used and taken", _stats),
     Command("undo", "Undo the last changes", _undo, "[n] [file] [overwrite|merge]"),
 )

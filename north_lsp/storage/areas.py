@@ -90,7 +90,7 @@ def removal(locations: Locations, scope: Scope, repo_hash: str = "") -> Removal:
             trash = _children(locations.conversations / "trash")
             caches = [locations.data / name for name in _with_logs(_CACHES)]
             logs = [path for path in _children(locations.state) if _LOG.fullmatch(path.name)]
-            index = [locations.conversations / "index.json", locations.state / "housekeeping.db"]
+            index = [locations.state / "housekeeping.db"]
             return _of([*trash, *caches, *logs, *index, *_children(locations.crashes), *_set_aside(locations)])
         case "project":
             rows = list_conversations(locations, repo_hash=repo_hash)

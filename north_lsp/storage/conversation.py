@@ -20,7 +20,7 @@ from north_lsp.storage.entries import (
     valid_conversation_id,
 )
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed, UnknownConversation
-from north_lsp.storage.files import inode_of, keep_beside, private_directory, write_atomic
+from north_lsp.storage.files import inode_of, keep_beside, private_directory, read_regular, write_atomic
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.line_sync import LineSync
 from north_lsp.storage.locations import Locations
@@ -33,6 +33,7 @@ from north_lsp.storage.records import encode, storable
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
+_LARGEST_LOG = 2 << 30
 _RESOLVED = {"write": "rejected", "shell": "denied"}
 
 
@@ -107,6 +108,17 @@ class Conversation:
             raise UnknownConversation(id) from None
         conversation = cls(path, read_state(data), LogFile(path, data))
         conversation._recover_partial()
+        return conversation
+
+    @classmethod
+    def look_at(cls, path: Path) -> "Conversation":
+        """Read a log for reading alone, whoever writes it: with as much as there is of an answer that still streams.
+        Nothing is written, and no lock is taken. Raises OSError."""
+        data = read_regular(path, _LARGEST_LOG)
+        conversation = cls(path, read_state(data), LogFile(path, data))
+        if (entry := recover(conversation._partial, conversation._state)) is not None:
+            conversation._state.add(entry)
+        conversation._retired = True
         return conversation
 
     # -- what is in it ---------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def clear(locations: Locations, max_age_days: int = 0, seconds: float = 2.0) -> 
         if _remove(path):
             removed.append(Removed(kind, path.name, size))
     # While the index is being rebuilt, nobody knows for sure what is old, or needed.
-    if not (locations.conversations / "index.json").exists():
+    if not locations.index.exists():
         return removed
     removed += _retire(locations, max_age_days, deadline)
     removed += _unnamed_blobs(locations, deadline)
@@ -98,6 +98,8 @@ def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
             _release(path)
         elif path.suffix == ".jsonl" and valid_conversation_id(path.stem) and _age(path) > EMPTY_DAYS * _DAY:
             yield from (("empty conversation", one) for one in _empty(path))
+    former = locations.conversations / "index.json"  # what older versions had instead of the database
+    yield from (("former index", path) for path in [former] if path.exists())
     for path in _files(locations.locks):
         if _age(path) > ORPHAN_DAYS * _DAY:
             _release(path)
@@ -118,7 +120,7 @@ def _orphans(locations: Locations) -> Iterator[tuple[str, Path]]:
     for path in (*_folders(folder), *_files(folder)):
         id = path.name.partition(".")[0]
         is_output = path.name == id or path.name.endswith((".snapshot.json", ".partial.jsonl", ".partial.json"))
-        if path.name in ("trash", "index.json") or not is_output or not valid_conversation_id(id):
+        if path.name == "trash" or not is_output or not valid_conversation_id(id):
             continue
         if not (folder / f"{id}.jsonl").exists() and _age(path) > ORPHAN_DAYS * _DAY:
             yield "output of a conversation that is gone", path

@@ -31,6 +31,11 @@ class Locations:
         return self.data / "conversations"
 
     @property
+    def index(self) -> Path:
+        """The database with the index of all conversations and the words in them."""
+        return self.data / "search.db"
+
+    @property
     def blobs(self) -> Path:
         return self.data / "blobs"
 

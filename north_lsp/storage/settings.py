@@ -179,6 +179,23 @@ class TurnSettings:
 
 
 @dataclass(frozen=True)
+class ConversationSettings:
+    """What is kept of conversations so that they are found again."""
+
+    auto_title: bool = setting(
+        "sessions.autoTitle",
+        True,
+        "Have a small model name a conversation after its first answer: the one of the role `fast`, else a small one "
+        "of the provider that answers. Without either, the first prompt is the title. `NORTH_NO_TITLE=1` does the "
+        "same as `false`.",
+        strict=False,
+    )
+    prompt_history: bool = setting(
+        "sessions.promptHistory", True, "Keep the prompts that you send, to be found and sent again.", strict=False
+    )
+
+
+@dataclass(frozen=True)
 class Settings:
     """All settings. `problems` are what is wrong in the file, a line each, for the user."""
 
@@ -270,6 +287,7 @@ class Settings:
     reading: ReadSettings = field(default_factory=ReadSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
+    sessions: ConversationSettings = field(default_factory=ConversationSettings)
     log_max_bytes: int = setting(
         "log.maxBytes",
         10 * 1024 * 1024,

@@ -6,16 +6,17 @@ Everything here blocks: call it on a thread. SQLite is imported only when a data
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from north_lsp.storage.files import private_directory, set_aside
 
 if TYPE_CHECKING:
     import sqlite3
 
+_T = TypeVar("_T")
 PATIENCE_SECONDS = 3.0
 
 Migrations = Sequence[Sequence[str]]
@@ -51,6 +52,44 @@ def connect(path: Path, migrations: Migrations, *, keep_damaged: bool = False) -
     """
     with _damage_seen(path, keep_damaged=keep_damaged):
         return _connected(path, migrations)
+
+
+def use(path: Path, migrations: Migrations, action: "Callable[[sqlite3.Connection], _T]") -> _T:
+    """Run an action on a database whose content may be lost: from a damaged one, or one without its tables, which is
+    moved aside, it is run again on a new one. It begins its own transactions, with `written`. Raises OSError."""
+    import sqlite3
+
+    for is_new in (False, True):
+        try:
+            with closing(connect(path, migrations)) as database:
+                database.isolation_level = None
+                return action(database)
+        except DamagedDatabase:
+            if is_new:
+                raise
+        except sqlite3.Error as error:
+            if is_new or not (is_damage(error) or str(error).startswith("no such table")):
+                raise OSError(errno.EIO, str(error), str(path)) from error
+            put_aside(path)
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def written(database: "sqlite3.Connection") -> Iterator[None]:
+    """Begin a transaction that writes at once, on a connection of `use`, so that it waits for other writers before it
+    reads; what was done is taken back if it raises."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
+
+
+def has_no_module(error: "sqlite3.Error") -> bool:
+    """Tell whether SQLite was built without what a virtual table needs."""
+    return "no such module" in str(error)
 
 
 def is_damage(error: "sqlite3.Error") -> bool:

@@ -116,7 +116,12 @@ def test_sockets_and_pipes_of_a_project_are_left_out(tmp_path: Path) -> None:
 
 def test_a_model_that_fails_is_no_success(tmp_path: Path, server: ModelServer) -> None:
     server.script(answer(Fail(401, "authentication_error", "invalid x-api-key")))
-    more = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": server.url, "NORTH_DISCOVERY": "off"}
+    more = {
+        "ANTHROPIC_API_KEY": "test-key",
+        "ANTHROPIC_BASE_URL": server.url,
+        "NORTH_DISCOVERY": "off",
+        "NORTH_NO_TITLE": "1",
+    }
     done = run(tmp_path, "north-lsp demo --yes --model sonnet-4-5", **more)
     assert done.returncode == 1
     assert "check the key" in done.stdout

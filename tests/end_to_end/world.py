@@ -54,7 +54,12 @@ class World:
         }
         model = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": self.url} if self.url is not None else {}
         folders = {f"NORTH_{name}_DIR": str(self.folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
-        return kept | model | folders | {"HOME": str(self.folder / "home"), "NORTH_DISCOVERY": "off"}
+        return (
+            kept
+            | model
+            | folders
+            | {"HOME": str(self.folder / "home"), "NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1"}
+        )
 
     def log_entries(self) -> list[str]:
         """The lines of all conversations' logs."""

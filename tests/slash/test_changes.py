@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from north_lsp.agent.edits.undo import Plan
+from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.slash_host import SessionHost
 from north_lsp.slash.base import CommandError
 from north_lsp.slash.parsing import find_command
@@ -24,8 +25,12 @@ class Talk:
         self.world = World(folder)
         self.commands = Commands()
         nothing = cast(Any, None)
+        environment = cast(Any, SimpleNamespace(locations=self.world.locations))
         session = SimpleNamespace(
-            undo_history=self.world.undo_history, roots=(self.world.root,), take_back=self._take_back
+            undo_history=self.world.undo_history,
+            roots=(self.world.root,),
+            take_back=self._take_back,
+            exports=Exports(self.world.log, self.world.root, environment),
         )
         self.host = SessionHost(cast(Any, session), *[nothing] * 3)
         for name in ("a.txt", "b.txt"):
@@ -117,7 +122,9 @@ async def test_a_mark_is_made_listed_compared_with_and_restored(talk: Talk) -> N
 
 async def test_differences_are_code_that_their_own_text_cannot_end(talk: Talk) -> None:
     assert await talk.type("/diff") == "No differences."
-    assert await talk.type("/stats") == "- this conversation: nothing"
+    nothing_yet, numbers = (await talk.type("/stats")).split("\n\n")
+    assert nothing_yet == "- this conversation: nothing"
+    assert numbers.startswith("- 1 prompt, 0 answers\n")
     commit(talk.world.root)
     assert "No file that git tracks differs from the last commit" in await talk.type("/diff git")
     await talk.world.edit("edit_create_file", path="n.md", content="````\nx\x1b[31m\n````\n")
@@ -125,7 +132,7 @@ async def test_differences_are_code_that_their_own_text_cannot_end(talk: Talk) -
     head, _, block, *_, end = told.split("\n")
     assert (head, block, end) == ("+3/-0 in 1 files", "`````diff", "`````")
     assert "\x1b" not in told
-    assert await talk.type("/stats") == "\n".join(
+    assert (await talk.type("/stats")).split("\n\n")[0] == "\n".join(
         [
             "- this conversation: +3/-0 lines, files: 1 created",
             "- the last turn with changes: +3/-0 lines, files: 1 created",

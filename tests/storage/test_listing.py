@@ -1,16 +1,19 @@
 import json
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from north_lsp.storage import listing
+from north_lsp.storage import listing, sqlite, summaries
 from north_lsp.storage.conversation import Conversation, UnknownConversation
-from north_lsp.storage.files import short_lock
+from north_lsp.storage.conversation_index import ConversationIndex
 from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.log_state import parse_line
 
 New = Callable[..., Conversation]
 Child = Callable[..., Any]
@@ -75,6 +78,9 @@ def test_a_summary_tells_what_the_log_tells(store: Locations) -> None:
         first_prompt="first [31mprompt of two lines",
         archived=True,
         repo_hash="11",
+        title_source="auto",
+        last_prompt="first [31mprompt of two lines",
+        ended=True,
     )
     assert list_conversations(store) == [expected]
     assert list_conversations(store) == [expected]  # from the index
@@ -163,36 +169,117 @@ def test_the_index_spares_the_reading_of_logs(store: Locations) -> None:
     assert [(summary.id, summary.message_count) for summary in list_conversations(store)] == [("b", 1), ("a", 0)]
 
 
+def index_of(store: Locations) -> Path:
+    return store.data / "search.db"
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         b"",
         b"{torn",
-        b"[]",
-        b'{"version":1,"conversations":[]}',
-        b'{"version":1,"conversations":{"a":7,"b":{"title":[]},"gone":{}}}',
-        b'{"version":2,"future":true}',
+        b"SQLite format 3\0" + b"\xff" * 5000,
+        b"\0" * 8192,
     ],
 )
 def test_the_index_may_be_lost_or_damaged(store: Locations, damage: bytes) -> None:
     for id in ("a", "b"):
         put(store, id, header(1), NOTE)
     before = list_conversations(store)
-    index = store.conversations / "index.json"
-    index.write_bytes(damage)
+    index_of(store).unlink()
+    assert list_conversations(store) == before
+    for end in ("-wal", "-shm"):
+        index_of(store).with_name(f"search.db{end}").unlink(missing_ok=True)
+    index_of(store).write_bytes(damage)
     assert list_conversations(store) == before
     assert list_conversations(store) == before
-    if b"future" in damage:
-        assert index.read_bytes() == damage
-    else:
-        assert json.loads(index.read_text())["conversations"].keys() == {"a", "b"}
+    with sqlite3.connect(index_of(store)) as index:
+        assert index.execute("SELECT id FROM conversations ORDER BY id").fetchall() == [("a",), ("b",)]
+        index.execute("DROP TABLE conversations")
+    assert list_conversations(store) == before
 
 
-def test_a_list_does_not_wait_for_the_index(store: Locations) -> None:
+def test_the_index_of_a_newer_north_stays_as_it_is(store: Locations) -> None:
     put(store, "a", header(1), NOTE)
-    with short_lock(store, "index"):
-        assert names(store) == ["a"]
-    assert not (store.conversations / "index.json").exists()
+    before = list_conversations(store)
+    with sqlite3.connect(index_of(store)) as index:
+        index.execute("PRAGMA user_version = 99")
+        index.execute("DROP TABLE conversations")
+    assert list_conversations(store) == before
+    with sqlite3.connect(index_of(store)) as index:
+        assert index.execute("PRAGMA user_version").fetchone() == (99,)
+
+
+def test_a_list_does_not_need_the_index(store: Locations, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "PATIENCE_SECONDS", 0.01)
+    put(store, "a", header(1), NOTE)
+    list_conversations(store)
+    put(store, "b", header(2), NOTE)
+    with closing(sqlite3.connect(index_of(store), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert names(store) == ["b", "a"]
+    index_of(store).unlink()
+    index_of(store).mkdir()
+    assert names(store) == ["b", "a"]
+
+
+def test_only_the_user_can_read_the_index(store: Locations) -> None:
+    put(store, "a", header(1), NOTE)
+    list_conversations(store)
+    with closing(sqlite3.connect(index_of(store))) as other:
+        other.execute("SELECT count(*) FROM conversations").fetchall()  # keeps the files beside it there
+        assert {path.stat().st_mode & 0o777 for path in store.data.glob("search.db*")} == {0o600}
+
+
+def test_of_a_log_that_has_grown_only_the_new_lines_are_read(store: Locations, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+
+    def counted(line: bytes) -> object:
+        read.append(line)
+        return parse_line(line)
+
+    monkeypatch.setattr(summaries, "parse_line", counted)
+    log = put(store, "a", header(1), said(2, "first"))
+    list_conversations(store)
+    more = (said(3, "second"), said(4, "answer", "assistant") | {"id": "4"})
+    for line in more:
+        with log.open("ab") as file:
+            file.write(json.dumps(line).encode() + b"\n")
+        read.clear()
+        found = list_conversations(store)
+        assert len(read) == 1
+    assert (found[0].first_prompt, found[0].last_prompt, found[0].message_count) == ("first", "second", 3)
+    index_of(store).unlink()
+    assert list_conversations(store) == found
+    log.write_bytes(log.read_bytes().replace(b"first", b"other") + json.dumps(said(5, "x" * 5000)).encode() + b"\n")
+    assert list_conversations(store)[0].first_prompt == "other"
+
+
+def test_a_summary_tells_cost_origin_and_end(store: Locations) -> None:
+    answer = said(3, "answer", "assistant")
+    answer["message"]["usage"] = {"input": 1, "cost": {"total": 0.25}}
+    recorded = {"type": "usage_recorded", "id": "u", "purpose": "title", "model": "m", "usage": {}, "cost": 0.5}
+    end = {"type": "conversation_ended", "id": "e", "reason": "exit"}
+    title = {"type": "title_changed", "id": "t", "title": "Mine", "titleSource": "user"}
+    late = {"type": "title_changed", "id": "v", "title": "Theirs", "titleSource": "auto"}
+    start = header(1, parentSession={"id": "f00", "relation": "fork"})
+    put(store, "a", start, said(2, "first"), answer, recorded, title, late, end)
+    (found,) = list_conversations(store)
+    assert (found.cost_usd, found.parent, found.ended, found.last_prompt) == (0.75, "f00", True, "first")
+    assert (found.title, found.title_source) == ("Mine", "user")
+    with (store.conversations / "a.jsonl").open("ab") as file:
+        file.write(json.dumps(said(5, "again")).encode() + b"\n")
+    assert not list_conversations(store)[0].ended
+
+
+def test_the_index_is_kept_up_for_one_conversation(store: Locations) -> None:
+    put(store, "a", header(1), said(2, "first"))
+    put(store, "b", header(1), said(2, "first"))
+    ConversationIndex(store).note("a")
+    with sqlite3.connect(index_of(store)) as index:
+        assert index.execute("SELECT id, message_count FROM conversations").fetchall() == [("a", 1)]
+    ConversationIndex(store).note("gone")
+    assert names(store) == ["b", "a"]
 
 
 # -- deleting ---------------------------------------------------------------------------------------------------------
@@ -210,7 +297,7 @@ def test_a_deleted_conversation_is_in_the_trash_with_all_its_files(store: Locati
     list_conversations(store)
     assert delete_conversation(store, id)
     assert names(store) == []
-    assert sorted(os.listdir(store.conversations)) == ["index.json", "trash"]
+    assert sorted(os.listdir(store.conversations)) == ["trash"]
     (trash,) = (store.conversations / "trash").iterdir()
     assert trash.name.startswith(f"{id}-")
     assert {f"{id}.jsonl", f"{id}.snapshot.json", f"{id}.partial.jsonl", id} <= set(os.listdir(trash))

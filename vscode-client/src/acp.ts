@@ -230,15 +230,29 @@ export interface UsageCounts {
   estimated?: boolean;
 }
 
+/** A stored conversation, as it stands in a list. North's extension. */
 export interface SessionRow {
   sessionId: string;
-  title?: string | null;
+  name?: string | null;
   updatedAt?: string | null;
+  cwd?: string;
+  messageCount?: number;
+  model?: string | null;
+  costUsd?: number;
+  archived?: boolean;
+  /** Where the words stand that were looked for. */
+  match?: { place: string; snippet: string };
 }
 
 export interface SessionList {
   sessions: SessionRow[];
-  nextCursor?: string | null;
+  /** Not all of them could be searched in time. */
+  truncated?: boolean;
+}
+
+/** The prompts sent before, the newest first. North's extension. */
+export interface PromptList {
+  prompts: { text: string }[];
 }
 
 /** What ACP does not tell. North's extension. */
@@ -254,8 +268,9 @@ export interface NorthEvent {
   turnId?: string;
   /** What belongs in the input again. */
   prompt?: PromptBlock[];
-  /** A copy that is to be opened. */
-  conversationId?: string;
+  /** The conversation that is to be shown, a copy for example: null for a new one. */
+  conversationId?: string | null;
+  cwd?: string;
 }
 
 /** A place of a conversation. North's extension. */

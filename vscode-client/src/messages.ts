@@ -229,6 +229,8 @@ export type ToPage =
   | { type: "composer"; state: ComposerState }
   /** A picture of a file, for the page to bring to the size that models take. */
   | { type: "loadPicture"; mimeType: string; data: string }
+  /** What was sent before in this folder, the oldest first. */
+  | { type: "history"; prompts: string[] }
   | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
   | { type: "focus" };
 
@@ -246,6 +248,8 @@ export type FromPage =
   | { type: "attachUris"; uris: string[] }
   | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
   | { type: "complete"; request: number; query: string }
+  /** The user looks back at what was sent before. */
+  | { type: "history" }
   | { type: "open"; file: string; line: number | null }
   | { type: "link"; address: string }
   /** A place that an answer names: looked for in the open folders. */

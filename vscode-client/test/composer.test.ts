@@ -90,6 +90,16 @@ test("a message that is sent again stands once, as the last one", () => {
   assert.equal(history.older(""), "one");
 });
 
+test("what other conversations were sent comes before what this page knows", () => {
+  const history = new History(["one", "two"]);
+  assert.equal(history.older("dr"), "two");
+  history.extend(["first", "one"]);
+  assert.equal(history.older("two"), "one");
+  assert.equal(history.older("one"), "first");
+  assert.equal(history.older("first"), undefined);
+  for (const next of ["one", "two", "dr"]) assert.equal(history.newer(next === "one" ? "first" : next === "two" ? "one" : "two"), next);
+});
+
 test("pictures are scaled down to what models take, never up", () => {
   assert.deepEqual(fitted(4000, 1000), [2000, 500]);
   assert.deepEqual(fitted(10, 20), [10, 20]);

@@ -7,16 +7,31 @@ const now = new Date("2026-03-10T12:00:00Z");
 
 test("a conversation without a title has a name all the same, and says where it is open", () => {
   const rows = [
-    { sessionId: "a", title: "Rename greet", updatedAt: "2026-03-10T11:30:00Z" },
-    { sessionId: "b", title: "  ", updatedAt: null },
-    { sessionId: "c", title: null, updatedAt: "nonsense" },
+    { sessionId: "a", name: "Rename greet", updatedAt: "2026-03-10T11:30:00Z" },
+    { sessionId: "b", name: "  ", updatedAt: null },
+    { sessionId: "c", name: null, updatedAt: "nonsense" },
   ];
-  const found = storedConversations(rows, new Map([["b", "in a tab"]]), now);
+  const found = storedConversations(rows, new Map([["b", "in a tab"]]), now, "");
+  const plain = { snippet: "", folder: "", archived: false };
   assert.deepEqual(found, [
-    { id: "a", title: "Rename greet", when: "30 min ago" },
-    { id: "b", title: "Untitled", when: "in a tab" },
-    { id: "c", title: "Untitled", when: "" },
+    { id: "a", title: "Rename greet", facts: "30 min ago", ...plain },
+    { id: "b", title: "Untitled", facts: "in a tab", ...plain },
+    { id: "c", title: "Untitled", facts: "", ...plain },
   ]);
+});
+
+test("a row says how long it is, what it cost, who answered, and what it is about if that is another folder", () => {
+  const row = { sessionId: "a", name: "A", updatedAt: "2026-03-10T11:00:00Z", messageCount: 4, costUsd: 0.125, model: "anthropic/opus", archived: true, cwd: "/other" };
+  const facts = (more: object, here = ""): string | undefined => storedConversations([{ ...row, ...more }], new Map(), now, here)[0]?.facts;
+  assert.equal(facts({}), "archived · 1 h ago · 4 messages · $0.13 · opus · /other");
+  assert.equal(facts({ costUsd: 0.001, archived: false }, "/other"), "1 h ago · 4 messages · <$0.01 · opus");
+  assert.equal(facts({ costUsd: 0, archived: false, model: null }, "/other"), "1 h ago · 4 messages");
+});
+
+test("the words that were found are shown unless the title has them", () => {
+  const found = (place: string): string | undefined => storedConversations([{ sessionId: "a", match: { place, snippet: "a needle" } }], new Map(), now, "")[0]?.snippet;
+  assert.equal(found("text"), "a needle");
+  assert.equal(found("title"), "");
 });
 
 test("the age is said in the largest unit, and as a date after a week", () => {

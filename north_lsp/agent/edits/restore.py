@@ -8,8 +8,9 @@ from typing import Protocol, assert_never
 import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoint
+from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome
 from north_lsp.agent.edits.totals import Totals, totals
-from north_lsp.agent.edits.undo import Conflicts, FileOutcome, Plan, UndoHistory
+from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.display import fenced
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply.empty_folders import some_of

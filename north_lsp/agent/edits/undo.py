@@ -1,16 +1,16 @@
-"""Takes changes back, and makes them again: what later changes allow is merged; the rest is reported and left."""
+"""The changes of a conversation that can be taken back or made again: which they are, what they were, and doing it."""
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, assert_never
 
 import anyio
 import anyio.to_thread
 
 from north_lsp.agent.edits.apply import apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live, mode_of
+from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome, FileState, TakingBack
 from north_lsp.agent.edits.totals import First, first_contents, missing
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import OpenTexts
@@ -18,34 +18,15 @@ from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.edit.draft_guards import guard_named
 from north_lsp.tools.support.texts import resolve_open, text_of
-from north_lsp.workspace.apply.empty_folders import some_of
-from north_lsp.workspace.apply.journal import digest
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, unified
-from north_lsp.workspace.edit.merge import merge
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
-from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, encode, is_binary
+from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, is_binary
 from north_lsp.workspace.workspace import Workspace
-
-Conflicts = Literal["skip", "overwrite", "merge"]
-"""What to do with a file whose later changes are in the way: leave it, lose them, or write both between conflict
-markers."""
-
-Outcome = Literal["restored", "merged", "unchanged", "conflict", "overwritten", "marked", "irrecoverable"]
-
 
 _NO_LOSS = ("restored", "merged", "unchanged")
 _GUARDED = ("IGNORED", "DENIED")
-
-
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
-    """The outcome for one file, with the reason unless it is simply restored."""
-
-    relative: str
-    outcome: Outcome
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,47 +36,6 @@ class Plan:
     changes: tuple[FileChange, ...]
     files: tuple[FileOutcome, ...]
     checkpoints: tuple[str, ...]
-
-
-@dataclass
-class _State:
-    """A file while changes are taken back in memory; `first` is its content now, `mode` the mode for a file that is
-    created again. `stood` and `stands` are the same for a folder: whether it exists now, and whether it will."""
-
-    relative: str
-    first: str | None
-    first_form: TextEncoding
-    text: str | None
-    text_encoding: TextEncoding
-    binary: bool = False
-    mode: int | None = None
-    first_mode: int | None = None
-    stood: bool = False
-    stands: bool = False
-    disk_tag: str | None = None
-    blocked: bool = False
-    outcome: FileOutcome | None = None
-    undoes: list[str] = field(default_factory=list)
-
-    def set(self, data: bytes | None, mode: int | None = None) -> None:
-        if data is None:
-            self.text = None
-        else:
-            self.text, self.text_encoding = decode(data)
-            self.binary = self.binary or is_binary(data)
-            self.mode = mode
-
-    def set_mode(self, file: FileRecord) -> None:
-        """Take back a change's effect on the mode, unless the user has changed the mode since."""
-        if file.after_mode is not None and self.first_mode == file.after_mode:
-            self.mode = file.before_mode
-        elif self.first is not None:
-            self.mode = None
-
-    def is_at(self, wanted: str | None) -> bool:
-        if self.text is None or wanted is None:
-            return self.text is None and wanted is None
-        return digest(encode(self.text, self.text_encoding)) == wanted
 
 
 class UndoHistory:
@@ -189,7 +129,8 @@ class UndoHistory:
         wanted = None if paths is None else set(paths)
         every = self._checkpoints.all()
         holds, done = live(every), set[tuple[str, Path]]()
-        states: dict[Path, _State] = {}
+        work = TakingBack(self._checkpoints.content, conflicts)
+        states = work.states
         taken: list[str] = []
         for one in checkpoints:
             for file in one.files:
@@ -200,15 +141,13 @@ class UndoHistory:
                     if path not in states:
                         shown = file.relative if path == file.path else file.new_relative
                         states[path] = await self._state_or_conflict(path, shown or file.relative, folder=file.folder)
-                await anyio.to_thread.run_sync(self._take_back, one.id, file, states, conflicts)
+                await anyio.to_thread.run_sync(work.take_back, one.id, file)
                 taken.append(one.id)
                 if file.undoes and one.id in states[file.path].undoes:
                     done.add((one.id, file.path))  # what this checkpoint had taken back holds again
                     holds = live(every, done)
-        await anyio.to_thread.run_sync(_keep_full_folders, states)
-        changes = await anyio.to_thread.run_sync(_changes, states)
-        outcomes = tuple(state.outcome for state in states.values() if state.outcome is not None)
-        return Plan(changes, outcomes, tuple(dict.fromkeys(taken)))
+        changes = await anyio.to_thread.run_sync(work.changes)
+        return Plan(changes, work.outcomes, tuple(dict.fromkeys(taken)))
 
     async def apply(self, plan: Plan, title: str) -> Plan:
         """Write a plan, all of it or nothing. Raises ToolError."""
@@ -266,7 +205,7 @@ class UndoHistory:
             *((file, f"({file.relative} is a closed file now)\n") for file in files if file.path not in states),
         ]
 
-    def _differences(self, files: list[First], states: dict[Path, _State]) -> list[tuple[First, str]]:
+    def _differences(self, files: list[First], states: dict[Path, FileState]) -> list[tuple[First, str]]:
         rows: list[tuple[First, str]] = []
         for file in files:
             before, now = self._checkpoints.content(file.before), states[file.path]
@@ -283,7 +222,7 @@ class UndoHistory:
                     rows.append((file, unified(make_change(file.path, file.relative, old, now.text, TextEncoding()))))
         return rows
 
-    def _diffs(self, one: Checkpoint, states: dict[Path, _State]) -> list[tuple[FileRecord, str]]:
+    def _diffs(self, one: Checkpoint, states: dict[Path, FileState]) -> list[tuple[FileRecord, str]]:
         rows: list[tuple[FileRecord, str]] = []
         for file in one.files:
             if file.folder:
@@ -310,23 +249,23 @@ class UndoHistory:
 
     # -- one file --------------------------------------------------------------------------------------------------
 
-    async def _state(self, path: Path) -> _State:
+    async def _state(self, path: Path) -> FileState:
         """Read what is at a path now. Raises ToolError if it is not a file, leads elsewhere, or must not be changed."""
         resolved = await self._allowed(path)
         try:
             text, _ = await text_of(path, self._workspace)
         except ToolError as error:
             if error.code == "NOT_FOUND":
-                return _State(resolved.relative, None, TextEncoding(), None, TextEncoding())
+                return FileState(resolved.relative, None, TextEncoding(), None, TextEncoding())
             if error.code != "BINARY_FILE":
                 raise
             data = await anyio.to_thread.run_sync(_bytes_of, path)
             content, form = decode(data)
-            return _State(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
+            return FileState(resolved.relative, content, form, content, form, binary=True, first_mode=mode_of(path))
         forms = (text.form, text.text, text.form)
-        return _State(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
+        return FileState(resolved.relative, text.text, *forms, first_mode=mode_of(path), disk_tag=text.on_disk)
 
-    async def _shown(self, path: Path) -> _State | None:
+    async def _shown(self, path: Path) -> FileState | None:
         """Read a path like `_state`; None if it must not be read. Raises ToolError."""
         try:
             return await self._state(path)
@@ -343,140 +282,24 @@ class UndoHistory:
         await anyio.to_thread.run_sync(guard_named, resolved, self._workspace)
         return resolved
 
-    async def _folder_state(self, path: Path) -> _State:
+    async def _folder_state(self, path: Path) -> FileState:
         """Look at a folder, like `_state`. Raises ToolError."""
         resolved = await self._allowed(path)
         if resolved.exists and not await anyio.to_thread.run_sync(os.path.isdir, path):
             raise ToolError("STALE", f"{resolved.relative} is no longer a folder")
-        state = _State(resolved.relative, None, TextEncoding(), None, TextEncoding(), first_mode=mode_of(path))
+        state = FileState(resolved.relative, None, TextEncoding(), None, TextEncoding(), first_mode=mode_of(path))
         state.stood = state.stands = resolved.exists
         return state
 
-    async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> _State:
+    async def _state_or_conflict(self, path: Path, relative: str, *, folder: bool) -> FileState:
         """Read a path like `_state`; what is no longer a file (or `folder`), or leads elsewhere, is left as it is and
         does not keep others from being restored."""
         try:
             return await (self._folder_state(path) if folder else self._state(path))
         except ToolError as error:
-            state = _State(relative, None, TextEncoding(), None, TextEncoding())
-            self._leave(state, "irrecoverable" if error.code in _GUARDED else "conflict", error.message)
+            state = FileState(relative, None, TextEncoding(), None, TextEncoding())
+            state.leave("irrecoverable" if error.code in _GUARDED else "conflict", error.message)
             return state
-
-    def _take_back(self, id: str, file: FileRecord, states: dict[Path, _State], conflicts: Conflicts) -> None:
-        here, there = states[file.path], states[file.target]
-        if here.blocked or there.blocked:
-            return
-        if file.folder:
-            self._take_back_folder(id, file, here, there)
-            return
-        if here.stands or there.stands:
-            self._leave(here, "conflict", "there is a folder at this path now")
-            return
-        if file.irrecoverable or (file.before is not None and self._checkpoints.content(file.before) is None):
-            self._leave(here, "irrecoverable", "its contents before the change were not kept")
-            return
-        if file.new_path is not None:
-            self._take_back_rename(id, file, here, there, conflicts)
-        else:
-            self._take_back_text(id, file, here, conflicts)
-
-    def _take_back_rename(self, id: str, file: FileRecord, here: _State, there: _State, conflicts: Conflicts) -> None:
-        if there.text is None and here.is_at(file.before):
-            here.outcome = FileOutcome(here.relative, "unchanged", "no change was needed")
-            return
-        if here.text is not None and conflicts != "overwrite":
-            self._leave(here, "conflict", f"there is another file at {here.relative} now")
-            return
-        if there.text is None and conflicts != "overwrite":
-            self._leave(there, "conflict", f"{there.relative} was deleted or moved since")
-            return
-        here.text, here.text_encoding, here.binary = there.text, there.text_encoding, there.binary
-        here.mode = there.first_mode if there.first_mode is not None else file.before_mode
-        self._take_back_text(id, file, here, conflicts)
-        if here.blocked:
-            here.text = here.first
-            there.blocked = True
-        else:
-            there.text = None
-            there.undoes.append(id)
-            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
-
-    def _take_back_folder(self, id: str, file: FileRecord, here: _State, there: _State) -> None:
-        """Take back a change of a folder. Whether a folder that should go is empty is checked later, when everything
-        else is known."""
-        if here.text is not None or there.text is not None:
-            self._leave(here, "conflict", "there is a file at this path now")
-            return
-        back = file.action != "create"
-        is_moved = file.new_path is not None
-        if here.stands == back and not (is_moved and there.stands):
-            here.undoes.append(id)
-            here.outcome = here.outcome or FileOutcome(here.relative, "unchanged", "no change was needed")
-            return
-        here.stands = back
-        here.mode = (there.first_mode if is_moved and there.stood else None) or file.before_mode
-        self._done(here, id, "restored")
-        if is_moved and there.stands:
-            there.stands = False
-            there.undoes.append(id)
-            there.outcome = FileOutcome(there.relative, "restored", f"moved back to {here.relative}")
-
-    def _take_back_text(self, id: str, file: FileRecord, state: _State, conflicts: Conflicts) -> None:
-        before, after = self._checkpoints.content(file.before), self._checkpoints.content(file.after)
-        if state.is_at(file.after):
-            state.set(before, file.before_mode if file.new_path is None else state.mode)
-            state.set_mode(file)
-            self._done(state, id, "restored")
-        elif state.is_at(file.before):
-            state.undoes.append(id)
-            if state.outcome is None:
-                state.outcome = FileOutcome(state.relative, "unchanged", "no change was needed")
-        elif state.text is None or before is None or after is None or any(map(is_binary, (before, after))):
-            what = "it was deleted since" if state.text is None else "it was changed since"
-            self._resolve(id, state, before, file.before_mode, None, what, conflicts)
-        else:
-            base, theirs = decode(after)[0], decode(before)[0]
-            merged = merge(base, state.text, theirs, ("now", "before the change"))
-            if not merged.conflicts:
-                state.text = merged.text
-                self._done(state, id, "merged", "later changes were kept")
-                return
-            first = merged.conflicts[0]
-            what = f"it was changed since, at line {first.start}"
-            self._resolve(id, state, before, file.before_mode, merged.marked, what, conflicts)
-
-    def _resolve(
-        self,
-        id: str,
-        state: _State,
-        before: bytes | None,
-        mode: int | None,
-        marked: str | None,
-        what: str,
-        conflicts: Conflicts,
-    ) -> None:
-        match conflicts:
-            case "skip":
-                self._leave(state, "conflict", f"{what}; restoring would discard that")
-            case "overwrite":
-                state.set(before, mode)
-                self._done(state, id, "overwritten", what)
-            case "merge" if marked is not None:
-                state.text = marked
-                self._done(state, id, "marked", f"{what}; both versions are between conflict markers")
-            case "merge":
-                self._leave(state, "conflict", f"{what}, and there is nothing to merge")
-            case _:
-                assert_never(conflicts)
-
-    def _done(self, state: _State, id: str, outcome: Outcome, detail: str = "") -> None:
-        state.undoes.append(id)
-        if state.outcome is None or state.outcome.outcome in ("restored", "unchanged"):
-            state.outcome = FileOutcome(state.relative, outcome, detail)
-
-    def _leave(self, state: _State, outcome: Outcome, detail: str) -> None:
-        state.blocked = True
-        state.outcome = FileOutcome(state.relative, outcome, detail)
 
 
 def news_for_model(checkpoints: Checkpoints) -> list[str]:
@@ -491,59 +314,6 @@ def news_for_model(checkpoints: Checkpoints) -> list[str]:
 def undo_for_model(names: Sequence[str]) -> list[str]:
     """Tell the model which files the user undid or redid changes of between two turns."""
     return [f"[Between turns, the user undid or redid changes to these files: {', '.join(names)}]"] if names else []
-
-
-def _keep_full_folders(states: dict[Path, _State]) -> None:
-    """Keep a folder that holds more than what the undo removes from it; that loses nothing, so it is no reason against
-    restoring the rest."""
-    gone = {path for path, one in states.items() if one.text is None and not one.stands}
-    inner_first = sorted(states.items(), key=lambda row: -len(row[0].parts))
-    for path, state in inner_first:
-        if not state.stood or state.stands:
-            continue
-        try:
-            left = sorted(name for name in os.listdir(path) if path / name not in gone)
-        except OSError as error:
-            left = [error.strerror or str(error)]
-        if left:
-            gone.discard(path)
-            state.stands = True
-            state.outcome = FileOutcome(state.relative, "unchanged", f"it is no longer empty: {some_of(left)}")
-
-
-def _changes(states: dict[Path, _State]) -> tuple[FileChange, ...]:
-    changes: list[FileChange] = []
-    for path, state in states.items():
-        change: FileChange
-        if state.stood != state.stands:
-            action: Literal["create", "update", "delete"] = "create" if state.stands else "delete"
-            folder = make_folder_change(path, state.relative, action, state.mode if state.stands else None)
-            changes.append(replace(folder, undoes=tuple(dict.fromkeys(state.undoes))))
-            continue
-        if state.text is None:
-            if state.first is None:
-                continue
-            change = make_deletion(path, state.relative, state.first, state.first_form, binary=state.binary)
-        elif (
-            state.text == state.first
-            and state.text_encoding == state.first_form
-            and state.mode in (None, state.first_mode)
-        ):
-            continue
-        elif state.binary:
-            action = "create" if state.first is None else "update"
-            change = FileChange(
-                path, state.relative, action, state.first, state.text, state.text_encoding, (), 0, 0, binary=True
-            )
-        else:
-            change = make_change(path, state.relative, state.first, state.text, state.text_encoding)
-        old_encoding = (
-            state.first_form if state.first is not None and state.first_form != change.text_encoding else None
-        )
-        mode = state.mode if state.mode != state.first_mode else None
-        undoes = tuple(dict.fromkeys(state.undoes))
-        changes.append(replace(change, old_encoding=old_encoding, mode=mode, undoes=undoes, disk_tag=state.disk_tag))
-    return tuple(changes)
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -10,7 +10,16 @@ from north_lsp.agent.log.checkpoints import FileRecord, Status
 from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
 from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.reviews import StoredDecision
-from north_lsp.providers.base import Block, BlockEnd, CallDelta, CallStart, StreamEvent, TextDelta, ThinkingDelta
+from north_lsp.providers.base import (
+    Block,
+    BlockEnd,
+    CallDelta,
+    CallStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+)
 from north_lsp.storage.conversation import Conversation
 
 _CHANGING = ("review", "checkpoint")
@@ -122,6 +131,16 @@ class Log:
     def rename(self, title: str) -> None:
         """Set the title that the user has chosen; it stays."""
         self.conversation.annotate("title_changed", title=title, titleSource="user")
+
+    def archive(self, archived: bool) -> None:
+        """Hide the conversation from lists, or show it there again."""
+        self.conversation.annotate("archived", archived=archived)
+
+    def record_usage(self, purpose: str, model: str, usage: Usage, cost: float) -> None:
+        """Record a request that is no part of a turn, and what it cost in US dollars."""
+        counts = {"input": usage.input, "output": usage.output}
+        counts |= {"cacheRead": usage.cache_read, "cacheWrite": usage.cache_write}
+        self.conversation.annotate("usage_recorded", purpose=purpose, model=model, usage=counts, cost=cost)
 
     def move_leaf(self, leaf: str | None, reason: str) -> None:
         """Continue after another entry from now on; None begins anew. Raises ValueError for an unknown entry."""

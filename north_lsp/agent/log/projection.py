@@ -136,11 +136,20 @@ def block_began(id: str, path: str) -> Iterator[Event]:
 
 def events_of(path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()) -> Iterator[Event]:
     """Return the events of a path, in order. Calls without a result were interrupted, unless they are `still_open`."""
+    for _, events in events_by_entry(path, tools, still_open):
+        yield from events
+
+
+def events_by_entry(
+    path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()
+) -> Iterator[tuple[Logged | None, Iterable[Event]]]:
+    """Return each entry of a path with its events, which have to be taken before the next entry is; at the end, without
+    an entry, those of the calls that have no result and are not `still_open`."""
     path = list(path)
     projection = Projection(tools, _refused(path))
     for one in path:
-        yield from projection.add(one)
-    yield from projection.interrupted(still_open)
+        yield one, projection.add(one)
+    yield None, projection.interrupted(still_open)
 
 
 def _refused(path: Iterable[Logged]) -> frozenset[str]:

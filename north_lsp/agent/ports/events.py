@@ -253,6 +253,15 @@ class ContextPromoted:
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationWanted:
+    """The user wants to see another conversation, a stored one or a new one (no id): the client opens it."""
+
+    id: str | None
+    cwd: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewShown:
     """The user is being asked; `kind` is write, shell or choice."""
 
@@ -348,6 +357,7 @@ Event = (
     | RetryEnded
     | FallbackUsed
     | ContextPromoted
+    | ConversationWanted
     | ReviewShown
     | ReviewResolved
     | OpenElsewhere

@@ -33,17 +33,7 @@ class Conversations:
 
     def _listed(self, folder: Path | None) -> list[Summary]:
         rows = [row for row in list_conversations(self._locations, cwd=folder) if not row.archived]
-        return rows if folder is None else [row for row in rows if not self._is_of_another(row, folder)]
-
-    def _is_of_another(self, row: Summary, folder: Path) -> bool:
-        """Tell whether a conversation is about another repository, which is gone and whose inode this folder got."""
-        if row.repo_hash in (None, project_hash(folder)):
-            return False
-        former = read_project(self._locations, row.repo_hash)
-        if former is None or former.identity.commit is None:
-            return False
-        commit = remembered(self._locations, folder).identity.commit
-        return commit is not None and commit != former.identity.commit
+        return rows if folder is None else [row for row in rows if not is_of_another(self._locations, row, folder)]
 
     async def of_project(self, root: Path) -> list[Summary]:
         """List the conversations of a project, the newest first, including archived ones."""
@@ -73,3 +63,14 @@ class Conversations:
         """Move everything of a conversation to the trash, if it exists. Raises OSError."""
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._locations, id)
+
+
+def is_of_another(locations: Locations, row: Summary, folder: Path) -> bool:
+    """Tell whether a conversation is about another repository, which is gone and whose inode this folder got."""
+    if row.repo_hash in (None, project_hash(folder)):
+        return False
+    former = read_project(locations, row.repo_hash)
+    if former is None or former.identity.commit is None:
+        return False
+    commit = remembered(locations, folder).identity.commit
+    return commit is not None and commit != former.identity.commit

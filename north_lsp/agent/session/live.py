@@ -10,7 +10,9 @@ from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Choice
+from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
+from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -23,11 +25,15 @@ class LiveSession(Protocol):
     choice: ModelChoice
     approvals: SessionApprovals
     queue: PromptQueue
+    exports: Exports
     questions: list[anyio.CancelScope]
     navigation: Navigation
 
     @property
     def id(self) -> str: ...
+
+    @property
+    def saved(self) -> SavedConversation: ...
 
     @property
     def read_only_reason(self) -> str | None: ...

@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.edits.undo import Conflicts, Plan, UndoHistory
+from north_lsp.agent.edits.taking_back import Conflicts
+from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.entries import Logged
@@ -19,6 +20,7 @@ from north_lsp.agent.log.tree import Filter, Row, tree_rows
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, TranscriptReset
 from north_lsp.agent.session.drafts import DraftMaker
+from north_lsp.agent.session.replay import Show
 from north_lsp.display import one_line
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
@@ -80,7 +82,7 @@ class MovingSession(Protocol):
 
     def restart_after(self, path: Sequence[Logged]) -> None: ...
 
-    async def replay(self) -> list[Event]: ...
+    async def replay(self, show: Show) -> None: ...
 
     async def show(self, event: Event) -> None: ...
 
@@ -188,8 +190,14 @@ class Navigation:
 
     async def show_again(self, draft: Draft | None = None) -> None:
         """Show the conversation anew to clients that can take back what they have shown; `draft` is for their input."""
+        events: list[Event] = []
+
+        async def collect(event: Event) -> None:
+            events.append(event)
+
         async with self._session.replaying:
-            await self._session.show(TranscriptReset(draft, tuple(await self._session.replay())))
+            await self._session.replay(collect)
+            await self._session.show(TranscriptReset(draft, tuple(events)))
 
     # -- copies ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.events import Activity, Event, TitleChanged, TranscriptReset, UsageChanged
+from north_lsp.agent.session.replay import Show
 from north_lsp.storage.entries import Record
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Shows(Protocol):
 
     async def tools(self) -> "Registry": ...
 
-    async def replay(self) -> list[Event]: ...
+    async def replay(self, show: Show) -> None: ...
 
     def usage(self) -> UsageChanged | None: ...
 
@@ -49,11 +50,12 @@ class ReadingAlong:
         self._done: list[str] | None = None
         self.begin()
 
-    def begin(self) -> None:
-        """Take the path as it is for what is shown."""
+    def begin(self) -> Sequence[Logged]:
+        """Take the path as it is for what is shown, and return it."""
         revision, path = self._log.look()
         self._seen, self._done = (revision, len(path)), [one.id for one in path]
         self._projection, self._growing = None, None
+        return path
 
     def pause(self) -> None:
         self._done, self._projection, self._growing = None, None, None
@@ -76,7 +78,7 @@ class ReadingAlong:
             return
         if [one.id for one in path[: len(self._done)]] != self._done:
             self.begin()
-            await self._show(TranscriptReset(None, tuple(await self._session.replay())))
+            await self._reset()
             return
         new, self._seen, self._done = path[len(self._done) :], (revision, len(path)), [one.id for one in path]
         projection, tools = await self._projected(path[: len(path) - len(new)]), await self._session.tools()
@@ -101,6 +103,16 @@ class ReadingAlong:
         return self._growing.more(Projection(tools).add(logged))
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    async def _reset(self) -> None:
+        """Show what there is now: another process has gone to another place of the conversation."""
+        events: list[Event] = []
+
+        async def collect(event: Event) -> None:
+            events.append(event)
+
+        await self._session.replay(collect)
+        await self._show(TranscriptReset(None, tuple(events)))
 
     def _events(self, projection: Projection, one: Logged, path: Sequence[Logged]) -> list[Event]:
         if isinstance(one.entry, ResultEntry):

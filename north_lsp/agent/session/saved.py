@@ -1,5 +1,6 @@
 """The conversation as the user finds it again: saved, and under a title."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import anyio.to_thread
@@ -9,7 +10,7 @@ from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice, TitleChanged
 from north_lsp.display import one_line
-from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.conversation import Conversation, ConversationBusy, ConversationClosed
 
 _TITLE_LENGTH = 60
 _GOES_ON = "It continues in memory, and saving is retried with every step."
@@ -56,11 +57,28 @@ class SavedConversation:
             self._log.set_title(title)
             await self._show_title(title)
 
+    @property
+    def is_named_by_north(self) -> bool:
+        """Whether its title is one that a better one may replace."""
+        return self._conversation.title_source == "auto"
+
+    async def suggest(self, text: str) -> None:
+        """Give it a better title, unless the user has chosen one, or it has been closed."""
+        title = one_line(text, _TITLE_LENGTH)
+        with suppress(ConversationBusy, ConversationClosed):
+            if title and title != self.title:
+                self._log.set_title(title)
+                if self.title == title:
+                    await self._show_title(title)
+
+    async def archive(self, archived: bool) -> None:
+        """Hide it from lists, or show it there again."""
+        self._log.archive(archived)
+        await self.sync()
+
     async def rename(self, title: str) -> str:
         """Give the conversation the user's own title, on one line. Returns it. Raises ValueError for an empty one."""
-        name = one_line(title, _TITLE_LENGTH)
-        if not name:
-            raise ValueError("a title needs at least one letter")
+        name = title_of(title)
         self._log.rename(name)
         await self._show_title(name)
         await self.sync()
@@ -68,3 +86,11 @@ class SavedConversation:
 
     async def _show_title(self, title: str) -> None:
         await self._editor.show(TitleChanged(title, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")))
+
+
+def title_of(text: str) -> str:
+    """Return a title as it is stored: one line, not too long. Raises ValueError for an empty one."""
+    name = one_line(text, _TITLE_LENGTH)
+    if not name:
+        raise ValueError("a title needs at least one letter")
+    return name

@@ -22,7 +22,7 @@ from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
-from north_lsp.agent.log.projection import events_of, mode_shown
+from north_lsp.agent.log.projection import mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
@@ -48,10 +48,13 @@ from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.remembering import Remembering
+from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
@@ -80,6 +83,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.exports.document import Surroundings
     from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
 
@@ -150,6 +154,8 @@ class Session:
         self._delivery = PromptDelivery(
             log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
         )
+        self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
+        self.exports = Exports(log, self.roots[0], environment, self._surroundings)
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         self.navigation = Navigation(self, log, drafts, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
@@ -278,6 +284,7 @@ class Session:
             if await self._slash.take_harmless(parts):
                 return "end_turn"
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
+        self.remembering.prompt(self._slash.shown(parts))
         mode = self.mode
         is_open = self._conversation.is_writer and not self._arriving.locked()
         if not is_open and not await self._arrived():
@@ -474,6 +481,7 @@ class Session:
         """Queue a prompt for the running turn: it is `delivered` when it has become part of the turn, and not if the
         turn ended without it. Raises ValueError if no turn runs, or for nothing to send."""
         _check(parts)
+        self.remembering.prompt(self._slash.shown(parts))
         rest = await self._without_commands(parts)
         if rest is None:
             return QueuedPrompt("", "steer", parts, self.mode, delivered=True)
@@ -483,6 +491,7 @@ class Session:
         """Queue a prompt for the end of the running turn; one that consists only of commands does not wait. Raises
         ValueError if no turn runs, or for nothing to send."""
         _check(parts)
+        self.remembering.prompt(self._slash.shown(parts))
         rest = parts if parse_user_command(parts) is not None else await self._without_commands(parts)
         if rest is None:
             return QueuedPrompt("", "followUp", parts, self.mode, delivered=True)
@@ -577,6 +586,7 @@ class Session:
                 self._conversation.resolve_pending()  # no question may be left without a decision
                 await turn.finalize()
                 await self.saved.sync()
+                self.remembering.turn_ended()
                 with self._diagnostics.guarded("counting costs"):
                     await self._environment.costs.finish()
                     if (problem := self._environment.costs.take_problem()) is not None:
@@ -629,6 +639,11 @@ class Session:
         except ValueError:
             started = date.today()
         return system_text(self.roots, started)
+
+    async def _surroundings(self) -> "Surroundings":
+        from north_lsp.agent.exports.document import Surroundings
+
+        return Surroundings(self._system(), (await self.tools()).specs(self.mode))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -729,20 +744,20 @@ class Session:
             return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
         return Completion(is_incomplete=True)
 
-    async def replay(self) -> list[Event]:
-        """Return the whole conversation as it was shown."""
-        arriving, path, tools = await self.sharing.replayed(), self._log.path(), await self.tools()
+    async def replay(self, show: Show, shown: Sequence[str] = ()) -> None:
+        """Show the whole conversation as it was shown, but for the entries that are `shown` already."""
+        tools, find = await self.tools(), self._checkpoints.content
+        path, arriving = await self.sharing.replayed()
         still_open = self.left_turn.open_ids(lives=self.is_busy or self.sharing.holder is not None)
-        find = self._checkpoints.content
-        events = await anyio.to_thread.run_sync(lambda: loaded_events(events_of(path, tools, still_open), find))
-        events += arriving
+        await show_path(path, tools, find, show, shown, still_open)
+        for event in arriving:
+            await show(event)
         if self.title is not None:
-            events.append(TitleChanged(self.title, path[-1].at if path else ""))
+            await show(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()
-        if usage is None:
-            return events
-        await self._environment.costs.look()
-        return [*events, replace(usage, all_time_usd=self._environment.costs.all_time())]
+        if usage is not None:
+            await self._environment.costs.look()
+            await show(replace(usage, all_time_usd=self._environment.costs.all_time()))
 
     async def close(self, reason: str) -> None:
         """Cancel what runs, end the processes that commands left running, and close the log."""

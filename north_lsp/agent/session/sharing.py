@@ -11,6 +11,7 @@ from typing import Protocol
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere, QueuedPromptText
 from north_lsp.agent.session.left_turn import LeftTurn
@@ -84,6 +85,7 @@ class Sharing:
         """The other process that writes it, as far as was seen."""
         self.reading = ReadingAlong(log, session, show)
         self._session = session
+        self._log = log
         self._conversation = log.conversation
         self._show = show
         self._told = OpenElsewhere(None)
@@ -122,13 +124,16 @@ class Sharing:
         if self.holder is not None and self.holder.is_leaving:
             self._conversation.ownership.want(stop=True)
 
-    async def replayed(self) -> Sequence[Event]:
-        """Note that the conversation is being shown from its beginning; returns what has arrived of an answer."""
+    async def replayed(self) -> tuple[Sequence[Logged], Sequence[Event]]:
+        """Note that the conversation is being shown from its beginning; returns its path, and what has arrived of an
+        answer after it."""
         if self._conversation.is_writer:
-            return ()
-        self.reading.begin()
+            return self._log.path(), ()
+        tools = await self._session.tools()
         arriving = await anyio.to_thread.run_sync(self._conversation.arriving) if self.holder is not None else None
-        return self.reading.arrived(arriving, await self._session.tools())
+        path = self.reading.begin()
+        gone = arriving is None or any(one.id == arriving["id"] for one in path)
+        return path, () if gone else self.reading.arrived(arriving, tools)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from north_lsp.agent.edits import restore as restoring
-from north_lsp.agent.edits.undo import Conflicts
+from north_lsp.agent.edits.taking_back import Conflicts
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.slash.base import CommandError

@@ -16,6 +16,8 @@ from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_conversations import ConversationsHost
+from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
@@ -47,6 +49,12 @@ class SlashCommands:
     @property
     def infos(self) -> tuple[CommandInfo, ...]:
         return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
+
+    def shown(self, parts: tuple[Part, ...]) -> str:
+        """Return the typed text of a prompt as it may be stored: empty for one that may have a key in it."""
+        text = "\n\n".join(part.text for part in parts if isinstance(part, TextPart)).strip()
+        command = find_command(text, self._commands).command
+        return "" if command is not None and self._commands.hides(command) else text
 
     async def take(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
         """Run the command in a prompt, if there is one; returns what is left for the model, None if nothing is.
@@ -92,11 +100,12 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, KeepingHost, PlacesHost, ProvidersHost):
+class SessionHost(ChangesHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
+        ConversationsHost.__init__(self, session, editor, environment)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from north_lsp.agent.edits.restore import in_words
-from north_lsp.agent.edits.undo import Conflicts
+from north_lsp.agent.edits.taking_back import Conflicts
 from north_lsp.agent.log.tree import Row, find_filter
 from north_lsp.agent.ports.events import Draft
 from north_lsp.display import fenced, one_line, visible

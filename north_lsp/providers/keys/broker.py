@@ -67,6 +67,11 @@ class Broker:
         return Credential(lent.secret, f"the key broker {self._shown}", is_bearer_token(lent.secret))
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys that it has given, also those that have expired."""
+        return tuple(one.secret for one in self._lent.values())
+
+    @property
     def variable(self) -> str | None:
         """The environment variable that holds the broker's token, None if none does."""
         return self._token.variable if self._token is not None else None

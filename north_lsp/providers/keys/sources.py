@@ -61,6 +61,12 @@ class Keys:
     def stored(self) -> tuple[StoredKey, ...]:
         return self._stored
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All keys that are known here, whoever they are for."""
+        lent = self._broker.secrets if self._broker is not None else ()
+        return (*self._given.values(), *lent, *(key.secret for key in self._stored))
+
     def give(self, provider: str, secret: str | None) -> None:
         """Use a key in this process only, where it wins over all others. None removes it."""
         if secret is None:

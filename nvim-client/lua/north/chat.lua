@@ -143,6 +143,12 @@ local function prompt_buffer(on_send)
   return buffers.prompt
 end
 
+---The buffer to type in; the chat must have been opened.
+---@return integer
+function M.prompt()
+  return buffers.prompt
+end
+
 ---@param window integer
 local function plain_window(window)
   for option, value in pairs({

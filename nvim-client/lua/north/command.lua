@@ -1,11 +1,18 @@
 ---`:North` and its subcommands.
 local conversation = require("north.conversation")
+local conversations = require("north.conversations")
 local rewind = require("north.rewind")
 
 local M = {}
 
 local MODES = { "ask", "agent" }
-local WORDS = { mode = MODES, retry = { "now", "abort" }, tree = rewind.filters, undo = { "choose" } }
+local WORDS = {
+  conversations = { "--all", "--archived" },
+  mode = MODES,
+  retry = { "now", "abort" },
+  tree = rewind.filters,
+  undo = { "choose" },
+}
 
 ---The lines of a range, or exactly what was selected when the range is the last visual selection.
 ---@param arguments table
@@ -34,8 +41,32 @@ end
 
 ---@type table<string, fun(words: string, arguments: table)>
 local subcommands = {
+  archive = function()
+    conversations.archive()
+  end,
+  continue = function()
+    conversations.continue()
+  end,
+  conversations = function(words)
+    conversations.browse(words)
+  end,
+  delete = function(words)
+    conversations.delete(words)
+  end,
+  rename = function(words)
+    conversations.rename(words)
+  end,
+  resume = function(words)
+    conversations.resume(words)
+  end,
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
+  end,
+  dump = function()
+    conversation.dump()
+  end,
+  export = function(words)
+    conversation.export(words)
   end,
   branch = function()
     rewind.branch(conversation.places())
@@ -124,6 +155,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "export" then
+    candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}
   end

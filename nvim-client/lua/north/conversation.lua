@@ -2,6 +2,8 @@
 local attention = require("north.attention")
 local chat = require("north.chat")
 local elsewhere = require("north.elsewhere")
+local history = require("north.history")
+local export = require("north.export")
 local login = require("north.login")
 local permission = require("north.permission")
 local rewind = require("north.rewind")
@@ -174,6 +176,15 @@ local handlers = {
     if params.event == "transcript_reset" then
       chat.clear() -- all of it follows
     end
+    if params.event == "conversation_wanted" then
+      vim.schedule(function()
+        if type(params.conversationId) == "string" then
+          M.switch(params.conversationId, params.cwd)
+        else
+          M.new()
+        end
+      end)
+    end
     rewind.on_event(M.places(), params)
   end,
   ["session/request_permission"] = function(_, params, context)
@@ -231,8 +242,19 @@ local function failed(what)
   vim.notify("North: " .. what, vim.log.levels.ERROR)
 end
 
+---The window that the server remembers the last conversation of.
+---@return string
+function M.window_id()
+  return "nvim " .. vim.fn.getcwd()
+end
+
+---@return table
+local function window_meta()
+  return { north = { windowId = M.window_id() } }
+end
+
 local function new_session()
-  request("session/new", { cwd = state.root, mcpServers = {} }, function(error, result)
+  request("session/new", { cwd = state.root, mcpServers = {}, _meta = window_meta() }, function(error, result)
     if error or not result then
       failed(("there is no conversation: %s"):format(error and error.message or "no answer"))
       return
@@ -260,7 +282,7 @@ end
 
 local function load_session()
   state.replacing, state.replayed = true, nil
-  local params = { cwd = state.root, sessionId = state.session_id, mcpServers = {} }
+  local params = { cwd = state.root, sessionId = state.session_id, mcpServers = {}, _meta = window_meta() }
   request("session/load", params, function(error, result)
     if state.session_id ~= params.sessionId then
       new_session() -- a new conversation was asked for in the meantime
@@ -463,6 +485,7 @@ end
 ---@param focus boolean
 function M.open(focus)
   chat.open(function(text)
+    history.reset(chat.prompt())
     M.ask(text)
   end, focus)
   if state.phase == "stopped" and not state.session_id then
@@ -473,6 +496,7 @@ function M.open(focus)
       start()
     end
   end
+  history.attach(chat.prompt(), M.with_server)
   show_state()
 end
 
@@ -571,6 +595,19 @@ function M.choose_undo()
   undo.choose(ask_server)
 end
 
+---Write the conversation to a file: see `north.export`.
+---@param path string "" for a name of North's own
+function M.export(path)
+  when_ready(function()
+    export.write(ask_server, path, state.root, state.session_id)
+  end)
+end
+
+---Show the conversation as a text.
+function M.dump()
+  export.show(ask_server)
+end
+
 ---What going back and copies need: see `north.rewind`.
 ---@return north.Places
 function M.places()
@@ -608,6 +645,28 @@ function M.set_mode(mode)
   end)
 end
 
+---Run an action with the server: what asks it, and the project's folder.
+---@param action fun(ask: fun(method: string, params: table, on_answer: fun(error: table?, result: table?)), root: string)
+function M.with_server(action)
+  when_ready(function()
+    action(request, state.root)
+  end)
+end
+
+---Run an action with the id of the conversation that is shown.
+---@param action fun(id: string)
+function M.with_session(action)
+  when_ready(function()
+    action(state.session_id)
+  end)
+end
+
+---@param id string
+---@return boolean
+function M.is_shown(id)
+  return state.session_id == id
+end
+
 ---Leave the conversation; returns its id. What runs in it is stopped.
 ---@param following? string the one to show next
 ---@return string?
@@ -639,10 +698,11 @@ function M.show(id, after)
   end)
 end
 
----Begin a new conversation; what runs in the old one is stopped.
-function M.new()
-  local root = vim.bo.buftype ~= "" and state.root or server.root()
-  local old = leave()
+---Put another conversation in place of the one that is shown, of another project, too.
+---@param id? string a stored one, or none for a new one
+---@param root string
+local function replace(id, root)
+  local old = leave(id)
   M.open(true)
   local connection = client()
   if connection and state.phase == "ready" and root == state.root then
@@ -650,7 +710,11 @@ function M.new()
       connection:request("session/close", { sessionId = old }, function() end)
     end
     state.phase = "starting"
-    new_session()
+    if id then
+      load_session()
+    else
+      new_session()
+    end
   elseif state.phase ~= "starting" then
     state.client_id = nil -- its end is none of our business any more
     if connection then
@@ -660,6 +724,35 @@ function M.new()
     start()
   end
   show_state()
+end
+
+---Begin a new conversation; what runs in the old one is stopped.
+function M.new()
+  replace(nil, vim.bo.buftype ~= "" and state.root or server.root())
+end
+
+---Show a stored conversation; what runs in the one that is shown is stopped, if the user agrees.
+---@param id string
+---@param cwd string the folder that it is about
+function M.switch(id, cwd)
+  vim.validate("id", id, "string")
+  vim.validate("cwd", cwd, "string")
+  if state.session_id == id then
+    return M.open(true)
+  end
+  if vim.fn.isdirectory(cwd) == 0 then
+    cwd = state.root or server.root() -- it has moved, or is gone
+  end
+  if #state.prompts == 0 then
+    return replace(id, cwd)
+  end
+  local stop = "Stop the turn and show the other conversation"
+  local options = { prompt = "A turn runs in the conversation that is shown", format_item = tostring }
+  vim.ui.select({ "Let it run", stop }, options, function(choice)
+    if choice == stop then
+      replace(id, cwd)
+    end
+  end)
 end
 
 ---Show the question that waits.

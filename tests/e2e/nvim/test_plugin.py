@@ -13,8 +13,9 @@ from typing import cast
 import pytest
 
 import north_lsp
-from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.nvim_driver import Nvim, NvimError
 from tests.e2e.nvim.screen import Screen, nvim_screen
+from tests.support.html import Page
 
 PLUGIN = Path(__file__).parents[3] / "nvim-client"
 SAMPLE = Path(north_lsp.__file__).parent / "cli" / "demo" / "sample"
@@ -248,6 +249,8 @@ def test_completion(bed: Bed) -> None:
         assert nvim.lua(complete, "North ") == [
             "ask",
             "branch",
+            "dump",
+            "export",
             "fork",
             "login",
             "mode",
@@ -263,6 +266,46 @@ def test_completion(bed: Bed) -> None:
         ]
         assert nvim.lua(complete, "North m") == ["mode"]
         assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
+        assert nvim.lua(complete, "North export hel") == ["hello/"]
+
+
+# -- exports ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_is_exported_and_shown_as_a_text(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+
+        def told(words: str) -> None:
+            nvim.until(f"vim.fn.execute('messages'):find([==[{words}]==], 1, true)")
+
+        nvim.command("North export")
+        told("nothing to export yet")
+        ask(nvim, "explain greet")
+        nvim.until(IDLE)
+        nvim.command("North export")
+        told("exported to ")
+        (page,) = bed.project.glob("north-*.html")
+        assert Page(page.read_text()).problems == []
+        assert "explain greet" in Page(page.read_text()).text
+        nvim.command("North export 'talk.md'")
+        told("talk.md")
+        assert "is defined in" in (bed.project / "talk.md").read_text()
+        (bed.project / "talk.md").write_text("mine")
+        nvim.command("lua vim.fn.confirm = function(question) _G.question = question; return 2 end")
+        nvim.command("North export talk.md")
+        told("nothing was exported")
+        assert "talk.md exists already. Replace it?" in str(nvim.lua("return _G.question"))
+        assert (bed.project / "talk.md").read_text() == "mine"
+        nvim.command("lua vim.fn.confirm = function() return 1 end")
+        nvim.command("North export talk.md")
+        nvim.until(f"table.concat(vim.fn.readfile([[{bed.project / 'talk.md'}]]), ''):find('is defined in', 1, true)")
+        with pytest.raises(NvimError, match=r"the path ends in \.html"):
+            nvim.command("North export talk.pdf")
+        nvim.command("North export .git/hooks/talk.txt")
+        told("there is no folder")
+        nvim.command("North dump")
+        nvim.until("vim.fn.search('Tool read_file') > 0")
+        assert nvim.lua("return { vim.bo.buftype, vim.bo.modified }") == ["nofile", False]
 
 
 # -- edits -----------------------------------------------------------------------------------------------------------

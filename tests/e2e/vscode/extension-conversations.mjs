@@ -240,6 +240,56 @@ const cases = {
     await page.keyboard.press("Escape");
   },
 
+  async "a word of an old answer finds its conversation, by the keyboard alone; archived ones are hidden"(chat) {
+    await newChat(chat);
+    await answered(chat, "explain greet");
+    await newChat(chat);
+    await answered(chat, "list files");
+    await palette(page, "North: Show Conversations…");
+    await rowsOf("explain greet").first().waitFor();
+    await listInput().fill("defined line greet"); // words of the answer, not of the title
+    await rowsOf("is defined in").first().waitFor();
+    await rowsOf("explain greet").first().filter({ hasText: "messages" }).waitFor();
+    await screenshot(page, "conversations-16-search");
+    await page.keyboard.press("Enter");
+    await chat.row("user").filter({ hasText: "explain greet" }).waitFor();
+    await chat.row("answer").filter({ hasText: "is defined in" }).first().waitFor();
+    await answered(chat, "find SALUTATION");
+
+    await palette(page, "North: Rename, Archive or Delete a Conversation…");
+    await rowsOf("list files").first().waitFor();
+    await listInput().fill("list files");
+    await until("the one that fits best to be the first", async () => ((await rowsOf("").first().textContent()) ?? "").startsWith("list files"));
+    await page.keyboard.press("Enter");
+    await rowsOf("Archive").waitFor();
+    await listInput().fill("Archive");
+    await page.keyboard.press("Enter");
+    await page.locator(".quick-input-title", { hasText: "North: Conversations" }).waitFor();
+    const count = await rowsOf("list files").count();
+    await page.locator('.quick-input-titlebar [aria-label="Show Archived Ones Too"]').click();
+    await rowsOf("archived").first().waitFor();
+    await until("one more", async () => (await rowsOf("list files").count()) > count);
+    await screenshot(page, "conversations-17-archived");
+    await page.keyboard.press("Escape");
+  },
+
+  async "the arrow key brings back what was sent in other conversations, too"(chat) {
+    await newChat(chat);
+    await answered(chat, "find SALUTATION");
+    await reload();
+    await newChat(chat);
+    await chat.input.press("ArrowUp");
+    await until("the last prompt", async () => (await chat.input.inputValue()) === "find SALUTATION");
+    await chat.input.fill("");
+  },
+
+  async "a slash command opens another conversation"(chat) {
+    await newChat(chat);
+    await chat.send("/new");
+    await chat.idle();
+    await answered(chat, "list files");
+  },
+
   async "several conversations at once, one in the view, others in tabs that come back after a reload"(chat) {
     await newChat(chat);
     await palette(page, "North: New Chat in an Editor Tab");

@@ -1,43 +1,66 @@
-/** The stored conversations of the folder: found by a word of their title, gone on with, renamed, deleted. */
+/** The stored conversations: found by what was said in them, gone on with, renamed, archived, deleted. */
 
 import * as vscode from "vscode";
 
-import type { SessionList, SessionRow } from "../acp";
+import type { SessionList } from "../acp";
 import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
-import { type StoredConversation, storedConversations } from "./stored";
-import { sessionFolders } from "./sessionFolders";
+import { exportConversation } from "./exporting";
+import { Library } from "./library";
+import type { StoredConversation } from "./stored";
 
-interface Row extends vscode.QuickPickItem {
-  stored: StoredConversation;
+interface Act {
+  icon: string;
+  name: string;
+  run: (conversations: Conversations, stored: StoredConversation) => Promise<unknown>;
 }
 
-type Act = (list: vscode.QuickPick<Row>, stored: StoredConversation) => Promise<unknown>;
+/** What can be done with a conversation besides going on with it. */
+function actsOf({ archived }: StoredConversation): Act[] {
+  const { t } = vscode.l10n;
+  return [
+    { icon: "split-horizontal", name: t("Open in an Editor Tab"), run: (conversations, one) => openInTab(conversations, one.id) },
+    { icon: "repo-forked", name: t("Fork"), run: (conversations, one) => fork(conversations, one.id) },
+    { icon: "edit", name: t("Rename"), run: renameStored },
+    { icon: "save-as", name: t("Export…"), run: (conversations, one) => exportConversation(conversations, one.id) },
+    archived
+      ? { icon: "inbox", name: t("Take out of the Archive"), run: (conversations, one) => archiveStored(conversations, one, false) }
+      : { icon: "archive", name: t("Archive"), run: (conversations, one) => archiveStored(conversations, one, true) },
+    { icon: "trash", name: t("Delete"), run: deleteStored },
+  ];
+}
 
-const MOST = 500;
+/** The list of conversations; the one that is chosen is gone on with. */
+export async function browse(conversations: Conversations, value = ""): Promise<void> {
+  await choose(conversations, vscode.l10n.t("North: Conversations"), value, (stored) => goOn(conversations, stored));
+}
 
-export async function browse(conversations: Conversations): Promise<void> {
-  const inTab = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: vscode.l10n.t("Open in an Editor Tab") };
-  const copy = { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: vscode.l10n.t("Fork") };
-  const rename = { iconPath: new vscode.ThemeIcon("edit"), tooltip: vscode.l10n.t("Rename") };
-  const remove = { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Delete") };
-  const list = vscode.window.createQuickPick<Row>();
-  list.title = vscode.l10n.t("North: Conversations");
-  list.placeholder = vscode.l10n.t("Go on with a conversation of this folder");
-  list.matchOnDescription = true;
-  list.onDidHide(() => list.dispose());
-  const fill = async (): Promise<void> => {
-    list.busy = true;
-    const rows = storedConversations(await stored(conversations), places(conversations), new Date());
-    list.items = rows.map((one) => ({ label: one.title, description: one.when, buttons: [inTab, copy, rename, remove], stored: one }));
-    list.busy = false;
-    if (rows.length === 0) list.placeholder = vscode.l10n.t("There is no conversation of this folder yet");
-  };
-  const attempt = async (act: Act, one: StoredConversation): Promise<void> => {
+/** The same for those who use no mouse: what is done with the chosen one is asked. */
+export async function manage(conversations: Conversations): Promise<void> {
+  await choose(conversations, vscode.l10n.t("North: Manage Conversations"), "", async (stored) => {
+    const acts = [{ icon: "comment", name: vscode.l10n.t("Go On with It"), run: goOn }, ...actsOf(stored)];
+    const rows = acts.map((act) => ({ label: `$(${act.icon}) ${act.name}`, act }));
+    const chosen = await vscode.window.showQuickPick(rows, { title: stored.title });
+    await chosen?.act.run(conversations, stored);
+  });
+}
+
+async function choose(conversations: Conversations, title: string, value: string, take: (stored: StoredConversation) => Promise<unknown>): Promise<void> {
+  const buttons = new Map<vscode.QuickInputButton, Act>();
+  const source = { ask: asking(conversations), places: () => places(conversations) };
+  const buttonsOf = (stored: StoredConversation): vscode.QuickInputButton[] =>
+    actsOf(stored).map((act) => {
+      const button = { iconPath: new vscode.ThemeIcon(act.icon), tooltip: act.name };
+      buttons.set(button, act);
+      return button;
+    });
+  const library = new Library(source, buttonsOf, title);
+  const { list } = library;
+  const attempt = async (act: () => Promise<unknown>): Promise<void> => {
     try {
-      await act(list, one);
+      await act();
     } catch (error) {
       void vscode.window.showErrorMessage(`North: ${reason(error)}`);
     }
@@ -45,31 +68,33 @@ export async function browse(conversations: Conversations): Promise<void> {
   list.onDidAccept(() => {
     const [chosen] = list.selectedItems;
     list.hide();
-    if (chosen !== undefined) void attempt(() => goOn(conversations, chosen.stored.id), chosen.stored);
+    if (chosen !== undefined) void attempt(() => take(chosen.stored));
   });
   list.onDidTriggerItemButton(({ item, button }) => {
-    const acts = new Map<vscode.QuickInputButton, Act>([
-      [inTab, () => openInTab(conversations, item.stored.id)],
-      [copy, () => fork(conversations, item.stored.id)],
-      [rename, () => renameStored(conversations, item.stored)],
-      [remove, () => deleteStored(conversations, item.stored)],
-    ]);
-    const act = acts.get(button);
+    const act = buttons.get(button);
     if (act === undefined) return;
     list.hide(); // what is asked next takes its place
-    void attempt(act, item.stored);
+    void attempt(() => act.run(conversations, item.stored));
   });
+  list.value = value;
   list.show();
-  await fill().catch((error: unknown) => {
+  await library.fill().catch((error: unknown) => {
     list.hide();
     throw error;
   });
 }
 
+/** A conversation that was asked for by its id, or a new one. */
+export async function showWanted(conversations: Conversations, id: string | null, folder: string): Promise<void> {
+  if (id === null) return conversations.main.session.renew();
+  await goOn(conversations, { id, title: "", facts: "", snippet: "", folder, archived: false });
+}
+
 /** In the side bar; a turn that runs there is stopped, if the user agrees. */
-async function goOn(conversations: Conversations, id: string): Promise<void> {
+async function goOn(conversations: Conversations, { id, folder }: StoredConversation): Promise<void> {
   const open = conversations.find(id);
   if (open !== undefined) return open.panel.show(false);
+  if (await belongsElsewhere(folder)) return;
   const { session, panel } = conversations.main;
   if (session.busy) {
     const detail = vscode.l10n.t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
@@ -80,6 +105,19 @@ async function goOn(conversations: Conversations, id: string): Promise<void> {
   }
   await panel.show(false);
   await session.renew(id);
+}
+
+/** Whether it is about another folder that is still there; that one can be opened. */
+async function belongsElsewhere(folder: string): Promise<boolean> {
+  if (folder === "" || folder === mainFolder()?.uri.fsPath) return false;
+  const uri = vscode.Uri.file(folder);
+  const isThere = await vscode.workspace.fs.stat(uri).then(() => true, () => false);
+  if (!isThere) return false; // the server goes on with it here
+  const open = vscode.l10n.t("Open That Folder");
+  const detail = vscode.l10n.t("Open the folder and choose the conversation there.");
+  const chosen = await vscode.window.showInformationMessage(vscode.l10n.t("This conversation is about {0}.", folder), { modal: true, detail }, open);
+  if (chosen === open) await vscode.commands.executeCommand("vscode.openFolder", uri, { forceNewWindow: true });
+  return true;
 }
 
 async function openInTab(conversations: Conversations, id: string): Promise<void> {
@@ -94,7 +132,14 @@ async function openInTab(conversations: Conversations, id: string): Promise<void
 async function renameStored(conversations: Conversations, { id, title }: StoredConversation): Promise<void> {
   const name = await vscode.window.showInputBox({ title: vscode.l10n.t("North: Rename a Conversation"), value: title, prompt: vscode.l10n.t("Its new name") });
   if (name === undefined || name.trim() === "" || name.trim() === title) return;
-  await withOpen(conversations, id, (ask) => ask("_north/sessions/rename", { title: name.trim() }));
+  await asking(conversations)("_north/sessions/rename", { sessionId: id, title: name.trim() });
+  await browse(conversations);
+}
+
+async function archiveStored(conversations: Conversations, { id, title }: StoredConversation, archived: boolean): Promise<void> {
+  await asking(conversations)("_north/sessions/archive", { sessionId: id, archived });
+  const words = archived ? vscode.l10n.t("“{0}” is archived: lists and searches leave it out.", title) : vscode.l10n.t("“{0}” is in the lists again.", title);
+  void vscode.window.setStatusBarMessage(words, 5000);
   await browse(conversations);
 }
 
@@ -109,33 +154,11 @@ async function deleteStored(conversations: Conversations, { id, title }: StoredC
   await browse(conversations);
 }
 
-/** One that is not open is opened for the request alone. */
-async function withOpen(
-  conversations: Conversations,
-  id: string,
-  act: (ask: (method: string, params: object) => Promise<unknown>) => Promise<unknown>,
-): Promise<void> {
-  const client = await conversations.main.session.open();
-  const ask = (method: string, params: object): Promise<unknown> => client.sendRequest(method, { sessionId: id, ...params });
-  if (conversations.find(id) !== undefined) return void (await act(ask));
-  await ask("session/resume", sessionFolders());
-  try {
-    await act(ask);
-  } finally {
-    await ask("session/close", {});
-  }
-}
-
-async function stored(conversations: Conversations): Promise<SessionRow[]> {
-  const client = await conversations.main.session.open();
-  const rows: SessionRow[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: SessionList = await client.sendRequest<SessionList>("session/list", { cwd: mainFolder()?.uri.fsPath, ...(cursor ? { cursor } : {}) });
-    rows.push(...page.sessions);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && rows.length < MOST);
-  return rows;
+function asking(conversations: Conversations): (method: string, params: object) => Promise<SessionList> {
+  return async (method, params) => {
+    const client = await conversations.main.session.open();
+    return client.sendRequest<SessionList>(method, params);
+  };
 }
 
 /** Where those are that are open, in words. */

@@ -54,12 +54,15 @@ export class Conversations implements vscode.Disposable {
   private running: string[] = [];
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
+  private readonly wanted = new vscode.EventEmitter<{ id: string | null; folder: string }>();
   private readonly elsewhere = new vscode.EventEmitter<UpdateParams>();
   private readonly listeners: vscode.Disposable[];
 
   /** Any of them has changed, or another one is the active one. */
   readonly onState = this.changed.event;
   readonly onAttention = this.attention.event;
+  /** The user has asked for another conversation, by a slash command. */
+  readonly onWanted = this.wanted.event;
   /** What the server tells of a conversation that is none of these. */
   readonly onElsewhere = this.elsewhere.event;
 
@@ -75,6 +78,7 @@ export class Conversations implements vscode.Disposable {
       this.changed,
       this.attention,
       this.elsewhere,
+      this.wanted,
       view,
       session,
       panel,
@@ -159,16 +163,17 @@ export class Conversations implements vscode.Disposable {
   }
 
   private hear(conversation: Conversation, told: NorthEvent): void {
-    const { event, reason, turnId, prompt = [], conversationId } = told;
+    const { event, reason, turnId, prompt = [], conversationId, cwd } = told;
     const { session, transcript, turns, panel } = conversation;
     if (event === "open_elsewhere") session.elsewhereChanged(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
+    else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
     else if (event === "transcript_reset") {
       transcript.clear();
       void turns.shownAnew(false);
       if (prompt.length > 0) panel.take(wordsOf(prompt));
-    } else if (event === "conversation_copied" && conversationId !== undefined) void this.openTab(conversationId, wordsOf(prompt));
+    } else if (event === "conversation_copied" && typeof conversationId === "string") void this.openTab(conversationId, wordsOf(prompt));
   }
 
   private restore(webviewPanel: vscode.WebviewPanel, state: unknown): void {

@@ -26,6 +26,7 @@ const checks: Record<FromPage["type"], Check> = {
   attachPath: (fields) => text(fields.path),
   attachUris: (fields) => Array.isArray(fields.uris) && fields.uris.every(text),
   picture: (fields) => [fields.id, fields.mimeType, fields.data].every(text) && Number.isInteger(fields.width) && Number.isInteger(fields.height),
+  history: () => true,
   complete: (fields) => Number.isInteger(fields.request) && text(fields.query),
   send: (fields) => text(fields.text),
   steer: (fields) => text(fields.text),

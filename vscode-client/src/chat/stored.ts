@@ -1,4 +1,4 @@
-/** The stored conversations of the folder, as rows of a list; and what a page remembers of its own. */
+/** The stored conversations, as rows of a list; and what a page remembers of its own. */
 
 import { l10n } from "vscode";
 
@@ -7,17 +7,37 @@ import type { SessionRow } from "../acp";
 export interface StoredConversation {
   id: string;
   title: string;
-  /** Where it is shown, or when it was last changed. */
-  when: string;
+  /** Where it is shown, when it was last changed, how long it is and what it has cost. */
+  facts: string;
+  /** The words that were looked for, where they stand; empty if the title says it all. */
+  snippet: string;
+  /** The folder that it is about. */
+  folder: string;
+  archived: boolean;
 }
 
-/** `shown` tells, by id, where a conversation is open now. */
-export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<string, string>, now: Date): StoredConversation[] {
-  return rows.map(({ sessionId, title, updatedAt }) => {
-    const name = (title ?? "").trim();
-    const place = shown.get(sessionId);
-    const age = updatedAt ? ago(new Date(updatedAt), now) : "";
-    return { id: sessionId, title: name === "" ? l10n.t("Untitled") : name, when: [place ?? "", age].filter((part) => part !== "").join(" · ") };
+/** `shown` tells, by id, where a conversation is open now; `here` is the folder that need not be named. */
+export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<string, string>, now: Date, here: string): StoredConversation[] {
+  return rows.map((row) => {
+    const name = (row.name ?? "").trim();
+    const folder = row.cwd ?? "";
+    const facts = [
+      shown.get(row.sessionId) ?? "",
+      row.archived === true ? l10n.t("archived") : "",
+      row.updatedAt ? ago(new Date(row.updatedAt), now) : "",
+      row.messageCount === undefined ? "" : l10n.t("{0} messages", row.messageCount),
+      row.costUsd === undefined || row.costUsd <= 0 ? "" : row.costUsd < 0.01 ? "<$0.01" : `$${row.costUsd.toFixed(2)}`,
+      (row.model ?? "").split("/").at(-1) ?? "",
+      folder === here ? "" : folder,
+    ];
+    return {
+      id: row.sessionId,
+      title: name === "" ? l10n.t("Untitled") : name,
+      facts: facts.filter((part) => part !== "").join(" · "),
+      snippet: row.match === undefined || row.match.place === "title" ? "" : row.match.snippet,
+      folder,
+      archived: row.archived === true,
+    };
   });
 }
 

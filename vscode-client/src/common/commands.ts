@@ -2,8 +2,9 @@
 
 import * as vscode from "vscode";
 
-import { browse } from "../chat/browse";
+import { browse, manage, showWanted } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
+import { exportConversation, showAsText } from "../chat/exporting";
 import type { Panel } from "../chat/panel";
 import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
@@ -68,6 +69,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     switchApprovals: () => pick(here(), "approvals"),
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
+    manageConversations: () => manage(conversations),
+    exportConversation: () => exportConversation(conversations),
+    showAsText: () => showAsText(conversations),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting,
@@ -84,7 +88,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       }
     }),
   );
-  return vscode.Disposable.from(...registered, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
+  return vscode.Disposable.from(...registered, wanted, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

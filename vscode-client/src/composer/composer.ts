@@ -2,7 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { PromptList } from "../acp";
 import { reason } from "../common/logger";
+import { mainFolder } from "../common/settings";
 import type { ComposerState, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
 import { type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
 import { activeFile, attachmentsOf, fileOrFolder, picture } from "./attachmentSources";
@@ -23,6 +25,7 @@ interface Completed {
 const LARGEST_PICTURE = 30 * 1024 * 1024;
 const MOST_DROPPED = 20;
 const MOST_REMEMBERED = 500;
+const MOST_PROMPTS = 200;
 /** The last question stands; older ones are not worth an answer. */
 const QUIET_MS = 60;
 
@@ -74,6 +77,13 @@ export class Composer implements vscode.Disposable {
     this.post({ type: "composer", state });
   }
 
+  /** What was sent in this folder before, whatever conversation it was in; without it, the page has its own. */
+  private async history(): Promise<void> {
+    const asked = { cwd: mainFolder()?.uri.fsPath, limit: MOST_PROMPTS };
+    const found = await this.conversation.ask<PromptList>("_north/prompts/history", asked).catch(() => ({ prompts: [] }));
+    this.post({ type: "history", prompts: found.prompts.map(({ text }) => text).reverse() });
+  }
+
   /** Returns whether the message was one for the composer. */
   async receive(message: FromPage): Promise<boolean> {
     switch (message.type) {
@@ -101,6 +111,9 @@ export class Composer implements vscode.Disposable {
         return true;
       case "picture":
         this.add(picture(message), message.id);
+        return true;
+      case "history":
+        await this.history();
         return true;
       case "complete":
         await this.complete(message.request, message.query);

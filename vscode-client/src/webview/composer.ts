@@ -20,6 +20,7 @@ const history = new History(remembered().history);
 const REPEAT_MS = 700;
 let composed: ComposerState = { chips: [], suggested: undefined, commands: [] };
 let pictures = 0;
+let knowsHistory = false;
 
 export function showState(state: State): void {
   steer.hidden = !state.busy;
@@ -39,6 +40,13 @@ export function showPaths(request: number, paths: FoundPath[], isIncomplete: boo
     const { token } = completion;
     if (completion.request === request && token !== undefined) post({ type: "complete", request, query: token.query });
   }, REPEAT_MS);
+}
+
+/** What was sent in other conversations, too: it arrives when the user first looks back. */
+export function showHistory(prompts: string[]): void {
+  const isWaiting = document.activeElement === input && input.value === "" && history.all().length === 0;
+  history.extend(prompts);
+  if (isWaiting) showOther(true);
 }
 
 export function loadPicture(mimeType: string, data: string): void {
@@ -144,6 +152,10 @@ function lookBack(event: KeyboardEvent): boolean {
 }
 
 function showOther(isOlder: boolean): boolean {
+  if (isOlder && !knowsHistory) {
+    knowsHistory = true;
+    post({ type: "history" });
+  }
   const found = isOlder ? history.older(input.value) : history.newer(input.value);
   if (found === undefined) return false;
   setDraft(found, isOlder ? 0 : found.length);

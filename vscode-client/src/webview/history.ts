@@ -15,12 +15,21 @@ export class History {
     this.at = this.entries.length;
   }
 
+  /** The last ones, for the page to remember. */
   all(): string[] {
-    return [...this.entries];
+    return this.entries.slice(-MOST);
+  }
+
+  /** Puts what other conversations were sent before what is known; what is shown stays the same. */
+  extend(earlier: readonly string[]): void {
+    const known = new Set(this.entries);
+    const before = earlier.filter((text) => !known.has(text));
+    this.entries = [...before, ...this.entries];
+    this.at += before.length;
   }
 
   add(text: string): void {
-    if (text !== "" && text.length <= LONGEST) this.entries = [...this.entries.filter((entry) => entry !== text), text].slice(-MOST);
+    if (text !== "" && text.length <= LONGEST) this.entries = [...this.entries.filter((entry) => entry !== text), text];
     this.at = this.entries.length;
     this.draft = "";
   }

@@ -34,6 +34,8 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return remember({ conversation: message.id });
     case "composer":
       return composer.showComposer(message.state);
+    case "history":
+      return composer.showHistory(message.prompts);
     case "paths":
       return composer.showPaths(message.request, message.paths, message.isIncomplete);
     case "loadPicture":

@@ -1,0 +1,69 @@
+"""`_north/sessions/export` and `_north/sessions/stats`: a conversation as a file or a text, and in numbers."""
+
+import os
+from collections.abc import Awaitable, Callable
+
+from north_lsp.acp import params as read
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.exporting import Exports, Wanted, stored_exports
+from north_lsp.agent.session.session import Session
+from north_lsp.display import visible
+from north_lsp.errors import ToolError
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.peer import Call
+
+Handler = Callable[[Params, Call], Awaitable[object]]
+
+_MAX_CHARACTERS = 10_000_000
+
+
+def export_methods(find: Callable[[str], Session | None], environment: Environment) -> dict[str, Handler]:
+    """Return the handlers by method name. `find` returns the session of an id if it is open; others are read from the
+    store, and stay closed."""
+
+    async def exports_of(params: Params) -> Exports:
+        id = read.text(params, "sessionId")
+        session = find(id)
+        return session.exports if session is not None else await stored_exports(environment, id)
+
+    async def export(params: Params, call: Call) -> object:
+        """Write the conversation to `path`, or return its text without one."""
+        from north_lsp.agent.exports.export import as_format, format_for
+
+        path, named = read.optional_text(params, "path"), read.optional_text(params, "format")
+        if path is not None and not os.path.isabs(path):
+            raise invalid_params("path", "must be an absolute path")
+        raw, replace = _flag(params, "raw"), _flag(params, "replace")
+        try:
+            format = as_format(named) if named is not None else format_for(path)
+            exports = await exports_of(params)
+            if path is not None:
+                written = await exports.write(Wanted(path, format, raw, replace))
+                return {"path": str(written), "format": format}
+            text = await exports.text(format, raw=raw)
+        except ToolError as error:
+            raise _refused(error) from None
+        if len(text) > _MAX_CHARACTERS:
+            told = f"the conversation has {len(text):,} characters in this format: export it to a file"
+            raise RpcError(INVALID_REQUEST, told, {"code": "TOO_LARGE"})
+        return {"text": text, "format": format}
+
+    async def stats(params: Params, call: Call) -> object:
+        try:
+            return (await (await exports_of(params)).statistics()).to_json()
+        except ToolError as error:
+            raise _refused(error) from None
+
+    return {"_north/sessions/export": export, "_north/sessions/stats": stats}
+
+
+def _flag(params: Params, field: str) -> bool:
+    value = params.get(field, False)
+    if not isinstance(value, bool):
+        raise invalid_params(field, "must be true or false")
+    return value
+
+
+def _refused(error: ToolError) -> RpcError:
+    text = visible(f"{error.message}: {error.hint}" if error.hint else error.message)
+    return RpcError(RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST, text, {"code": error.code})

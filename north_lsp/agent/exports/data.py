@@ -1,0 +1,42 @@
+"""A conversation as JSON, for other programs: the rows of the document, each with its kind."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from north_lsp.agent.exports.document import Document
+
+_VERSION = 1
+_NAMES = {"Said": "prompt", "Prose": "text", "Thought": "thinking", "Failure": "failure", "Answered": "answered"}
+
+
+def json_of(document: Document) -> str:
+    """Render a conversation. What is not ASCII is escaped, so that hidden characters can be seen."""
+    made = {"format": "north-conversation", "version": _VERSION, **_fields(document)}
+    return json.dumps(made, indent=1, default=str) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    fields = {_camel(one.name): _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if isinstance(value, Document):
+        rows = zip(value.rows, fields["rows"], strict=True)
+        fields["rows"] = [
+            {"kind": _NAMES.get(type(row).__name__, type(row).__name__.lower())} | one for row, one in rows
+        ]
+    return fields
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)

@@ -1,0 +1,145 @@
+"""What a conversation adds up to, by its log. Nothing is counted anywhere else. Pure."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from north_lsp.agent.edits.totals import Totals
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.header import Header
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.seen_files import sightings_of
+from north_lsp.display import money, one_line
+
+
+@dataclass(slots=True)
+class ToolUse:
+    calls: int = 0
+    errors: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Numbers of a conversation. `failed_answers` are those that were not complete; `wall_seconds` are from its first
+    entry to its last, `model_seconds` those in which a model answered; `parent` is the conversation that it comes
+    from."""
+
+    prompts: int = 0
+    answers: int = 0
+    failed_answers: int = 0
+    own_commands: int = 0
+    tools: Mapping[str, ToolUse] = field(default_factory=dict)
+    files_read: int = 0
+    changes: Totals = field(default_factory=Totals)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_usd: float = 0.0
+    priced: bool = True
+    wall_seconds: float = 0.0
+    model_seconds: float = 0.0
+    parent: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers for clients."""
+        changes = {_camel(name): value for name, value in dataclasses.asdict(self.changes).items()}
+        tools = {name: {"calls": use.calls, "errors": use.errors} for name, use in self.tools.items()}
+        names = [one.name for one in dataclasses.fields(self) if one.name not in ("tools", "changes", "parent")]
+        numbers = {_camel(name): getattr(self, name) for name in names}
+        return {**numbers, "tools": tools, "changes": changes, "parent": self.parent or None}
+
+
+def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> Statistics:
+    """Sum up a conversation; `changes` are those that still hold."""
+    path = list(path)
+    prompts = sum(isinstance(one.entry, PromptEntry) and not one.entry.by_north for one in path)
+    answers = [one.entry for one in path if isinstance(one.entry, AnswerEntry)]
+    used = [answer.usage for answer in answers if answer.usage is not None]
+    return Statistics(
+        prompts,
+        len(answers),
+        sum(answer.error is not None for answer in answers),
+        sum(isinstance(one.entry, OwnCommandEntry) for one in path),
+        _tools(path),
+        len(_read(path)),
+        changes,
+        sum(usage.input for usage in used),
+        sum(usage.output for usage in used),
+        sum(usage.cache_read for usage in used),
+        sum(usage.cache_write for usage in used),
+        sum(usage.cost for usage in used),
+        all(usage.priced for usage in used),
+        _between(path),
+        sum(answer.duration_ms or 0 for answer in answers) / 1000,
+        header.parent,
+    )
+
+
+def _tools(path: Iterable[Logged]) -> dict[str, ToolUse]:
+    used: dict[str, ToolUse] = {}
+    for one in path:
+        if isinstance(one.entry, ResultEntry):
+            use = used.setdefault(one.entry.tool or "(unknown)", ToolUse())
+            use.calls += 1
+            use.errors += not one.entry.details.ok
+    return dict(sorted(used.items(), key=lambda row: (-row[1].calls, row[0])))
+
+
+def _read(path: Iterable[Logged]) -> set[Path]:
+    return set(sightings_of(path))
+
+
+def _between(path: Iterable[Logged]) -> float:
+    times = [time for one in path if (time := _time(one.at)) is not None]
+    return max(0.0, max(times) - min(times)) if times else 0.0
+
+
+def _time(at: str) -> float | None:
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def in_words(numbers: Statistics) -> list[str]:
+    """Return the numbers as rows of Markdown."""
+    failed = f" ({numbers.failed_answers} not complete)" if numbers.failed_answers else ""
+    own = f", {_count(numbers.own_commands, 'command')} of your own" if numbers.own_commands else ""
+    rows = [f"- {_count(numbers.prompts, 'prompt')}, {_count(numbers.answers, 'answer')}{failed}{own}"]
+    if numbers.tools:
+        calls = [
+            f"`{one_line(name)}` {use.calls}{f' ({use.errors} failed)' if use.errors else ''}"
+            for name, use in numbers.tools.items()
+        ]
+        rows.append(f"- tool calls: {', '.join(calls)}")
+    rows.append(f"- files read: {numbers.files_read}")
+    read = numbers.input_tokens + numbers.cache_read_tokens + numbers.cache_write_tokens
+    unknown = "" if numbers.priced else "+?"
+    rows.append(
+        f"- tokens: {read:,} in ({numbers.cache_read_tokens:,} from caches, {numbers.cache_write_tokens:,} into them), "
+        f"{numbers.output_tokens:,} out, {money(numbers.cost_usd)}{unknown}"
+    )
+    rows.append(f"- time: {_duration(numbers.wall_seconds)}, of that {_duration(numbers.model_seconds)} in models")
+    return rows + ([f"- comes from the conversation {one_line(numbers.parent)}"] if numbers.parent else [])
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

@@ -1,0 +1,35 @@
+"""The header of a conversation: where and with what it began."""
+
+from dataclasses import dataclass
+
+from north_lsp.agent.log.fields import Json, as_object, as_text
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the first line of a log says; empty texts for what it does not say. `parent` is the conversation that it
+    comes from, `relation` how."""
+
+    id: str = ""
+    at: str = ""
+    root: str = ""
+    model: str = ""
+    client: str = ""
+    north: str = ""
+    parent: str = ""
+    relation: str = ""
+
+    @classmethod
+    def from_json(cls, record: Json) -> "Header":
+        client, parent = as_object(record.get("client")), as_object(record.get("parentSession"))
+        named = " ".join(part for part in map(as_text, (client.get("name"), client.get("version"))) if part)
+        return cls(
+            as_text(record.get("id")),
+            as_text(record.get("timestamp")),
+            as_text(record.get("repoRoot") or record.get("cwd")),
+            as_text(record.get("model")),
+            named,
+            as_text(record.get("northVersion")),
+            as_text(parent.get("id")),
+            as_text(parent.get("relation")),
+        )

@@ -1,0 +1,79 @@
+"""What is kept of a session so that the user finds it again: its prompts, its place in the index, its title.
+
+All of it is done in the background: no turn waits for it, and none fails with it.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.titles import Titles
+from north_lsp.providers.model import Model
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
+from north_lsp.storage.conversation_index import ConversationIndex
+from north_lsp.storage.prompt_history import PromptHistory
+from north_lsp.storage.windows import remember_last
+
+
+class Remembering:
+    """That of one session. `window` is the editor window that it is shown in, if the client has said."""
+
+    def __init__(
+        self,
+        log: Log,
+        saved: SavedConversation,
+        choice: ModelChoice,
+        environment: Environment,
+        diagnostics: Diagnostics,
+        root: Path,
+    ) -> None:
+        self.window: str | None = None
+        self._log = log
+        self._environment = environment
+        self._diagnostics = diagnostics
+        self._root = root
+        self._one_at_a_time = anyio.Lock()
+        self._titles = Titles(log, saved, choice, environment.models, environment.costs)
+
+    def prompt(self, text: str) -> None:
+        """Keep a prompt that the user has sent; empty for one that must not be stored."""
+        store = self._environment.locations
+        if text.strip() and self._environment.settings.sessions.prompt_history:
+            self._later("keeping the prompt", partial(PromptHistory(store).add, text, self._root))
+        if self.window is not None:
+            self._later("keeping the window", partial(remember_last, store, self.window, self._root, self._log.id))
+
+    def turn_ended(self) -> None:
+        """Bring the index up to date, and name the conversation after its first answer."""
+        index = ConversationIndex(self._environment.locations)
+        self._later("keeping the index", partial(index.note, self._log.id))
+        if not self._environment.settings.sessions.auto_title:
+            return
+        if (wanted := self._titles.wanted(self._environment.environ)) is not None:
+            self._environment.background.start_soon(self._name, *wanted)
+
+    async def _name(self, model: Model, text: str) -> None:
+        with suppress(ConversationBusy, ConversationClosed):
+            await self._titles.name(model, text)
+
+    def _later(self, what: str, action: Callable[[], None]) -> None:
+        self._environment.background.start_soon(self._done, what, action)
+
+    async def _done(self, what: str, action: Callable[[], None]) -> None:
+        """Do something that may fail, one thing after the other, so that prompts stay in order; also at the end of the
+        connection."""
+        try:
+            with anyio.CancelScope(shield=True):
+                async with self._one_at_a_time:
+                    await anyio.to_thread.run_sync(action)
+        except OSError as error:
+            self._diagnostics.event("not_remembered", what=what, error=error.strerror or type(error).__name__)

@@ -1,0 +1,122 @@
+"""The slash commands about conversations, as far as they need a session; output in Markdown.
+
+A server cannot put another conversation before the user: it asks the client to (`ConversationWanted`), and says what to
+do in one that does not know this request.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import ConversationWanted
+from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
+from north_lsp.display import ago, money, one_line
+from north_lsp.slash.base import CommandError
+from north_lsp.storage.conversation import ConversationBusy
+from north_lsp.storage.errors import UnknownConversation
+from north_lsp.storage.summaries import Summary
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.environment import Environment
+    from north_lsp.agent.session.live import LiveSession
+
+
+class ConversationsHost:
+    """The part of a slash command's `Host` that is about conversations. Every method may raise CommandError."""
+
+    def __init__(self, session: "LiveSession", editor: Editor, environment: "Environment") -> None:
+        self._live = session
+        self._shown_in = editor
+        self._shared = environment
+
+    @property
+    def _library(self) -> Library:
+        return Library(self._shared.locations)
+
+    async def conversations(self, query: str) -> str:
+        """List the conversations of the project, or those that have the words of a query."""
+        results = await self._library.search(query, Scope(self._live.roots[0]))
+        if not results.found:
+            return (
+                f"No conversation here has {one_line(query)!r} in it." if query.strip() else "There are none here yet."
+            )
+        shown = [(hit.summary, hit.snippet if query.strip() and hit.place != "title" else "") for hit in results.found]
+        rows = [self._row(summary, snippet) for summary, snippet in shown]
+        cut = ["", "Not all of them could be searched in time: there may be more."] if results.truncated else []
+        return "\n".join([*rows, *cut, "", "`/resume <id>` goes on with one."])
+
+    async def resume(self, target: str) -> str:
+        """Have the client open another conversation: the one whose id begins so, or one that the user chooses."""
+        here = self._live.roots[0]
+        if not target:
+            others = [one for one in await self._library.listed(Scope(here)) if one.id != self._live.id]
+            if not others:
+                return "There is no other conversation here yet."
+            found = await self._chosen("Which conversation?", others)
+        else:
+            try:
+                found = await self._library.find(target, here)
+            except NoConversation as error:
+                raise CommandError(one_line(str(error), 300)) from None
+            except SeveralConversations as error:
+                found = await self._chosen(one_line(f"{error}. Which one?", 200), error.candidates)
+        if found is None:
+            return "This conversation goes on."
+        if found.id == self._live.id:
+            return "This is that conversation."
+        await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
+        place = (
+            "" if found.cwd == here else f" It is about another folder, {one_line(str(found.cwd), 300)}: open that one."
+        )
+        return (
+            f"**{one_line(found.name)}** (`{found.id}`) opens if your editor can. If it does not, choose it in the "
+            f"list of conversations there.{place}"
+        )
+
+    async def begin_anew(self) -> str:
+        await self._shown_in.show(ConversationWanted(None, str(self._live.roots[0]), ""))
+        return "A new conversation opens if your editor can. If it does not, begin one there: this one stays as it is."
+
+    async def rename(self, title: str) -> str:
+        try:
+            return one_line(await self._live.saved.rename(title))
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+
+    async def archive(self, id: str | None, *, archived: bool) -> str:
+        name = "This conversation"
+        try:
+            if id is not None:
+                found = await self._library.find(id, self._live.roots[0])
+                id, name = found.id, f"**{one_line(found.name)}**"
+            if id is None or id == self._live.id:
+                await self._live.saved.archive(archived)
+            else:
+                await self._library.archive(id, archived)
+        except SeveralConversations as error:
+            rows = "\n".join(self._row(one) for one in error.candidates)
+            raise CommandError(f"{one_line(str(error), 200)}:\n\n{rows}") from None
+        except (NoConversation, ConversationBusy, UnknownConversation, ValueError) as error:
+            raise CommandError(one_line(str(error), 300)) from None
+        except OSError as error:
+            raise CommandError(f"the conversation could not be archived: {error.strerror or error}") from None
+        if not archived:
+            return f"{name} is in the lists again."
+        return f"{name} is archived: lists and searches leave it out. `/archive undo` brings it back."
+
+    async def _chosen(self, question: str, rows: Sequence[Summary]) -> Summary | None:
+        now = datetime.now(UTC)
+        options = [(one.id, f"{one_line(one.name)} ({ago(one.updated_at, now)})") for one in rows]
+        chosen = await self.choose(question, (*options, ("none", "None of them")))
+        return next((one for one in rows if one.id == chosen), None)
+
+    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
+        raise NotImplementedError
+
+    def _row(self, one: Summary, snippet: str = "") -> str:
+        facts = [ago(one.updated_at, datetime.now(UTC)), f"{one.message_count} messages"]
+        facts += [money(one.cost_usd)] if one.cost_usd else []
+        facts += ["this one"] if one.id == self._live.id else []
+        shown = f"\n  {one_line(snippet, 160)}" if snippet else ""
+        return f"- `{one.id}` **{one_line(one.name)}**, {', '.join(facts)}{shown}"

@@ -1,0 +1,53 @@
+"""The commands for conversations: finding, opening, naming and archiving them."""
+
+from collections.abc import Sequence
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+
+async def _conversations(host: Host, words: Sequence[str]) -> Reply:
+    return Reply(await host.conversations(" ".join(words)))
+
+
+async def _resume(host: Host, words: Sequence[str]) -> Reply:
+    if len(words) > 1:
+        raise CommandError("/resume takes the beginning of a conversation's id; `/conversations <words>` finds one")
+    return Reply(await host.resume(words[0] if words else ""))
+
+
+async def _new(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError("/new takes no arguments: type the first prompt in the new conversation")
+    return Reply(await host.begin_anew())
+
+
+async def _rename(host: Host, words: Sequence[str]) -> Reply:
+    title = " ".join(words).strip()
+    if not title:
+        raise CommandError("a title cannot be empty: `/rename <title>`")
+    return Reply(f"This conversation is called **{await host.rename(title)}** now.")
+
+
+async def _archive(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            return Reply(await host.archive(None, archived=True))
+        case ["undo"]:
+            return Reply(await host.archive(None, archived=False))
+        case [id]:
+            return Reply(await host.archive(id, archived=True))
+        case ["undo", id]:
+            return Reply(await host.archive(id, archived=False))
+        case _:
+            raise CommandError("/archive takes no arguments, or the id of a conversation, or `undo` before it")
+
+
+CONVERSATIONS = (
+    Command("archive", "Hide a conversation from lists, or show it again", _archive, "[undo] [id]"),
+    Command(
+        "conversations", "Show the conversations of this project, or those with some words", _conversations, "[words]"
+    ),
+    Command("new", "Begin a new conversation", _new),
+    Command("rename", "Give this conversation a title", _rename, "<title>"),
+    Command("resume", "Go on with another conversation", _resume, "[id]"),
+)

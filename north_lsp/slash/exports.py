@@ -1,0 +1,70 @@
+"""The commands that write the conversation to a file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+_FORMATS = ("html", "md", "txt", "json")
+_HINT = "[path] [--format html|md|txt|json] [--raw]"
+_MASKED = "Keys that North knows, or that look like one, and your home folder are masked."
+_RAW = "Nothing is masked: it has your keys, if they were in the conversation, and your paths."
+
+
+@dataclass(frozen=True, slots=True)
+class _What:
+    path: str | None = None
+    format: str | None = None
+    raw: bool = False
+
+
+def _what(words: Sequence[str], name: str, formats: Sequence[str] = ()) -> _What:
+    """Read the words after a command: a path (in quotation marks if it has blanks), and options."""
+    path: str | None = None
+    format: str | None = None
+    raw = False
+    usage = f"/{name} takes {'[path] [--raw]' if not formats else _HINT}; a path with blanks needs quotation marks"
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        given, _, value = word.partition("=")
+        if word == "--raw" and not raw:
+            raw = True
+        elif given == "--format" and formats and format is None:
+            format = value or (left.pop(0) if left else "")
+            if format not in formats:
+                raise CommandError(f"there is no format {format[:40]!r}: use {', '.join(formats)}")
+        elif word.startswith("--") or path is not None or not word.strip():
+            raise CommandError(usage)
+        else:
+            path = word
+    return _What(path, format, raw)
+
+
+async def _export(host: Host, words: Sequence[str]) -> Reply:
+    what = _what(words, "export", _FORMATS)
+    return Reply(_written(await host.export(what.path, what.format, raw=what.raw), what.raw))
+
+
+async def _dump(host: Host, words: Sequence[str]) -> Reply:
+    what = _what(words, "dump")
+    return Reply(_written(await host.export(what.path, "txt", raw=what.raw), what.raw))
+
+
+async def _share(host: Host, words: Sequence[str]) -> Reply:
+    what = _what(words, "share")
+    path = await host.export(what.path, "html", raw=what.raw)
+    text = "It is one file that any browser shows, also without a network. Read it before you pass it on: it has "
+    text += "everything that was said, and what was read of files. North sends it nowhere."
+    return Reply(f"{_written(path, what.raw)}\n\n{text}")
+
+
+def _written(path: str, raw: bool) -> str:
+    return f"Written to `{path}`. {_RAW if raw else _MASKED}"
+
+
+EXPORTS = (
+    Command("dump", "Write everything that the model was told and said to a text file", _dump, "[path] [--raw]"),
+    Command("export", "Write this conversation to a file", _export, _HINT),
+    Command("share", "Write this conversation to an HTML file that can be passed on", _share, "[path] [--raw]"),
+)

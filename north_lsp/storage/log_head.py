@@ -1,0 +1,70 @@
+"""The beginning of a long log, read without parsing the rest of it.
+
+Every line is looked at, but only as far as its place in the tree: where that is as North writes it, one entry after the
+other, nothing later can change which entries the conversation begins with. Where it is not, there is no head.
+"""
+
+import re
+
+from north_lsp.storage.entries import TREE_TYPES
+from north_lsp.storage.log_state import LogState, header_problem, normal_header, parse_line
+from north_lsp.storage.old_formats import format_of
+
+_ID = rb"[0-9A-Za-z_-]{1,64}"
+_ENTRY = re.compile(
+    rb'\{"type":"([a-z_]+)","id":"(%b)","parentId":(?:null|"(%b)"),"timestamp":"[^"\\]*"[,}]' % (_ID, _ID)
+)
+_NOTE = re.compile(
+    rb'\{"type":"([a-z_]+)","id":"(%b)","timestamp":"[^"\\]*"(?:,"targetId":"(%b)"(?=[,}])|(?=[,}]))' % (_ID, _ID)
+)
+_TREE = frozenset(type.encode() for type in TREE_TYPES)
+_HARMLESS = frozenset(
+    {b"label", b"queue_changed", b"title_changed", b"usage_recorded", b"archived", b"conversation_ended"}
+)
+"""Annotations that change no entry and move nothing."""
+
+
+def read_head(data: bytes, most: int) -> LogState | None:
+    """Return the first entries of a log, at most so many, as all of its lines leave them; None if that would take more
+    than a look at each line: for logs of other formats, with branches or moves, or with lines that are damaged."""
+    at = data.find(b"\n") + 1
+    header = parse_line(data[:at])
+    if header is None or format_of(header) is not None or header_problem(header) is not None or data[-1:] != b"\n":
+        return None
+    state, ids = LogState(normal_header(header)), set[bytes]()
+    entries: list[bytes] = []
+    updates: list[tuple[bytes, bytes]] = []
+    leaf: bytes | None = None
+    while at < len(data):
+        end = data.find(b"\n", at)
+        if (found := _ENTRY.match(data, at, end)) is not None:
+            if found[3] != leaf or found[1] not in _TREE:
+                return None
+            leaf = found[2]
+            if len(entries) < most:
+                entries.append(data[at:end])
+        elif (found := _NOTE.match(data, at, end)) is None:
+            return None
+        elif found[1] == b"entry_updated" and found[3] is not None:
+            updates.append((found[3], data[at:end]))
+        elif found[1] not in _HARMLESS:
+            return None
+        if found[2] in ids or data[end - 1] != 0x7D:  # "}"
+            return None
+        ids.add(found[2])
+        at = end + 1
+    return state if all(_add(state, line) for line in [*entries, *_of(updates, entries)]) else None
+
+
+def _of(updates: list[tuple[bytes, bytes]], entries: list[bytes]) -> list[bytes]:
+    """Return the updates of these entries, in order."""
+    ids = {found[2] for line in entries if (found := _ENTRY.match(line)) is not None}
+    return [line for target, line in updates if target in ids]
+
+
+def _add(state: LogState, line: bytes) -> bool:
+    record = parse_line(line)
+    if record is None or not isinstance(record.get("id"), str):
+        return False
+    state.add(record)
+    return True

@@ -1,0 +1,272 @@
+---The stored conversations: found by their words, opened, renamed, archived, deleted.
+local conversation = require("north.conversation")
+
+local M = {}
+
+local SHOWN = 200
+
+---@class north.Row what `_north/sessions/list` and `_north/sessions/search` answer
+---@field sessionId string
+---@field name string
+---@field cwd string
+---@field updatedAt string
+---@field messageCount integer
+---@field costUsd number
+---@field model? string
+---@field archived boolean
+---@field match? { snippet: string, place: string }
+
+---@param text string such as 2025-12-10T10:20:30.000Z
+---@param now? integer seconds since 1970
+---@return string
+function M.ago(text, now)
+  local year, month, day, hour, minute, second = text:match("^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)")
+  if not year then
+    return "at an unknown time"
+  end
+  local parts = { year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false }
+  local moment = os.time(parts --[[@as osdateparam]])
+  local here = now or os.time()
+  local utc = os.date("!*t", here) --[[@as osdateparam]]
+  utc.isdst = false
+  local minutes = math.floor(os.difftime(os.time(utc), moment) / 60)
+  if minutes < 1 then
+    return "just now"
+  end
+  for _, unit in ipairs({ { 60, 1, "minute" }, { 24 * 60, 60, "hour" }, { 7 * 24 * 60, 24 * 60, "day" } }) do
+    if minutes < unit[1] then
+      local count = math.floor(minutes / unit[2])
+      return ("%d %s%s ago"):format(count, unit[3], count > 1 and "s" or "")
+    end
+  end
+  return "on " .. text:sub(1, 10)
+end
+
+---@param row north.Row
+---@param root string the folder whose conversations need not name it
+---@return string
+function M.line(row, root)
+  local facts = { M.ago(row.updatedAt), ("%d messages"):format(row.messageCount) }
+  if row.costUsd > 0 then
+    facts[#facts + 1] = row.costUsd < 0.01 and "<$0.01" or ("$%.2f"):format(row.costUsd)
+  end
+  if type(row.model) == "string" then
+    facts[#facts + 1] = row.model:match("[^/]*$")
+  end
+  if row.cwd ~= root then
+    facts[#facts + 1] = vim.fn.fnamemodify(row.cwd, ":~")
+  end
+  if row.archived then
+    facts[#facts + 1] = "archived"
+  end
+  local line = ("%s  (%s)"):format(row.name, table.concat(facts, ", "))
+  if row.match and row.match.place ~= "title" and row.match.snippet ~= "" then
+    line = ("%s  %s"):format(line, row.match.snippet)
+  end
+  return (line:gsub("%s*\n%s*", " "))
+end
+
+---@param error table?
+---@return boolean whether there was one; the user has been told
+local function failed(error)
+  if error then
+    vim.notify("North: " .. (error.message or "that failed"), vim.log.levels.ERROR)
+  end
+  return error ~= nil
+end
+
+---@param names string[]
+---@param prompt string
+---@param on_choice fun(name: string?)
+local function choose(names, prompt, on_choice)
+  vim.ui.select(names, { prompt = prompt, format_item = tostring }, on_choice)
+end
+
+---@param title string
+---@param query string words that are to be found; all conversations of the project without any
+---@param on_choice fun(row: north.Row)
+local function pick(title, query, on_choice)
+  local everywhere, archived = false, "hidden"
+  local words = {}
+  for word in query:gmatch("%S+") do
+    if word == "--all" then
+      everywhere = true
+    elseif word == "--archived" then
+      archived = "shown"
+    else
+      words[#words + 1] = word
+    end
+  end
+  conversation.with_server(function(ask, root)
+    local params = { query = table.concat(words, " "), limit = SHOWN, archived = archived }
+    params.cwd = not everywhere and root or nil
+    ask("_north/sessions/search", params, function(error, result)
+      if failed(error) or not result then
+        return
+      end
+      if #result.sessions == 0 then
+        local found = #words > 0 and ("no conversation has %q in it"):format(params.query) or "there are none here yet"
+        vim.notify("North: " .. found, vim.log.levels.INFO)
+        return
+      end
+      local prompt = result.truncated and title .. " (not all could be searched in time)" or title
+      vim.ui.select(result.sessions, {
+        prompt = prompt,
+        kind = "north.conversation",
+        format_item = function(row)
+          return M.line(row, root)
+        end,
+      }, function(row)
+        if row then
+          on_choice(row)
+        end
+      end)
+    end)
+  end)
+end
+
+---@param row north.Row
+---@param title string
+local function rename(row, title)
+  conversation.with_server(function(ask)
+    ask("_north/sessions/rename", { sessionId = row.sessionId, title = title }, function(error, result)
+      if not failed(error) and result then
+        vim.notify(("North: it is called %s now"):format(result.title), vim.log.levels.INFO)
+      end
+    end)
+  end)
+end
+
+---@param row north.Row
+---@param archived boolean
+local function archive(row, archived)
+  conversation.with_server(function(ask)
+    ask("_north/sessions/archive", { sessionId = row.sessionId, archived = archived }, function(error)
+      if not failed(error) then
+        local words = archived and "archived: lists and searches leave it out" or "in the lists again"
+        vim.notify("North: it is " .. words, vim.log.levels.INFO)
+      end
+    end)
+  end)
+end
+
+---@param row north.Row
+local function delete(row)
+  choose({ "Keep it", "Delete it" }, ("Delete %s?"):format(row.name), function(choice)
+    if choice ~= "Delete it" then
+      return
+    end
+    conversation.with_server(function(ask)
+      if conversation.is_shown(row.sessionId) then
+        conversation.new()
+      end
+      ask("session/delete", { sessionId = row.sessionId }, function(error)
+        if not failed(error) then
+          vim.notify("North: it is in North's trash for 30 days", vim.log.levels.INFO)
+        end
+      end)
+    end)
+  end)
+end
+
+---@param row north.Row
+local function open(row)
+  conversation.switch(row.sessionId, row.cwd)
+end
+
+---@type table<string, fun(row: north.Row)>
+local acts = {
+  Open = open,
+  ["Rename …"] = function(row)
+    vim.ui.input({ prompt = "Its title: ", default = row.name }, function(title)
+      if title and vim.trim(title) ~= "" then
+        rename(row, title)
+      end
+    end)
+  end,
+  Archive = function(row)
+    archive(row, true)
+  end,
+  ["Show in the lists again"] = function(row)
+    archive(row, false)
+  end,
+  ["Delete …"] = delete,
+}
+
+---Choose a conversation and what to do with it. `--all` and `--archived` among the words widen the choice.
+---@param query string
+function M.browse(query)
+  vim.validate("query", query, "string")
+  pick("Conversations", query, function(row)
+    local names = { "Open", "Rename …", row.archived and "Show in the lists again" or "Archive", "Delete …" }
+    choose(names, row.name, function(name)
+      if name then
+        acts[name](row)
+      end
+    end)
+  end)
+end
+
+---Go on with a conversation: the one whose id begins so, else one with these words.
+---@param target string
+function M.resume(target)
+  vim.validate("target", target, "string")
+  if target == "" or target:find("%s") then
+    return pick("Go on with", target, open)
+  end
+  conversation.with_server(function(ask, root)
+    ask("_north/sessions/find", { target = target, cwd = root }, function(error, row)
+      if row then
+        open(row)
+      elseif error then
+        pick("Go on with", target, open)
+      end
+    end)
+  end)
+end
+
+---Go on with what this window showed last in the project, else with the newest conversation.
+function M.continue()
+  conversation.with_server(function(ask, root)
+    ask("_north/sessions/last", { cwd = root, windowId = conversation.window_id() }, function(error, result)
+      if failed(error) or not result then
+        return
+      end
+      local row = result.session
+      if type(row) == "table" then
+        open(row)
+      else
+        vim.notify("North: there is no conversation of this folder yet", vim.log.levels.INFO)
+      end
+    end)
+  end)
+end
+
+---Give the conversation that is shown a title.
+---@param title string
+function M.rename(title)
+  vim.validate("title", title, "string")
+  if vim.trim(title) == "" then
+    vim.notify("North: :North rename {title}", vim.log.levels.ERROR)
+    return
+  end
+  conversation.with_session(function(id)
+    rename({ sessionId = id }, title)
+  end)
+end
+
+---Hide the conversation that is shown from lists, and begin a new one.
+function M.archive()
+  conversation.with_session(function(id)
+    archive({ sessionId = id }, true)
+    conversation.new()
+  end)
+end
+
+---Choose a conversation to delete.
+---@param query string
+function M.delete(query)
+  pick("Delete", query, delete)
+end
+
+return M

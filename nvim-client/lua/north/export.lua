@@ -1,0 +1,73 @@
+---The conversation as a file, or as a text in a buffer of its own. The server makes it.
+local M = {}
+
+local EXPORT = "_north/sessions/export"
+local FORMATS = { html = true, htm = true, md = true, markdown = true, txt = true, json = true }
+local USAGE = "North: :North export [path], where the path ends in .html, .md, .txt or .json"
+
+---@param error table?
+local function refused(error)
+  vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
+end
+
+---@param ask north.Ask
+---@param path string
+---@param replace boolean
+local function write(ask, path, replace)
+  ask(EXPORT, { path = path, replace = replace }, function(error, result)
+    if error and vim.tbl_get(error, "data", "code") == "CONFLICT" and not replace then
+      -- Scheduled, since a question must not hold up the connection.
+      vim.schedule(function()
+        local question = ("%s exists already. Replace it?"):format(path)
+        if vim.fn.confirm(question, "&Replace\n&Keep", 2) == 1 then
+          write(ask, path, true)
+        else
+          vim.notify("North: nothing was exported", vim.log.levels.INFO)
+        end
+      end)
+    elseif error or not result then
+      refused(error)
+    else
+      vim.notify(("North: exported to %s; keys and your home folder are masked"):format(result.path))
+    end
+  end)
+end
+
+---Write the conversation to a file. Without a path, to one of North's own name in the project's folder.
+---@param ask north.Ask
+---@param name string as it was typed: relative to the current directory; `~` is the home folder
+---@param root string the project's folder
+---@param id string the conversation's
+function M.write(ask, name, root, id)
+  vim.validate("name", name, "string")
+  local path
+  if name == "" then
+    path = vim.fs.joinpath(root, ("north-%s-%s.html"):format(id, os.date("%Y-%m-%d")))
+  else
+    name = name:match('^"(.*)"$') or name:match("^'(.*)'$") or name
+    path = vim.fs.normalize(vim.fn.fnamemodify(name, ":p"), { expand_env = false })
+    local ending = vim.fn.fnamemodify(path, ":e"):lower()
+    if not FORMATS[ending] then
+      vim.notify(USAGE, vim.log.levels.ERROR)
+      return
+    end
+  end
+  write(ask, path, false)
+end
+
+---Show all that the model was told and said in a buffer that belongs to no file.
+---@param ask north.Ask
+function M.show(ask)
+  ask(EXPORT, { format = "txt" }, function(error, result)
+    if error or not result then
+      refused(error)
+      return
+    end
+    vim.cmd.tabnew()
+    vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
+    vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(result.text, "\n", { trimempty = true }))
+    vim.bo.modified = false
+  end)
+end
+
+return M

@@ -1,0 +1,123 @@
+---Prompts that were sent before, in the window to type in: older ones with <Up> on the first line or CTRL-P.
+local M = {}
+
+local MOST = 200
+
+---@class north.Walk where one is in the prompts sent before
+---@field prompts string[] newest first
+---@field place integer 0 is what was being typed
+---@field typed string[]
+
+---@type table<integer, north.Walk> by buffer
+local walks = {}
+
+---@param buffer integer
+---@param lines string[]
+local function put(buffer, lines)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
+  if vim.api.nvim_get_current_buf() == buffer then
+    vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
+  end
+end
+
+---@param buffer integer
+---@param step integer 1 to an older one, -1 back
+local function move(buffer, step)
+  local walk = walks[buffer]
+  local place = math.max(0, math.min(#walk.prompts, walk.place + step))
+  if place == walk.place then
+    return
+  end
+  if walk.place == 0 then
+    walk.typed = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
+  end
+  walk.place = place
+  put(buffer, place == 0 and walk.typed or vim.split(walk.prompts[place], "\n", { plain = true }))
+end
+
+---@param buffer integer
+---@param fetch fun(on_prompts: fun(prompts: string[]))
+local function older(buffer, fetch)
+  if walks[buffer] then
+    return move(buffer, 1)
+  end
+  fetch(function(prompts)
+    if vim.api.nvim_buf_is_valid(buffer) and not walks[buffer] then
+      walks[buffer] = { prompts = prompts, place = 0, typed = {} }
+      move(buffer, 1)
+    end
+  end)
+end
+
+---Forget where one is: the next time begins with the prompt that was sent last.
+---@param buffer integer
+function M.reset(buffer)
+  walks[buffer] = nil
+end
+
+---@param ask fun(method: string, params: table, on_answer: fun(error: table?, result: table?))
+---@param root string
+---@return fun(on_prompts: fun(prompts: string[]))
+local function fetcher(ask, root)
+  return function(on_prompts)
+    ask("_north/prompts/history", { cwd = root, limit = MOST }, function(_, result)
+      local prompts = vim.tbl_map(function(row)
+        return row.text
+      end, result and result.prompts or {})
+      if #prompts > 0 then
+        on_prompts(prompts)
+      end
+    end)
+  end
+end
+
+---Give a window to type in its keys.
+---@param buffer integer
+---@param with_server fun(action: fun(ask: fun(method: string, params: table, on_answer: function), root: string))
+function M.attach(buffer, with_server)
+  vim.validate("buffer", buffer, "number")
+  vim.validate("with_server", with_server, "function")
+  if vim.b[buffer].north_history then
+    return
+  end
+  vim.b[buffer].north_history = true
+  ---@param step integer
+  local function go(step)
+    vim.schedule(function()
+      if step < 0 then
+        if walks[buffer] then
+          move(buffer, -1)
+        end
+        return
+      end
+      with_server(function(ask, root)
+        older(buffer, fetcher(ask, root))
+      end)
+    end)
+  end
+  ---@param key string
+  ---@param step integer
+  ---@param at_edge fun(): boolean
+  local function map(key, step, at_edge)
+    vim.keymap.set("i", key, function()
+      if vim.fn.pumvisible() == 1 or not at_edge() then
+        return key
+      end
+      go(step)
+      return ""
+    end, { buffer = buffer, expr = true, desc = "North: a prompt that was sent before" })
+  end
+  local function anywhere()
+    return true
+  end
+  map("<Up>", 1, function()
+    return vim.fn.line(".") == 1
+  end)
+  map("<Down>", -1, function()
+    return vim.fn.line(".") == vim.fn.line("$") and walks[buffer] ~= nil
+  end)
+  map("<C-p>", 1, anywhere)
+  map("<C-n>", -1, anywhere)
+end
+
+return M

@@ -1,0 +1,177 @@
+"""Conversations in the Neovim plugin: found by a word that was said, gone on with, renamed, archived, deleted."""
+
+import json
+from collections.abc import Callable
+
+from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, ask, asked, bed, chat, in_chat, record, replace_select
+
+__all__ = ["bed", "record"]
+
+PROMPT = "require('helpers').text('north://prompt')"
+
+
+def converse(nvim: Nvim, text: str, answer: str) -> None:
+    ask(nvim, text)
+    nvim.until(in_chat(answer))
+    nvim.until(IDLE)
+
+
+def two_conversations(nvim: Nvim) -> None:
+    """One that is over, about greetings, and one that is shown."""
+    converse(nvim, "explain greet", "is defined in")
+    nvim.command("North new")
+    nvim.until(f"not {in_chat('greet')}")
+    converse(nvim, "list files", "hello/greeting.py")
+
+
+def messages(nvim: Nvim) -> str:
+    return str(nvim.lua("return vim.api.nvim_exec2('messages', { output = true }).output"))
+
+
+def names(nvim: Nvim, picker: int = -1) -> list[str]:
+    pickers = asked(nvim)
+    return [str(name) for name in pickers[picker]["names"]] if pickers else []  # type: ignore[attr-defined]
+
+
+def choose_first(nvim: Nvim, *choices: str) -> None:
+    """Take the first row of the first picker, then these."""
+    nvim.lua(
+        """
+        local helpers, choices = require('helpers'), ...
+        helpers.replace_select(choices)
+        local select = vim.ui.select
+        local is_first = true
+        vim.ui.select = function(items, options, choose)
+          if is_first then
+            is_first = false
+            table.insert(helpers.asked, { prompt = options.prompt, names = vim.tbl_map(options.format_item, items) })
+            return choose(items[1], 1)
+          end
+          select(items, options, choose)
+        end
+        """,
+        list(choices),
+    )
+
+
+def test_a_word_of_an_old_answer_finds_its_conversation(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        choose_first(nvim)
+        nvim.command("North resume defined greet")
+        nvim.until(in_chat("is defined in"))
+        nvim.until(IDLE)
+        (row,) = names(nvim)
+        assert row.startswith("explain greet  (just now, ")
+        assert " messages" in row
+        assert "## You\n\nlist files" not in chat(nvim)
+        converse(nvim, "find SALUTATION", "SALUTATION")
+        assert "explain greet" in chat(nvim)
+    logs = sorted((bed.folder / "data" / "conversations").glob("*.jsonl"))
+    said = [log.read_text() for log in logs]
+    assert sum("explain greet" in text and "find SALUTATION" in text for text in said) == 1
+
+
+def test_nothing_found_is_said(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        replace_select(nvim)
+        nvim.command("North conversations")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('none here yet') ~= nil")
+        converse(nvim, "list files", "hello/greeting.py")
+        nvim.command("North conversations zebra")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('has \"zebra\" in it') ~= nil")
+        assert asked(nvim) == []
+
+
+def test_one_is_renamed_archived_and_deleted(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.lua("vim.ui.input = function(_, done) done('The greetings') end")
+        choose_first(nvim, "Rename …")
+        nvim.command("North conversations greet defined")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('called The greetings') ~= nil")
+        assert names(nvim) == ["Open", "Rename …", "Archive", "Delete …"]
+        choose_first(nvim, "Archive")
+        nvim.command("North conversations greetings")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('it is archived') ~= nil")
+        choose_first(nvim, "Delete …", "Delete it")
+        nvim.command("North conversations greetings --archived")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('trash for 30 days') ~= nil")
+        nvim.command("North rename Files of it")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('called Files of it') ~= nil")
+    trash = bed.folder / "data" / "conversations" / "trash"
+    (log,) = trash.glob("*/*.jsonl")
+    titles = [json.loads(line).get("title") for line in log.read_text().splitlines() if "title_changed" in line]
+    assert titles[-1] == "The greetings"
+
+
+def test_what_was_shown_last_goes_on_after_neovim_was_left(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.lua("require('north.conversation').stop()")
+    with bed.nvim() as nvim:
+        nvim.command("North continue")
+        nvim.until(in_chat("## You\n\nlist files"))
+        assert "explain greet" not in chat(nvim)
+
+
+def test_slash_commands_switch_the_conversation(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        ids = {
+            log.stem for log in (bed.folder / "data" / "conversations").glob("*.jsonl") if "explain" in log.read_text()
+        }
+        (old,) = ids
+        ask(nvim, f"/resume {old}")
+        nvim.until(in_chat("is defined in"))
+        ask(nvim, "/new")
+        nvim.until(f"not {in_chat('is defined in')}")
+
+
+def test_prompts_that_were_sent_come_back(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.command("North")
+        nvim.keys("iwhat I write<C-p>")
+        nvim.until(f"{PROMPT} == 'list files'")
+        nvim.keys("<Up>")
+        nvim.until(f"{PROMPT} == 'explain greet'")
+        nvim.keys("<C-p>")  # there is none before it
+        nvim.keys("<Down>")
+        nvim.until(f"{PROMPT} == 'list files'")
+        nvim.keys("<C-n>")
+        nvim.until(f"{PROMPT} == 'what I write'")
+        nvim.keys("<C-p><CR>")
+        nvim.until(f"{PROMPT} == ''")
+        nvim.until(IDLE)
+        assert chat(nvim).count("## You\n\nlist files") == 2
+
+
+def test_ages(bed: Bed) -> None:
+    with bed.nvim(init=f"vim.opt.runtimepath:prepend([[{PLUGIN}]])") as nvim:
+        script = "return require('north.conversations').ago(...)"
+        noon = 1_765_368_000  # 2025-12-10T12:00:00Z
+        cases = {
+            "2025-12-10T11:59:30.000Z": "just now",
+            "2025-12-10T11:58:30.000Z": "1 minute ago",
+            "2025-12-10T10:00:00.000Z": "2 hours ago",
+            "2025-12-08T12:00:00.000Z": "2 days ago",
+            "2025-11-08T12:00:00.000Z": "on 2025-11-08",
+            "nonsense": "at an unknown time",
+        }
+        for moment, words in cases.items():
+            assert nvim.lua(script, moment, noon) == words
+
+
+def test_the_list_on_screen(bed: Bed, record: Callable[[str, str], None]) -> None:
+    with bed.screen() as screen:
+        screen.wait_for("SALUTATION")
+        screen.write(":North ask explain greet")
+        screen.keys("Enter")
+        screen.wait_for("is defined in")
+        screen.wait_for(r"North · agent\s*$")
+        screen.write(":North conversations defined")
+        screen.keys("Enter")
+        screen.wait_for(r"1: explain greet  \(just now, \d messages")
+        record("conversations", screen.text())
