@@ -202,7 +202,7 @@ export interface Unsent {
   north?: { queued?: { id: string; text: string }[]; error?: { kind?: string }; unfinished?: object; openElsewhere?: OpenElsewhere };
 }
 
-/** Another process that writes the conversation. `leaving`: its window is gone, and it only ends what it had begun. */
+/** Another process that writes the conversation; `leaving`: its window is gone, and it only ends what it had begun. */
 export interface OpenElsewhere {
   pid: number;
   client: string;
@@ -260,7 +260,6 @@ export interface NorthEvent {
   sessionId: string;
   event: string;
   reason?: string;
-  /** Of `open_elsewhere`. */
   by?: OpenElsewhere | null;
   unfinished?: object;
   queued?: { id: string; text: string }[];
