@@ -124,13 +124,15 @@ def measure(folder: Path, project: Path) -> dict[str, float]:
         before, began = server.memory(), time.perf_counter()
         server.updates, server.first = 0, 0.0
         server.call("session/load", {"sessionId": ID, "cwd": str(project), "mcpServers": []})
-        ended = time.perf_counter()
+        ended, after, updates = time.perf_counter(), server.memory(), server.updates
+        server.call("session/load", {"sessionId": ID, "cwd": str(project), "mcpServers": []})
         return {
             "first update, ms": (server.first - began) * 1000,
             "answer, ms": (ended - began) * 1000,
-            "updates": server.updates,
+            "updates": updates,
             "memory before, MB": before,
-            "memory after, MB": server.memory(),
+            "memory after, MB": after,
+            "memory after 2, MB": server.memory(),
         }
     finally:
         server.stop()

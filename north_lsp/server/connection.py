@@ -61,6 +61,7 @@ from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.janitor import clear_daily
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.search import Search
 from north_lsp.storage.settings import EditVariant, Settings
 from north_lsp.storage.settings_file import SettingsFile
 
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
 
 _WARM_UP_AFTER_SECONDS = 0.05  # a client that opens a session at once does not share the interpreter with it
 _CLEAR_AFTER_SECONDS = 5.0
+_PORTION_SECONDS = 0.25
+_PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 0.2
 _LAST_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
@@ -174,6 +177,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
                 background.start_soon(watch_loop, diagnostics)
             times.reached("connection")
             background.start_soon(_clear_away, locations, settings, diagnostics)
+            background.start_soon(fill_search, locations)
             yield Core(environment, defaults, diagnostics)
             if environment.abandoned.count:
                 _end_anyway()
@@ -203,6 +207,16 @@ async def _clear_away(locations: Locations, settings: Settings, diagnostics: Dia
     await anyio.sleep(_CLEAR_AFTER_SECONDS)
     for one in await anyio.to_thread.run_sync(clear_daily, locations, settings.keeping.max_age_days):
         diagnostics.event("cleared_away", kind=one.kind, name=one.name, bytes=one.size)
+
+
+async def fill_search(locations: Locations, after: float = _CLEAR_AFTER_SECONDS) -> None:
+    """Read the words of conversations that were changed without this process, in portions that leave room for a turn.
+    Whatever is in the way is met again by the next search."""
+    await anyio.sleep(after)
+    search = Search(locations)
+    with contextlib.suppress(OSError):
+        while not await anyio.to_thread.run_sync(search.fill, _PORTION_SECONDS, abandon_on_cancel=True):
+            await anyio.sleep(_PAUSE_SECONDS)
 
 
 def _end_anyway() -> None:

@@ -5,6 +5,7 @@ other, nothing later can change which entries the conversation begins with. Wher
 """
 
 import re
+from collections.abc import Iterable
 
 from north_lsp.storage.entries import TREE_TYPES
 from north_lsp.storage.log_state import LogState, header_problem, normal_header, parse_line
@@ -24,35 +25,34 @@ _HARMLESS = frozenset(
 """Annotations that change no entry and move nothing."""
 
 
-def read_head(data: bytes, most: int) -> LogState | None:
-    """Return the first entries of a log, at most so many, as all of its lines leave them; None if that would take more
-    than a look at each line: for logs of other formats, with branches or moves, or with lines that are damaged."""
-    at = data.find(b"\n") + 1
-    header = parse_line(data[:at])
-    if header is None or format_of(header) is not None or header_problem(header) is not None or data[-1:] != b"\n":
+def read_head(lines: Iterable[bytes], most: int) -> LogState | None:
+    """Return the first entries of a log, at most so many, as all of its lines (with their ends) leave them; None if
+    that would take more than a look at each line: for logs of other formats, with branches or moves, or with lines that
+    are damaged."""
+    lines = iter(lines)
+    header = parse_line(next(lines, b""))
+    if header is None or format_of(header) is not None or header_problem(header) is not None:
         return None
     state, ids = LogState(normal_header(header)), set[bytes]()
     entries: list[bytes] = []
     updates: list[tuple[bytes, bytes]] = []
     leaf: bytes | None = None
-    while at < len(data):
-        end = data.find(b"\n", at)
-        if (found := _ENTRY.match(data, at, end)) is not None:
+    for line in lines:
+        if (found := _ENTRY.match(line)) is not None:
             if found[3] != leaf or found[1] not in _TREE:
                 return None
             leaf = found[2]
             if len(entries) < most:
-                entries.append(data[at:end])
-        elif (found := _NOTE.match(data, at, end)) is None:
+                entries.append(line)
+        elif (found := _NOTE.match(line)) is None:
             return None
         elif found[1] == b"entry_updated" and found[3] is not None:
-            updates.append((found[3], data[at:end]))
+            updates.append((found[3], line))
         elif found[1] not in _HARMLESS:
             return None
-        if found[2] in ids or data[end - 1] != 0x7D:  # "}"
+        if found[2] in ids or not line.endswith(b"}\n"):
             return None
         ids.add(found[2])
-        at = end + 1
     return state if all(_add(state, line) for line in [*entries, *_of(updates, entries)]) else None
 
 

@@ -81,10 +81,10 @@ class Search:
         return self._index.use(partial(self._searched, tokens=tokens, wanted=wanted))
 
     def fill(self, seconds: float = float("inf")) -> bool:
-        """Read the words of what has changed, the newest first; return whether all of it was read in time."""
+        """Read the words of what has changed, the newest first; return whether nothing is left to be read."""
         if not self._store.conversations.is_dir():
             return True
-        return self._index.use(lambda connection: _has_words(connection) and self._filled(connection, seconds))
+        return self._index.use(lambda connection: not _has_words(connection) or self._filled(connection, seconds))
 
     def _searched(self, connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> Results:
         if not _has_words(connection):
@@ -104,10 +104,10 @@ class Search:
             "SELECT id FROM conversations WHERE size >= 0 AND NOT is_empty"
             " AND (words_size IS NOT size OR words_mtime_ns IS NOT mtime_ns) ORDER BY updated_at DESC"
         ).fetchall()
-        for (id,) in stale:
-            if self._clock() > deadline:
-                return False
+        for count, (id,) in enumerate(stale, start=1):
             _take_words(connection, self._store.conversations / f"{id}.jsonl")
+            if count < len(stale) and self._clock() > deadline:
+                return False
         return True
 
     # -- without an index of words -----------------------------------------------------------------------------------

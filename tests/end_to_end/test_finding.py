@@ -1,11 +1,14 @@
 """Conversations are found again: listed, searched, picked out by a part of the id, named, archived; prompts, too."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from north_lsp.server import connection
+from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, there
 from tests.end_to_end.test_turns import conversation
@@ -57,6 +60,17 @@ async def test_a_word_of_an_old_answer_finds_its_conversation(world: World, serv
         assert row["costUsd"] > 0
         await client.request("session/load", there(first, world.project))
         assert "Wombats." in texts(client)
+
+
+async def test_words_are_read_without_a_search(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_PORTION_SECONDS", 0.0)
+    for number in range(5):
+        put(world, f"aa{number}", world.project)
+    locations = Locations.from_environment(world.environ)
+    await connection.fill_search(locations, after=0.0)
+    with sqlite3.connect(locations.index) as index:
+        rows = index.execute("SELECT count(*) FROM conversations WHERE words_size = size").fetchone()
+    assert rows == (5,)
 
 
 async def test_what_is_said_in_an_open_conversation_is_found_at_once(world: World, server: ModelServer) -> None:

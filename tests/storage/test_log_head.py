@@ -1,6 +1,7 @@
 """The beginning of a log is what the whole log says it is, or there is none."""
 
 import json
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def test_the_first_entries_are_as_all_lines_leave_them() -> None:
         update(6, 2, "reject"),
     )
     for most in (1, 2, 3, 9):
-        head = read_head(data, most)
+        head = read_head(BytesIO(data), most)
         assert head is not None
         assert head.active_path() == path(data)[:most]
     assert [one["status"] for one in path(data)[:2]] == ["accept", "reject"]
@@ -78,7 +79,7 @@ def test_the_first_entries_are_as_all_lines_leave_them() -> None:
     ],
 )
 def test_where_it_is_not_certain_there_is_no_head(data: bytes) -> None:
-    assert read_head(data, 9) is None
+    assert read_head(BytesIO(data), 9) is None
 
 
 STEPS = st.lists(
@@ -109,7 +110,7 @@ def test_a_head_is_the_beginning_of_the_path_whatever_comes_later(
             lines.append(note(number, "leaf_moved", leafId=f"{chosen:08x}"))
             leaf = chosen
     data = log(*lines)[:cut]
-    head = read_head(data, most)
+    head = read_head(BytesIO(data), most)
     if head is not None:
         assert head.active_path() == path(data)[:most]
     if cut is None and not {"move", "branch"} & {kind for kind, _ in steps}:
@@ -120,5 +121,5 @@ def test_a_head_is_the_beginning_of_the_path_whatever_comes_later(
 @given(st.lists(st.tuples(st.integers(0, 500), ODD), max_size=3))
 def test_a_head_of_any_log_is_the_beginning_of_its_path(changes: list[tuple[int, Any]]) -> None:
     data = b"".join(json.dumps(line).encode() + b"\n" for line in changed(LOG, changes))
-    head = read_head(data, 5)
+    head = read_head(BytesIO(data), 5)
     assert head is None or head.active_path() == path(data)[:5]

@@ -196,6 +196,17 @@ test("a conversation that is open elsewhere is followed, taken over, and its tur
   await until(() => !session.busy);
 });
 
+test("words for the turn that runs are shown once: by the server, unless they are a command", async () => {
+  const { session, transcript } = world({ "session/prompt": never, "_north/steer": () => ({ delivered: true }) });
+  await session.open();
+  void session.send("one", []);
+  await until(() => session.busy);
+  await session.steer("two");
+  await session.steer("/stats");
+  session.update({ sessionId: session.id, update: { sessionUpdate: "user_message_chunk", messageId: "e2", content: { type: "text", text: "two" } } });
+  assert.deepEqual(transcript.all().flatMap((item) => (item.kind === "user" ? [item.text] : [])), ["one", "/stats", "two"]);
+});
+
 async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !holds(); tries += 1) await new Promise((done) => setTimeout(done, 1));
   assert.ok(holds());

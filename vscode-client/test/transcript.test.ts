@@ -145,7 +145,12 @@ test("a message is an entry from the beginning of its turn on, or because the se
   transcript.say("three");
   assert.deepEqual(entries(), ["e1", "e2", "e3"]);
   assert.ok(transcript.has("e2"));
+  transcript.began("e0"); // of something that is shown otherwise
+  transcript.ended();
+  transcript.say("not yet");
   transcript.began("e4");
+  assert.deepEqual(entries(), ["e1", "e2", "e3", "e4"]);
+  transcript.began("e5");
   transcript.clear();
   transcript.say("four");
   assert.deepEqual(entries(), [undefined]);

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from north_lsp.agent.exports.document import Answered, Call, Document, Failure, Note, Prose, Row, Said, Thought
-from north_lsp.agent.exports.words import answer_took, call_state, facts, moment, outcome_of_review
+from north_lsp.agent.exports.words import answer_took, call_state, facts, moment, outcome_of_review, result_in_words
 from north_lsp.display import fenced, one_line, visible
 
 _MOST_LINES = 200
@@ -86,7 +86,7 @@ def _call(call: Call) -> Iterator[str]:
     if call.arguments and not call.changes:
         yield fenced(_cut(json.dumps(call.arguments, indent=1, ensure_ascii=False, default=str)), "json")
     if call.result or call.text:
-        yield fenced(_cut(call.result or call.text))
+        yield fenced(_cut(result_in_words(call)))
     for number, picture in enumerate(call.pictures, 1):
         yield f"[picture {number}: {_line(picture.mime_type)}{'' if picture.data else ', not available'}]"
 

@@ -23,7 +23,7 @@ from north_lsp.agent.exports.document import (
     Thought,
 )
 from north_lsp.agent.exports.prose import escape, to_html
-from north_lsp.agent.exports.words import answer_took, call_state, facts, outcome_of_review
+from north_lsp.agent.exports.words import answer_took, call_state, facts, outcome_of_review, result_in_words
 from north_lsp.display import visible
 
 _OPEN_LINES = 60
@@ -166,7 +166,7 @@ def _call(call: Call) -> Iterator[str]:
     elif call.arguments:
         yield f"<details><summary>Arguments</summary>{_wrapped(_json(call.arguments))}</details>\n"
     if call.result or call.text:
-        yield from _labelled("Result", call.result or call.text)
+        yield from _labelled("Result", result_in_words(call))
     yield "</details>\n"
 
 

@@ -1,6 +1,7 @@
 """What every form of an export says in words: the facts about a conversation, what a call came to, what an answer
 took. Pure."""
 
+import json
 from collections.abc import Iterator
 
 from north_lsp.agent.exports.document import Answered, Call, Document
@@ -60,6 +61,26 @@ def call_state(call: Call) -> tuple[str, str, str]:
             return "✗", "failed", "failed"
         case None:
             return "…", "no result", "note"
+
+
+def result_in_words(call: Call) -> str:
+    """Return a call's result for people: what a tool gave the model as JSON, with its texts as they are."""
+    text = call.result or call.text
+    try:
+        found = json.loads(text) if text.startswith("{") else None
+    except (ValueError, RecursionError):
+        return text
+    match found:
+        case {"ok": True, "data": dict(fields)} | {"ok": False, "error": dict(fields)} if fields:
+            return "\n".join(_field(str(name), value) for name, value in fields.items())
+        case _:
+            return text
+
+
+def _field(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return f"{name}:\n{value}" if "\n" in value.rstrip("\n") else f"{name}: {value.rstrip()}"
+    return f"{name}: {json.dumps(value, ensure_ascii=False, default=str)}"
 
 
 def outcome_of_review(call: Call) -> str:

@@ -48,7 +48,8 @@ def _first_turns(path: Path, project: str) -> Sequence[Logged]:
     try:
         if path.stat().st_size < _LONG_BYTES:
             return ()
-        state = read_head(path.read_bytes(), _MOST_ENTRIES)
+        with path.open("rb", _LONG_BYTES) as lines:
+            state = read_head(lines, _MOST_ENTRIES)
     except OSError:
         return ()  # opening it says why
     if state is None or state.header.get("repoHash") != project:

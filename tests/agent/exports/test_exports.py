@@ -206,6 +206,31 @@ def test_a_diff_is_shown_with_its_signs_and_what_was_only_proposed_is_called_so(
     assert "```diff\n--- a/a.py\n+++ b/a.py" in exported(stored(tmp_path, LOG), "md")
 
 
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        (
+            '{"ok":true,"data":{"path":"a.py","lines":2,"content":"one\\ntwo\\n"}}',
+            "path: a.py\nlines: 2\ncontent:\none\ntwo",
+        ),
+        (
+            '{"ok":false,"error":{"code":"NOT_FOUND","message":"there is none"}}',
+            "code: NOT_FOUND\nmessage: there is none",
+        ),
+        ('{"ok":true}', '{"ok":true}'),
+        ("{torn", "{torn"),
+        ("[1]", "[1]"),
+    ],
+)
+def test_a_result_is_shown_with_its_texts_as_they_are(tmp_path: Path, result: str, shown: str) -> None:
+    log = changed(LOG, [])
+    log[5]["message"]["content"] = [{"type": "text", "text": result}]
+    found = stored(tmp_path, log)
+    assert f"```\n{shown}\n```" in exported(found, "md")
+    assert shown in Page(exported(found, "html")).text
+    assert result in exported(found, "txt")
+
+
 def test_what_is_damaged_is_said_and_the_rest_is_exported(tmp_path: Path) -> None:
     lines = [json.dumps(line) for line in LOG]
     lines[3] = "{torn"

@@ -99,6 +99,11 @@ export class Transcript {
     else if (said.entry === undefined) this.put({ ...said, entry });
   }
 
+  /** What was not shown by then is not shown. */
+  ended(): void {
+    this.entryToCome = undefined;
+  }
+
   /** Whether it shows a message of the user's that is this entry. */
   has(entry: string): boolean {
     return this.all().some((item) => item.kind === "user" && item.entry === entry);
