@@ -8,6 +8,7 @@ local M = {}
 local MODES = { "ask", "agent" }
 local WORDS = {
   conversations = { "--all", "--archived" },
+  log = require("north.storage").levels,
   mode = MODES,
   retry = { "now", "abort" },
   tree = rewind.filters,
@@ -62,6 +63,9 @@ local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,
+  log = function(words)
+    conversation.show_log(words)
+  end,
   dump = function()
     conversation.dump()
   end,
@@ -110,6 +114,9 @@ local subcommands = {
   end,
   takeover = function()
     conversation.take_over()
+  end,
+  storage = function()
+    conversation.show_storage()
   end,
   undo = function(words)
     if words == "" then
