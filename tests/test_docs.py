@@ -76,6 +76,17 @@ def test_what_the_pages_name_exists(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_the_pictures_of_the_readme_are_small_and_all_shown() -> None:
+    pictures = sorted((ROOT / "docs/images").glob("*.png"))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = re.findall(r"!\[[^\]]+\]\((docs/images/[^)]+)\)", readme)  # relative, and with words for those who see none
+    assert sorted(shown) == [path.relative_to(ROOT).as_posix() for path in pictures] != []
+    for path in pictures:
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n")
+        assert len(data) <= 150 * 1024, path.name
+
+
 def test_a_name_that_is_gone_would_be_found() -> None:
     page = ROOT / "docs" / "shell.md"
     for gone in ("north_lsp/gone.py", "tools/gone.py", "north_lsp.gone", "agent/gone/", "test_gone", "tests/gone"):

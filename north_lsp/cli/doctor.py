@@ -3,7 +3,9 @@
 import os
 import platform
 import shutil
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -58,6 +60,7 @@ def examine(options: Options) -> list[Finding]:
     return [
         *_program(options),
         *_folders(options),
+        *_modes(options),
         *_settings(options),
         *_models(options),
         *_tools(options),
@@ -101,6 +104,18 @@ def _folders(options: Options) -> Iterator[Finding]:
             yield Finding(
                 "error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can"
             )
+
+
+def _modes(options: Options) -> Iterator[Finding]:
+    """Yield the files with secrets that others on this machine can read."""
+    locations = Locations.from_environment(options.environ)
+    for path in (locations.data / "agent.db", locations.config / "secrets.yml"):
+        with suppress(OSError):
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if mode & 0o077:
+                path.chmod(0o600)
+                text = f"{path} could be read by others on this machine (mode {mode:o}); now it is yours alone"
+                yield Finding("warning", text, "replace the keys in it if you share this machine")
 
 
 def _shell(options: Options) -> Iterator[Finding]:

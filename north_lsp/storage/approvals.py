@@ -56,6 +56,7 @@ class Approvals:
 
     def __init__(self, locations: Locations, project_hash: str, root: Path) -> None:
         self.write_error: OSError | None = None
+        self._aside: Path | None = None
         self._locations = locations
         self._lock_name = f"approvals-{project_hash}"
         self._own = locations.project(project_hash) / "approvals.json"
@@ -66,6 +67,11 @@ class Approvals:
         self._unsaved_commands: set[str] = set()
         self._unsaved_rules: list[Content] = []
         self._noted: dict[str, str] = {}
+
+    def take_aside(self) -> Path | None:
+        """Return, once, where a file was moved that could not be read: what it allowed is not allowed any more."""
+        aside, self._aside = self._aside, None
+        return aside
 
     def distrusted(self) -> bool:
         return self.trust.is_distrusted()
@@ -285,7 +291,7 @@ class Approvals:
             if (read := _read_valid(path, is_valid)) is not None:
                 content = read
             else:
-                set_aside(path)
+                self._aside = set_aside(path)
         if isinstance(version := content.get("version"), int) and version > _VERSION:
             raise OSError(errno.EROFS, "a newer North wrote it", str(path))
         change(content)

@@ -80,7 +80,7 @@ def areas(locations: Locations) -> list[Area]:
 
 
 _BLOBS = "itself, a week after the last conversation that needs them is gone"
-_LOGS = f"`log.maxBytes` and `log.files` bound them; {_PURGE}"
+_LOGS = f"{_PURGE}; `log.maxBytes` and `log.files` bound them"
 
 
 def removal(locations: Locations, scope: Scope, repo_hash: str = "") -> Removal:

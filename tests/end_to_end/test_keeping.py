@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, there
 from tests.end_to_end.test_turns import conversation, text_blocks
@@ -186,3 +187,15 @@ async def test_a_home_that_cannot_be_written_does_not_matter(world: World, serve
         shown = texts(client)
     assert "One." in shown
     assert "cannot" not in shown
+
+
+async def test_approvals_that_cannot_be_read_are_kept_aside_and_that_is_said(world: World, server: ModelServer) -> None:
+    own = world.data / "projects" / project_hash(world.project)
+    own.mkdir(parents=True)
+    (own / "approvals.json").write_text("{torn")
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "/autoaccept edits on")
+        told = await client.wait_update(lambda update: "could not be read and was kept as" in str(update))
+    (aside,) = own.glob("approvals.json.bad-*")
+    assert str(aside) in str(told)
+    assert aside.read_text() == "{torn"

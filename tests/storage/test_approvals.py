@@ -139,6 +139,8 @@ def test_an_unreadable_file_counts_as_empty_and_is_kept_when_it_is_replaced(
     for folder in (own(store).parent, root / ".north"):
         (kept,) = (path for path in folder.iterdir() if ".bad-" in path.name)
         assert kept.read_text("latin-1") == junk
+    assert approvals.take_aside() is not None
+    assert approvals.take_aside() is None
 
 
 def test_a_file_of_a_newer_version_allows_nothing_and_is_not_written(

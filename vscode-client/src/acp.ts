@@ -171,6 +171,27 @@ export interface Permission {
   since?: string;
 }
 
+/** The end of the server's log. North's extension. */
+export interface LogEnd {
+  path: string;
+  lines: string[];
+}
+
+/** A part of what North keeps on the disk; `size` in bytes. North's extension. */
+export interface KeptArea {
+  id: string;
+  title: string;
+  size: number;
+  count: number;
+  freedBy: string;
+}
+
+export interface KeptData {
+  data: string;
+  state: string;
+  areas: KeptArea[];
+}
+
 export interface Choice {
   value: string;
   name: string;

@@ -1,9 +1,11 @@
 """The stored approvals of a project, as the core uses them."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from north_lsp.command_policy.allowed import CommandApprovals
+from north_lsp.display import visible
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.trust import Trust
 
@@ -40,8 +42,20 @@ class ProjectApprovals(CommandApprovals, Protocol):
     @property
     def trust(self) -> Trust: ...
 
+    def take_aside(self) -> Path | None:
+        """Return, once, where a file was moved that could not be read."""
+        ...
+
     @property
     def write_error(self) -> OSError | None:
         """The error because of which the last answer could not be stored; that answer then holds for this session
         only."""
         ...
+
+
+def moved_aside(path: Path) -> str:
+    """Return what to tell the user about a file of approvals that could not be read."""
+    return (
+        f"what was allowed in this project could not be read and was kept as {visible(str(path))}: what it allowed "
+        "asks again"
+    )

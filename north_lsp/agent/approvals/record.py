@@ -6,7 +6,7 @@ from typing import Literal
 
 import anyio.to_thread
 
-from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.approvals.project import ProjectApprovals, moved_aside
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry, StoredDecision
@@ -55,4 +55,6 @@ class ReviewRecord:
         if (error := self.approvals.write_error) is not None:
             text = f"this answer could not be stored, so it holds for this conversation only: {error.strerror}"
             await self._editor.show(Notice("warning", text))
+        if (aside := self.approvals.take_aside()) is not None:
+            await self._editor.show(Notice("warning", moved_aside(aside)))
         await self._editor.show(ApprovalsChanged())

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import anyio.to_thread
 
-from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.approvals.project import ProjectApprovals, moved_aside
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
 from north_lsp.storage.approvals import Permission, Switch
@@ -77,4 +77,6 @@ class SessionApprovals:
         this session only."""
         if error is not None:
             await self._editor.show(Notice("error", f"this could not be stored: {error.strerror}"))
+        if (aside := self._approvals.take_aside()) is not None:
+            await self._editor.show(Notice("warning", moved_aside(aside)))
         await self._editor.show(ApprovalsChanged())

@@ -8,6 +8,7 @@ local M = {}
 local MODES = { "ask", "agent" }
 local WORDS = {
   conversations = { "--all", "--archived" },
+  log = require("north.storage").levels,
   mode = MODES,
   retry = { "now", "abort" },
   tree = rewind.filters,
@@ -62,6 +63,9 @@ local subcommands = {
   ask = function(words, arguments)
     conversation.ask(words, selection_of(arguments))
   end,
+  log = function(words)
+    conversation.show_log(words)
+  end,
   dump = function()
     conversation.dump()
   end,
@@ -107,6 +111,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  storage = function()
+    conversation.show_storage()
   end,
   undo = function(words)
     if words == "" then

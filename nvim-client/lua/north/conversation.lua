@@ -8,6 +8,7 @@ local permission = require("north.permission")
 local rewind = require("north.rewind")
 local saving = require("north.saving")
 local server = require("north.server")
+local storage = require("north.storage")
 local undo = require("north.undo")
 
 local M = {}
@@ -543,6 +544,15 @@ end
 ---@param provider string its id, or "" to choose one
 function M.login(provider)
   login.login(ask_server, provider)
+end
+
+---@param level string the lowest level of the log to show, or "" for everything
+function M.show_log(level)
+  storage.log(ask_server, level)
+end
+
+function M.show_storage()
+  storage.storage(ask_server)
 end
 
 ---@param mode string

@@ -18,6 +18,29 @@ local function check_version(cmd)
   end
 end
 
+---What North keeps, and where its log is, as the server tells.
+---@param rpc vim.lsp.rpc.PublicClient
+local function check_storage(rpc)
+  local kept, done
+  rpc.notify("initialized", vim.empty_dict())
+  rpc.request("_north/storage/get", vim.empty_dict(), function(_, result)
+    kept, done = result, true
+  end)
+  vim.wait(WAIT_MS, function()
+    return done
+  end, 10)
+  if not kept then
+    return -- an older server
+  end
+  local storage, total = require("north.storage"), 0
+  for _, area in ipairs(kept.areas) do
+    total = total + area.size
+  end
+  local words = "North keeps %s in %s; `:North storage` says what frees it"
+  vim.health.ok(words:format(storage.size(total), kept.data))
+  vim.health.ok(("North's log: %s/north.log; `:North log` shows its end"):format(kept.state))
+end
+
 ---A server of its own: the one that may be running is left alone.
 ---@param cmd string[]
 ---@param root string
@@ -53,6 +76,7 @@ local function check_initialize(cmd, root)
     else
       vim.health.error("the server answers initialize, but does not offer the chat", "Update north-lsp.")
     end
+    check_storage(rpc)
     rpc.request("shutdown", nil, function()
       rpc.notify("exit")
     end)

@@ -247,25 +247,34 @@ def test_completion(bed: Bed) -> None:
     with bed.nvim() as nvim:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
+            "archive",
             "ask",
             "branch",
+            "continue",
+            "conversations",
+            "delete",
             "dump",
             "export",
             "fork",
+            "log",
             "login",
             "mode",
             "new",
             "redo",
+            "rename",
+            "resume",
             "retry",
             "review",
             "rewind",
             "steer",
             "stop",
+            "storage",
             "tree",
             "undo",
         ]
         assert nvim.lua(complete, "North m") == ["mode"]
         assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
+        assert nvim.lua(complete, "North log ") == ["debug", "info", "warn", "error"]
         assert nvim.lua(complete, "North export hel") == ["hello/"]
 
 
@@ -306,6 +315,24 @@ def test_a_conversation_is_exported_and_shown_as_a_text(bed: Bed) -> None:
         nvim.command("North dump")
         nvim.until("vim.fn.search('Tool read_file') > 0")
         assert nvim.lua("return { vim.bo.buftype, vim.bo.modified }") == ["nofile", False]
+
+
+def test_the_log_and_what_is_kept_are_shown(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North log info")
+        nvim.until("vim.api.nvim_buf_get_name(0) == 'north://log'")
+        shown = nvim.lines()
+        assert shown[0].endswith("/north.log")
+        assert any("app_start" in line for line in shown)
+        assert not any("  debug  " in line for line in shown)
+        assert nvim.lua("return vim.bo.modifiable") is False
+        nvim.keys("q")
+        nvim.command("North storage")
+        nvim.until("vim.api.nvim_buf_get_name(0) == 'north://storage'")
+        shown = nvim.lines()
+        assert str(bed.folder / "data") in shown[0]
+        assert any(line.startswith("conversations ") and "freed by" in line for line in shown)
+        assert "/storage clean" in shown[-1]
 
 
 # -- edits -----------------------------------------------------------------------------------------------------------
@@ -899,6 +926,8 @@ def test_health(bed: Bed, source: str) -> None:
         assert f"(from {source})" in report
         assert f"version: north-lsp {north_lsp.__version__}" in report
         assert f"initialize is answered by north {north_lsp.__version__}" in report
+        assert "`:North storage` says what frees it" in report
+        assert "north.log; `:North log` shows its end" in report
         assert "ERROR" not in report
 
 

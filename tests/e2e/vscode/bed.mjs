@@ -76,22 +76,29 @@ class Bed {
   }
 
   /** A copy of the demo's project. */
-  async sampleProject() {
-    const project = this.path("sample");
+  async sampleProject(name = "sample") {
+    const project = this.path(name);
     await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
     return project;
   }
 
   /** Hold what the server sends to its model to the vendors' rules. */
-  useGuard() {
+  #useGuard() {
     const rules = guard(this.folder);
     Object.assign(this.env, rules.env);
     this.#checks.push(() => rules.check());
   }
 
   useOfflineModel() {
-    this.useGuard();
+    this.#useGuard();
     this.env.NORTH_MODEL = "offline";
+  }
+
+  /** A provider of the tests that plays what a file says: the answers to the prompts of each of its servers. */
+  usePlayedModel(file) {
+    this.#useGuard();
+    this.env.NORTH_TEST_PROVIDER = file;
+    this.env.NORTH_MODEL = "north-test/test";
   }
 
   /** A model that answers as the test writes; see `scripted-model.mjs`. */

@@ -1,15 +1,15 @@
-/** North's extension where something is wrong: no server, a server that is too old, an answer that means harm. */
+/**
+ * North's extension where something is wrong: no server, a server that is too old, an answer that means harm. Each case has
+ * a VS Code of its own; with words of their names: only those.
+ */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 
-import { machineSettings, packedExtension } from "./packed.mjs";
-import { palette, screenshot, startServer, until, webview } from "./workbench.mjs";
-
-const fake = fileURLToPath(new URL("fake-north-lsp", import.meta.url));
+import { chosen, fakeNorth, makeBed } from "./bed.mjs";
+import { dialog, openFile } from "./controls.mjs";
+import { palette, screenshot, until } from "./workbench.mjs";
 
 const harm = [
   "**bold** <b id=raw>raw</b> <script>document.title = 'harmed'</script>",
@@ -19,38 +19,38 @@ const harm = [
 
 const cases = {
   async missing({ chat }) {
-    await chat.locator("#problem", { hasText: "names no program: /nowhere/north-lsp" }).waitFor();
-    const names = await chat.locator("#problem button").allTextContents();
+    await chat.frame.locator("#problem", { hasText: "names no program: /nowhere/north-lsp" }).waitFor();
+    const names = await chat.frame.locator("#problem button").allTextContents();
     assert.deepEqual(names, ["Open setting", "Show log", "Try again"]);
-    await chat.locator("#input").fill("hello");
-    await chat.locator("#input").press("Enter");
-    await until("the message to stay", async () => (await chat.locator("#input").inputValue()) === "hello");
+    await chat.send("hello");
+    await until("the message to stay", async () => (await chat.input.inputValue()) === "hello");
   },
 
   async nopython({ chat }) {
-    await chat.locator("#problem", { hasText: "could not be started" }).waitFor();
-    await chat.locator("#problem", { hasText: "Python" }).waitFor();
+    await chat.frame.locator("#problem", { hasText: "could not be started" }).waitFor();
+    await chat.frame.locator("#problem", { hasText: "Python" }).waitFor();
   },
 
   async old({ chat }) {
-    await chat.locator("#problem", { hasText: "(fake 0.0.7) cannot chat with this extension" }).waitFor();
+    await chat.frame.locator("#problem", { hasText: "(fake 0.0.7) cannot chat with this extension" }).waitFor();
   },
 
-  async harm({ chat, page, requests }) {
-    await chat.locator("#input").fill("hello");
-    await chat.locator("#input").press("Enter");
-    const answer = chat.locator(".row.answer");
+  async harm({ chat, page }) {
+    const requests = [];
+    page.on("request", (request) => requests.push(request.url()));
+    await chat.send("hello");
+    const answer = chat.row("answer");
     await answer.locator("strong", { hasText: "bold" }).waitFor();
     const link = answer.locator("a", { hasText: "to example" });
     await link.waitFor();
     assert.equal(await answer.locator("img, script, #raw, [href], [onclick], [style]").count(), 0);
     assert.equal(await answer.locator("[data-address]").count(), 2); // the picture's address, and the link
     await link.click();
-    const dialog = page.locator(".monaco-dialog-box", { hasText: "https://example.com/some/page?with=query" });
-    await dialog.waitFor();
+    const asks = dialog(page).filter({ hasText: "https://example.com/some/page?with=query" });
+    await asks.waitFor();
     await screenshot(page, "extension-link");
     await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
+    await asks.waitFor({ state: "detached" });
     assert.deepEqual(requests.filter((address) => address.includes("example.com")), []);
   },
 
@@ -58,23 +58,13 @@ const cases = {
   async saving({ chat, page, server }) {
     const file = path.join(server.workspace, "a.txt");
     await writeFile(file, "one two\n");
-    const editor = page.locator(".editor-instance .monaco-editor").first();
     const say = async (text, answer) => {
-      const before = await chat.locator(".row.answer").count();
-      await chat.locator("#input").fill(text);
-      await chat.locator("#input").press("Enter");
-      await until(answer, async () => (await chat.locator(".row").allTextContents()).at(-1)?.includes(answer));
-      assert.ok((await chat.locator(".row.answer").count()) >= before);
+      const before = await chat.row("answer").count();
+      await chat.send(text);
+      await until(answer, async () => (await chat.rows.allTextContents()).at(-1)?.includes(answer));
+      assert.ok((await chat.row("answer").count()) >= before);
     };
-    const row = page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "a.txt" });
-    await until("the file to be found", async () => {
-      await palette(page, "Go to File..."); // its list is made when it opens
-      const typed = page.locator(".quick-input-widget input.input").fill(file, { timeout: 3_000 });
-      if (!(await typed.then(() => true, () => false))) return false; // it had closed by itself
-      const found = await row.waitFor({ timeout: 3_000 }).then(() => true, () => false);
-      await page.keyboard.press(found ? "Enter" : "Escape");
-      return found;
-    });
+    const editor = await openFile(page, "a.txt");
     await editor.locator(".view-line", { hasText: "one" }).waitFor();
     await say("save one first", '{"saved": 1, "reasons": []}');
     assert.equal(await readFile(file, "utf8"), "first two\n");
@@ -93,13 +83,12 @@ const cases = {
     const asks = async (kind, text, heading, toolCall = {}) => {
       const question = kind === undefined ? {} : { _meta: { north: { question: { kind, text } } } };
       const call = { toolCallId: "c", title: text, content: [{ type: "content", content: { type: "text", text: "Some words." } }], ...toolCall };
-      await chat.locator("#input").fill(`ask ${JSON.stringify({ toolCall: call, options, ...question })}`);
-      await chat.locator("#input").press("Enter");
-      await chat.locator("#waiting .heading", { hasText: heading }).waitFor();
+      await chat.send(`ask ${JSON.stringify({ toolCall: call, options, ...question })}`);
+      await chat.frame.locator("#waiting .heading", { hasText: heading }).waitFor();
       await screenshot(page, `extension-kind-${kind ?? call.kind}`);
-      await chat.locator("#waiting").getByRole("button", { name: "Yes" }).click();
-      await chat.locator("#waiting").waitFor({ state: "hidden" });
-      await until("the answer", async () => (await chat.locator(".row").allTextContents()).at(-1)?.includes('"optionId": "yes"'));
+      await chat.frame.locator("#waiting").getByRole("button", { name: "Yes" }).click();
+      await chat.frame.locator("#waiting").waitFor({ state: "hidden" });
+      await until("the answer", async () => (await chat.rows.allTextContents()).at(-1)?.includes('"optionId": "yes"'));
     };
     await asks("edit", "Delete notes.txt (120 lines)?", /^North asks to change files: Delete notes\.txt \(120 lines\)\?$/);
     await asks("choice", "The limit of 5 USD is reached. Go on?", /^North asks: The limit of 5 USD is reached\. Go on\?$/);
@@ -110,54 +99,45 @@ const cases = {
 
   /** Whoever made the folder made its .venv and its settings, too. */
   async planted({ chat, page, server }) {
-    await chat.locator("#problem", { hasText: "which is not started unless you say so" }).waitFor();
+    await chat.frame.locator("#problem", { hasText: "which is not started unless you say so" }).waitFor();
     await palette(page, "North: Restart Server");
-    await chat.locator("#problem", { hasText: "which is not started unless you say so" }).waitFor();
+    await chat.frame.locator("#problem", { hasText: "which is not started unless you say so" }).waitFor();
     assert.ok(!existsSync(path.join(server.workspace, "started")));
   },
 };
 
-/** As pip leaves it when the Python of its environment is gone. */
-const orphan = path.join(await mkdtemp(path.join(tmpdir(), "north-e2e-orphan-")), "north-lsp");
-await writeFile(orphan, "#!/nowhere/bin/python3\nprint('hello')\n", { mode: 0o755 });
-const programs = { missing: "/nowhere/north-lsp", nopython: orphan, planted: "" };
+/** The program that a case is given instead of a server. */
+async function program(bed, name) {
+  if (name === "missing") return "/nowhere/north-lsp";
+  if (name === "planted") return "";
+  if (name !== "nopython") return fakeNorth;
+  const orphan = bed.path("north-lsp"); // as pip leaves it when the Python of its environment is gone
+  await writeFile(orphan, "#!/nowhere/bin/python3\nprint('hello')\n", { mode: 0o755 });
+  return orphan;
+}
 
-const vsix = await packedExtension();
-const only = process.argv.slice(2);
-for (const [name, check] of Object.entries(cases)) {
-  if (only.length > 0 && !only.includes(name)) continue;
-  const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-faults-"));
+/** A folder that brings along a server, and settings that name it. */
+async function plant(workspace) {
+  for (const place of [".venv/bin", ".vscode"]) await mkdir(path.join(workspace, place), { recursive: true });
+  const planted = path.join(workspace, ".venv/bin/north-lsp");
+  await writeFile(planted, `#!/bin/sh\ntouch ${path.join(workspace, "started")}\n`, { mode: 0o755 });
+  const settings = { "north.server.path": planted, "north.server.source": "workspace" };
+  await writeFile(path.join(workspace, ".vscode/settings.json"), JSON.stringify(settings));
+}
+
+for (const [name, check] of chosen(cases)) {
+  const bed = await makeBed("faults");
+  const workspace = bed.path("workspace");
   const env = ["harm", "saving", "kinds"].includes(name) ? { FAKE_NORTH_ANSWER: harm } : {};
-  const machine = { "north.server.path": programs[name] ?? fake, "north.server.source": "path" };
-  const userData = await machineSettings(path.join(folder, "user-data"), machine);
-  const workspace = path.join(folder, "workspace");
-  await mkdir(workspace);
   if (name === "planted") {
-    for (const place of [".venv/bin", ".vscode"]) await mkdir(path.join(workspace, place), { recursive: true });
-    const program = path.join(workspace, ".venv/bin/north-lsp");
-    await writeFile(program, `#!/bin/sh\ntouch ${path.join(workspace, "started")}\n`, { mode: 0o755 });
-    await writeFile(path.join(workspace, ".vscode/settings.json"), JSON.stringify({ "north.server.path": program, "north.server.source": "workspace" }));
+    await plant(workspace);
     env.PATH = "/usr/bin:/bin:.venv/bin";
   }
-  let server;
-  let page;
-  try {
-    server = await startServer({ vsix, workspace, userData, settings: { "files.autoSave": "off" }, env });
-    page = await server.open();
-    const requests = [];
-    page.on("request", (request) => requests.push(request.url()));
-    await page.locator('.statusbar-item[id*="north.status"]').waitFor();
-    await palette(page, "North: Show Chat");
-    await check({ chat: webview(page, "north.north"), page, requests, server });
-    await screenshot(page, `extension-fault-${name}`);
-    console.log(`${name}: ok`);
-  } catch (error) {
-    const picture = page && (await screenshot(page, `extension-fault-${name}-failed`));
-    console.error(`${await server?.logs(/North/)}\n${name} FAILED: ${error.stack}\nscreenshot: ${picture}`);
-    process.exitCode = 1;
-  } finally {
-    await server?.stop();
-    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-  }
+  const machine = { "north.server.path": await program(bed, name), "north.server.source": "path" };
+  await bed.attempt(name, async () => {
+    const open = await bed.start({ workspace, machine, env, ready: false });
+    await check(open);
+    await screenshot(open.page, `extension-fault-${name}`);
+  });
+  await bed.stop();
 }
-await rm(path.dirname(orphan), { recursive: true });

@@ -1,39 +1,35 @@
 /**
  * Reviewing proposals: by hunk, by file, several files at once, by keyboard; and what was applied, seen and taken back.
- * Packed, with the real server; the model plays a script.
+ * Packed, with the real server; the model plays a script. With words of the names of its cases: only those.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { Chat } from "./chat.mjs";
-import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
-import { palette, screenshot, startServer, until } from "./workbench.mjs";
+import { makeBed, spread } from "./bed.mjs";
+import * as controls from "./controls.mjs";
+import { palette, screenshot, until } from "./workbench.mjs";
 
-const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
-
-const started = performance.now();
-const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-
-const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-review-"));
-const project = path.join(folder, "project");
-for (const name of ["config", "data", "state", "project"]) await mkdir(path.join(folder, name), { recursive: true });
-const script = path.join(folder, "script.json");
+const bed = await makeBed("review");
+const project = bed.path("project");
+const script = bed.path("script.json");
+await writeFile(script, JSON.stringify([[{ say: "Hello." }]]));
+bed.usePlayedModel(script);
+const { chat, page } = await bed.start({
+  workspace: project,
+  // What saving does to a file must not be done to a proposal.
+  settings: { "files.trimTrailingWhitespace": true, "files.insertFinalNewline": true },
+  size: { width: 1400, height: 900 },
+});
 
 /** Each case has a folder of its own: VS Code keeps documents for a while that were written to. */
 let own = "";
 const file = (name) => path.join(project, own, name);
 const read = (name) => readFile(file(name), "utf8");
-/** Lines that stand far apart. */
-const spread = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
 
-let server;
-let page;
-let chat;
-
-const tabs = () => page.locator(".tabs-container .tab", { hasText: "North's proposal" });
+const tabs = () => controls.editorTab(page, "North's proposal");
+const dialog = controls.dialog(page);
 const right = () => page.locator(".editor.modified .monaco-editor");
 const line = (text) => right().locator(".view-line", { hasText: text });
 const lens = (text) => right().locator(".codelens-decoration a", { hasText: text });
@@ -136,7 +132,7 @@ const cases = {
     await lens("Reject").last().click();
     await line("B = 1").waitFor();
     await closeTab();
-    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
+    assert.equal(await dialog.count(), 0);
     await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
     await line("A = 2  # typed").waitFor();
     await line("B = 1").waitFor();
@@ -152,7 +148,7 @@ const cases = {
     await chord("n");
     await line("A = 1").waitFor();
     await closeTab();
-    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
+    assert.equal(await dialog.count(), 0);
     await palette(page, "North: Accept");
     await chat.idle();
     assert.equal(await read("one.py"), `keep   \n${spread("A = 1", "B = 2")}last`);
@@ -240,7 +236,7 @@ const cases = {
     await screenshot(page, "review-8-all-changed");
     await page.locator(".editor-actions").getByRole("button", { name: /^Accept All/ }).first().click();
     await decided();
-    assert.equal(await page.locator(".monaco-dialog-box").count(), 0);
+    assert.equal(await dialog.count(), 0);
     assert.equal(await read("two.py"), "C = 20\n");
     assert.equal(await read("made.py"), "MADE = 1\nMORE = 1\n");
     assert.equal(await read("lib/moved.py"), "SAME = 1\n");
@@ -250,11 +246,7 @@ const cases = {
   async "an open file shows what a proposal would change"() {
     await writeFile(file("one.py"), spread("A = 1", "B = 1"));
     await palette(page, "View: Close All Editors");
-    await page.keyboard.press("Control+P");
-    await page.locator(".quick-input-widget input.input").fill(`${own}/one.py`);
-    await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: "one.py" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.locator(".tabs-container .tab.active", { hasText: "one.py" }).waitFor();
+    await controls.openFile(page, `${own}/one.py`);
     await propose(replace("one.py", "B = 1", "B = 2"));
     await tabs().waitFor();
     await page.locator(".tabs-container .tab", { hasText: /^one\.py$/ }).click();
@@ -268,7 +260,6 @@ const cases = {
 
   async "edits are accepted without a question in one conversation only"() {
     const shield = page.locator('.statusbar-item[id*="north.permissions"]');
-    const dialog = page.locator(".monaco-dialog-box");
     await writeFile(file("two.py"), "C = 1\n");
     await propose(replace("two.py", "C = 1", "C = 2"));
     await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
@@ -314,60 +305,17 @@ const cases = {
   },
 };
 
-/** For the cases that follow a failed one. */
-async function recover() {
-  if (await chat.frame.locator("#stop").isVisible()) await palette(page, "North: Stop");
-  await palette(page, "North: New Chat");
-  await palette(page, "View: Close All Editors");
-  if ((await page.locator(".monaco-dialog-box").count()) > 0) await page.locator(".monaco-dialog-box").getByRole("button", { name: "Don't Save" }).click();
-  await palette(page, "North: Restart Server"); // its script begins anew
-  await palette(page, "North: Show Chat");
-}
-
-try {
-  await writeFile(script, JSON.stringify([[{ say: "Hello." }]]));
-  const vsix = await packedExtension();
-  const userData = await userDataFor(path.join(folder, "user-data"), north);
-  const rules = guard(folder);
-  const env = {
-    ...rules.env,
-    NORTH_CONFIG_DIR: path.join(folder, "config"),
-    NORTH_DATA_DIR: path.join(folder, "data"),
-    NORTH_STATE_DIR: path.join(folder, "state"),
-    NORTH_TEST_PROVIDER: script,
-    NORTH_MODEL: "north-test/test",
-  };
-  // What saving does to a file must not be done to a proposal.
-  const settings = { "files.autoSave": "off", "files.trimTrailingWhitespace": true, "files.insertFinalNewline": true };
-  server = await startServer({ vsix, workspace: project, userData, settings, env });
-  page = await server.open({ width: 1400, height: 900 });
-  await palette(page, "North: Show Chat");
-  chat = new Chat(page);
-  await chat.input.waitFor();
-  log("chat opened");
-  const only = process.argv.slice(2);
-  for (const [name, check] of Object.entries(cases)) {
-    if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
+await bed.each(cases, {
+  async before(name) {
     own = name.split(" ").slice(1, 3).join("-").replace(/\W+$/, "");
     await mkdir(file("."));
-    try {
-      await check();
-      log(name);
-    } catch (error) {
-      const picture = await screenshot(page, `review-failed-${name.replaceAll(/\W+/g, "-")}`);
-      console.error(`FAILED: ${name}: ${error.stack}\nscreenshot: ${picture}`);
-      process.exitCode = 1;
-      await recover();
-    }
-  }
-  await rules.check();
-} catch (error) {
-  const picture = page && (await screenshot(page, "review-failed"));
-  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
-  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
-  process.exitCode = 1;
-} finally {
-  await server?.stop();
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-  log("stopped");
-}
+  },
+  async recover() {
+    if (await chat.frame.locator("#stop").isVisible()) await palette(page, "North: Stop");
+    await palette(page, "North: New Chat");
+    await palette(page, "View: Close All Editors");
+    if ((await dialog.count()) > 0) await dialog.getByRole("button", { name: "Don't Save" }).click();
+    await palette(page, "North: Restart Server"); // its script begins again
+    await palette(page, "North: Show Chat");
+  },
+});

@@ -156,10 +156,10 @@ export async function startServer({ vsix, extension, workspace, userData, settin
       output: server.output,
       /** The log files whose path matches; `logs(/exthost/)` for the extension host and its output channels. */
       logs: (pattern = /\.log$/) => readLogs(path.join(folders.userData, "logs"), pattern),
-      /** A Playwright page on the workbench, ready for keys. */
-      async open({ width = 1280, height = 800 } = {}) {
+      /** A Playwright page on the workbench, ready for keys; `beside` another one it is a second window of the same VS Code. */
+      async open({ width = 1280, height = 800, beside } = {}) {
         browser ??= await chromium.launch({ executablePath: browserPath, args: chromiumFlags, env: environment });
-        const context = await browser.newContext({ viewport: { width, height } });
+        const context = beside?.context() ?? (await browser.newContext({ viewport: { width, height } }));
         context.setDefaultTimeout(deadline);
         const page = await context.newPage();
         await page.goto(address.href);

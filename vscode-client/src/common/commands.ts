@@ -16,6 +16,7 @@ import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { openSetting } from "./settings";
+import { ServerLog, showStorage } from "./storage";
 
 interface Parts {
   conversations: Conversations;
@@ -29,6 +30,7 @@ interface Parts {
 
 export function registerCommands(parts: Parts): vscode.Disposable {
   const { conversations, panel, questions, proposals, permissions, log } = parts;
+  const serverLog = new ServerLog();
   /** The conversation that the user is at. */
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
@@ -77,6 +79,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     openSetting,
     restartServer: () => here().restart(),
     showLog: () => log.show(),
+    showServerLog: () => serverLog.show(here()),
+    showStorage: () => showStorage(here()),
   };
   const registered = Object.entries(commands).map(([name, run]) =>
     vscode.commands.registerCommand(`north.${name}`, async () => {
@@ -89,7 +93,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     }),
   );
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(...registered, wanted, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(...registered, wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -8,6 +8,7 @@ import { mainFolder } from "../common/settings";
 import type { ComposerState, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
 import { type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
 import { activeFile, attachmentsOf, fileOrFolder, picture } from "./attachmentSources";
+import { fileAddress } from "./fileAddress";
 import { chooseSource } from "./picking";
 
 /** What the composer needs of the conversation. */
@@ -144,7 +145,7 @@ export class Composer implements vscode.Disposable {
 
   private async attachUri(address: string): Promise<void> {
     try {
-      const uri = vscode.Uri.parse(address, true);
+      const uri = vscode.Uri.parse(fileAddress(address, vscode.env.remoteName !== undefined), true);
       if (uri.scheme !== "file") throw new Error(vscode.l10n.t("it is not a file on this computer"));
       const { type, size } = await vscode.workspace.fs.stat(uri);
       const mimeType = pictureType(uri.path);

@@ -1,0 +1,81 @@
+---The end of the server's own log, and what North keeps on the disk.
+local M = {}
+
+local LINES, LEVELS = 1000, { "debug", "info", "warn", "error" }
+local UNITS = { "bytes", "KB", "MB", "GB", "TB" }
+
+M.levels = LEVELS
+
+---@param bytes integer
+---@return string
+function M.size(bytes)
+  local amount, unit = bytes, 1
+  while amount >= 1000 and unit < #UNITS do
+    amount, unit = amount / 1000, unit + 1
+  end
+  return (unit > 1 and amount < 10 and "%.1f %s" or "%.0f %s"):format(amount, UNITS[unit])
+end
+
+---Show lines in a window of their own, which is used again the next time.
+---@param name string
+---@param lines string[]
+local function show(name, lines)
+  local buffer = vim.fn.bufnr(("^%s$"):format(name))
+  if buffer < 0 then
+    buffer = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(buffer, name)
+    vim.bo[buffer].bufhidden = "wipe"
+    vim.keymap.set("n", "q", "<cmd>close<cr>", { buffer = buffer, desc = "Close" })
+  end
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  local window = vim.fn.bufwinid(buffer)
+  if window < 0 then
+    vim.cmd("botright split")
+    window = vim.api.nvim_get_current_win()
+    vim.api.nvim_win_set_buf(window, buffer)
+  else
+    vim.api.nvim_set_current_win(window)
+  end
+  vim.wo[window].wrap = false
+  vim.api.nvim_win_set_cursor(window, { #lines, 0 })
+end
+
+---@param ask north.Ask
+---@param words string the lowest level, or "" for everything
+function M.log(ask, words)
+  local level = words == "" and "debug" or words
+  if not vim.list_contains(LEVELS, level) then
+    vim.notify("North: :North log " .. table.concat(LEVELS, "|"), vim.log.levels.ERROR)
+    return
+  end
+  ask("_north/log/get", { lines = LINES, level = level }, function(error, result)
+    if error or not result then
+      vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
+      return
+    end
+    local lines = { result.path, "" }
+    show("north://log", vim.list_extend(lines, result.lines))
+  end)
+end
+
+---@param ask north.Ask
+function M.storage(ask)
+  ask("_north/storage/get", {}, function(error, result)
+    if error or not result then
+      vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
+      return
+    end
+    local lines, total = {}, 0
+    for _, area in ipairs(result.areas) do
+      total = total + area.size
+      lines[#lines + 1] = ("%-32s %9s   freed by %s"):format(area.title, M.size(area.size), (area.freedBy:gsub("`", "")))
+    end
+    local head = ("%s in %s and %s"):format(M.size(total), result.data, result.state)
+    local foot = "`/storage clean` in the chat removes what North can do without, after a question."
+    show("north://storage", vim.list_extend({ head, "" }, vim.list_extend(lines, { "", foot })))
+  end)
+end
+
+return M
