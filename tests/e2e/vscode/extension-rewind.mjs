@@ -149,7 +149,7 @@ const cases = {
     assert.deepEqual(await said(tab), ["find greet", "list files"]);
     await palette(page, "View: Close Editor");
     await palette(page, "North: Show Conversations…");
-    await rowsOf("(fork)").waitFor();
+    await rowsOf("Fork: replace").waitFor();
     await screenshot(page, "rewind-8-list");
     await page.keyboard.press("Escape");
   },
