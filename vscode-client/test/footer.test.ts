@@ -26,6 +26,7 @@ const at = (selector: string): HTMLElement => {
 };
 const state: State = {
   problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], editing: false,
+  elsewhere: undefined,
   welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
 };
 const press = (key: string, target: Element = document.body): void => {

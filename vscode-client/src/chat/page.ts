@@ -27,6 +27,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <p id="announce" class="visually-hidden" role="status"></p>
 <section id="waiting" aria-label="${say(t("North asks you"))}" hidden></section>
 <footer>
+<section id="elsewhere" role="status" hidden></section>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="${say(t("Waiting to be sent"))}" hidden></ul>
 <p id="editing" role="status" hidden></p>
