@@ -52,7 +52,7 @@ export const WORDS = {
   rewindHere: t("Rewind to Here…"),
   branchHere: t("Branch from Here"),
   editing: t("You are editing an earlier message: sending it goes back there."),
-  stopEditing: t("Keep It as It Is"),
+  stopEditing: t("Cancel"),
   moreLines: (count: number) => t("Changed lines that are not shown: {0}", count),
   /** A folded group: what was looked at. */
   looked: (read: number, searched: number) =>
