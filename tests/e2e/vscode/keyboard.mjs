@@ -65,4 +65,25 @@ export class Keyboard {
     await this.press("Enter");
     await entry.waitFor({ state: "hidden" });
   }
+
+  /**
+   * Type characters as they come with AltGr on Polish, German and many other keyboards: the key is the character. (Where
+   * AltGr is Ctrl+Alt, on Windows, no key of North's has these two: the unit test of the keybindings holds that.)
+   */
+  async altGr(...pairs) {
+    const client = await this.page.context().newCDPSession(this.page);
+    try {
+      for (const [key, code] of pairs) {
+        const event = { key, code, windowsVirtualKeyCode: virtual(code) };
+        await client.send("Input.dispatchKeyEvent", { ...event, type: "keyDown", text: key, unmodifiedText: key });
+        await client.send("Input.dispatchKeyEvent", { ...event, type: "keyUp" });
+      }
+    } finally {
+      await client.detach();
+    }
+  }
+}
+
+function virtual(code) {
+  return code.startsWith("Key") || code.startsWith("Digit") ? code.at(-1).charCodeAt(0) : 0;
 }

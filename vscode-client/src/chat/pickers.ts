@@ -12,10 +12,11 @@ interface Row extends vscode.QuickPickItem {
   command?: string;
 }
 
-export async function pick(session: Session, picker: PickerId): Promise<void> {
+/** Whether something was chosen. */
+export async function pick(session: Session, picker: PickerId): Promise<boolean> {
   await session.open();
   const groups = offersOf(session.options, picker);
-  if (groups.length === 0) return;
+  if (groups.length === 0) return false;
   const rows: Row[] = groups.flatMap(({ name, offers }) => [
     ...(groups.length > 1 ? [{ label: name, kind: vscode.QuickPickItemKind.Separator }] : []),
     ...offers.map((offer) => ({
@@ -36,8 +37,9 @@ export async function pick(session: Session, picker: PickerId): Promise<void> {
   const chosen = await show(titleOf(picker), rows);
   if (chosen?.command !== undefined) await vscode.commands.executeCommand(chosen.command);
   const offer = chosen?.offer;
-  if (offer === undefined || offer.current || (offer.loosens && !(await means(offer)))) return;
+  if (offer === undefined || offer.current || (offer.loosens && !(await means(offer)))) return chosen !== undefined;
   await session.choose(offer.option, offer.value);
+  return true;
 }
 
 /** The present value has the focus. */
