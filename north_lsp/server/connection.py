@@ -37,9 +37,6 @@ from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
-from north_lsp.lsp.bridge import PyglsBridge
-from north_lsp.lsp.documents import OpenDocuments
-from north_lsp.lsp.service import LspService
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
@@ -279,6 +276,10 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
 
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
+    from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.documents import OpenDocuments
+    from north_lsp.lsp.service import LspService
+
     client = lsp_initialize.read_client(opening.params)
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     async with _core(options, "lsp", _label(acp_client)) as core:

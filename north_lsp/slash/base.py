@@ -134,7 +134,7 @@ class Host(Protocol):
         ...
 
     async def resume(self, target: str) -> str:
-        """Have the editor open another conversation, by the beginning of its id; empty asks which."""
+        """Have the editor open another conversation, by the beginning of its id or by words in it; empty asks which."""
         ...
 
     async def begin_anew(self) -> str:

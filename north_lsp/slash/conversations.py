@@ -10,9 +10,7 @@ async def _conversations(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _resume(host: Host, words: Sequence[str]) -> Reply:
-    if len(words) > 1:
-        raise CommandError("/resume takes the beginning of a conversation's id; `/conversations <words>` finds one")
-    return Reply(await host.resume(words[0] if words else ""))
+    return Reply(await host.resume(" ".join(words)))
 
 
 async def _new(host: Host, words: Sequence[str]) -> Reply:
@@ -49,5 +47,5 @@ CONVERSATIONS = (
     ),
     Command("new", "Begin a new conversation", _new),
     Command("rename", "Give this conversation a title", _rename, "<title>"),
-    Command("resume", "Go on with another conversation", _resume, "[id]"),
+    Command("resume", "Go on with another conversation", _resume, "[id or words]"),
 )

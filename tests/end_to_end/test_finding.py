@@ -202,6 +202,12 @@ async def test_prompts_are_not_kept_if_the_user_does_not_want_that(world: World,
     assert not (world.data / "history.db").exists()
 
 
+async def chosen(params: dict[str, Any], option: str) -> dict[str, Any]:
+    """Answer a question with this option."""
+    assert option in [row["optionId"] for row in params["options"]]
+    return {"outcome": {"outcome": "selected", "optionId": option}}
+
+
 # -- slash commands ---------------------------------------------------------------------------------------------------
 
 
@@ -221,7 +227,10 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         await prompt(client, session, f"/resume {old[:4]}")
         assert f"**Explain the cache** (`{old}`) opens if your editor can" in texts(client)
         await prompt(client, session, "/resume zz")
-        assert "no conversation starts with 'zz'" in texts(client)
+        assert "no conversation starts with 'zz', and none here has that in it" in texts(client)
+        client.handlers["session/request_permission"] = lambda params: chosen(params, old)
+        await prompt(client, session, "/resume holds quokkas")
+        assert texts(client).count("opens if your editor can") == 2
         await prompt(client, session, "/rename")
         assert "a title cannot be empty" in texts(client)
         await prompt(client, session, f"/archive {old}")

@@ -5,10 +5,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from north_lsp.agent.exports.document import Document
+from north_lsp.agent.exports.document import Answered, Call, Document, Failure, Note, Prose, Said, Thought
 
 _VERSION = 1
-_NAMES = {"Said": "prompt", "Prose": "text", "Thought": "thinking", "Failure": "failure", "Answered": "answered"}
+_KINDS: dict[type, str] = {
+    Said: "prompt",
+    Prose: "text",
+    Thought: "thinking",
+    Failure: "failure",
+    Call: "call",
+    Note: "note",
+    Answered: "answered",
+}
 
 
 def json_of(document: Document) -> str:
@@ -28,13 +36,9 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(value: Any) -> dict[str, Any]:
+    kind = _KINDS.get(type(value))
     fields = {_camel(one.name): _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-    if isinstance(value, Document):
-        rows = zip(value.rows, fields["rows"], strict=True)
-        fields["rows"] = [
-            {"kind": _NAMES.get(type(row).__name__, type(row).__name__.lower())} | one for row, one in rows
-        ]
-    return fields
+    return fields if kind is None else {"kind": kind} | fields
 
 
 def _camel(name: str) -> str:

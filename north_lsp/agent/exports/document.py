@@ -4,6 +4,7 @@ it is given."""
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.checkpoints import CheckpointEntry
@@ -145,13 +146,23 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch that was left. `after` is what the user had said before it, empty at the beginning."""
+
+    after: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """A conversation to export. `warnings` say what cannot be read of it; `picture` finds the data of pictures."""
+    """A conversation to export; `left` are its other branches. `warnings` say what cannot be read of it; `picture`
+    finds the data of pictures."""
 
     id: str
     title: str
     header: Header
     path: Sequence[Logged]
+    left: Sequence[Sequence[Logged]]
     warnings: Sequence[str]
     picture: Find
     surroundings: Surroundings | None = None
@@ -169,33 +180,48 @@ class Document:
     left_out: tuple[str, ...]
     usage: StoredUsage | None
     surroundings: Surroundings | None = None
-
-    @property
-    def prompts(self) -> int:
-        return sum(isinstance(row, Said) for row in self.rows)
+    branches: tuple[Branch, ...] = ()
 
 
 def document_of(source: Source, tools: "Registry") -> Document:
     """Make the document of a conversation. Reads the files of pictures."""
-    builder = _Builder(source.picture)
-    for logged, events in events_by_entry(source.path, tools):
-        if logged is not None:
-            builder.before(logged)
-        for event in events:
-            builder.show(event, logged)
-        if logged is not None:
-            builder.after(logged)
+    made = ((branch, _rows(branch, tools, source.picture)) for branch in source.left)
+    known = {one.id: one for one in chain(source.path, *source.left)}
+    branches = tuple(Branch(_said_before(branch[0], known), rows) for branch, rows in made if rows)
     updated = next((one.at for one in reversed(source.path) if one.at), source.header.at)
     return Document(
         source.id,
         source.title,
         source.header,
         updated,
-        tuple(builder.rows),
+        _rows(source.path, tools, source.picture),
         tuple(source.warnings),
-        _summed(source.path),
+        _summed(chain(source.path, *source.left)),
         source.surroundings,
+        branches,
     )
+
+
+def _rows(path: Sequence[Logged], tools: "Registry", picture: Find) -> tuple[Row, ...]:
+    builder = _Builder(picture)
+    for logged, events in events_by_entry(path, tools):
+        if logged is not None:
+            builder.before(logged)
+        for event in events:
+            builder.show(event, logged)
+        if logged is not None:
+            builder.after(logged)
+    return tuple(builder.rows)
+
+
+def _said_before(first: Logged, known: dict[str, Logged]) -> str:
+    """Return what the user had said last above an entry. Each entry is looked at once, since logs may have cycles."""
+    above, left = known.get(first.parent or ""), len(known)
+    while above is not None and left > 0:
+        if isinstance(above.entry, PromptEntry) and not above.entry.by_north:
+            return above.entry.typed
+        above, left = known.get(above.parent or ""), left - 1
+    return ""
 
 
 def change_of(change: FileChange) -> Change:

@@ -4,6 +4,7 @@ from datetime import date
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, get_args
 
+from north_lsp.agent.exports.branches import left_branches
 from north_lsp.agent.exports.data import json_of
 from north_lsp.agent.exports.document import Document, Source, Surroundings, document_of
 from north_lsp.agent.exports.markdown import markdown_of
@@ -52,14 +53,15 @@ def source_of(log: Log, blobs: Blobs, surroundings: Surroundings | None = None) 
     reason = conversation.read_only_reason
     warnings = [*conversation.warnings, *([reason] if reason is not None else [])]
     header, path = Header.from_json(conversation.header), log.path()
-    return Source(log.id, conversation.title or "", header, path, warnings, blobs.find, surroundings)
+    left = left_branches(log.entries(), path)
+    return Source(log.id, conversation.title or "", header, path, left, warnings, blobs.find, surroundings)
 
 
 def render(source: Source, tools: "Registry", format: Format, mask: Mask | None) -> str:
     """Render a conversation; `mask` is applied to every text of it first. Reads pictures, and takes a while for long
     conversations: for a thread. Raises ToolError NOT_FOUND if nothing was said in it."""
     document = document_of(source, tools)
-    if not document.rows:
+    if not document.rows and not document.branches:
         why = f" ({'; '.join(document.left_out)})" if document.left_out else ""
         raise ToolError("NOT_FOUND", f"there is nothing to export yet: nothing was said in this conversation{why}")
     return _rendered(document if mask is None else masked(document, mask), format)

@@ -1,10 +1,18 @@
 """A conversation as Markdown: a heading for each prompt and answer, fenced calls, results and diffs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from north_lsp.agent.exports.document import Answered, Call, Document, Failure, Note, Prose, Row, Said, Thought
-from north_lsp.agent.exports.words import answer_took, call_state, facts, moment, outcome_of_review, result_in_words
+from north_lsp.agent.exports.words import (
+    answer_took,
+    call_state,
+    facts,
+    moment,
+    outcome_of_review,
+    result_in_words,
+    title_of,
+)
 from north_lsp.display import fenced, one_line, visible
 
 _MOST_LINES = 200
@@ -25,8 +33,15 @@ def _parts(document: Document) -> Iterator[str]:
         yield f"<details><summary>System prompt</summary>\n\n{fenced(visible(around.system))}\n\n</details>"
         names = ", ".join(f"`{_line(tool.name)}`" for tool in around.tools)
         yield f"Tools: {names}" if names else "No tools"
+    yield from _answered(document.rows)
+    for branch in document.branches:
+        yield f"# A branch that was left: {_line(title_of(branch))}"
+        yield from _answered(branch.rows)
+
+
+def _answered(rows: Iterable[Row]) -> Iterator[str]:
     speaks = False
-    for row in document.rows:
+    for row in rows:
         if isinstance(row, Said):
             speaks = False
             yield from _said(row)

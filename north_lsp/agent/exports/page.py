@@ -23,7 +23,7 @@ from north_lsp.agent.exports.document import (
     Thought,
 )
 from north_lsp.agent.exports.prose import escape, to_html
-from north_lsp.agent.exports.words import answer_took, call_state, facts, outcome_of_review, result_in_words
+from north_lsp.agent.exports.words import answer_took, call_state, facts, outcome_of_review, result_in_words, title_of
 from north_lsp.display import visible
 
 _OPEN_LINES = 60
@@ -79,8 +79,20 @@ def _page(document: Document) -> Iterator[str]:
         else:
             yield from _row(row)
     yield "</section>\n" if is_open else ""
-    yield "" if document.rows else '<p class="note">Nothing was said in this conversation.</p>\n'
+    yield from _branches(document)
     yield "</main>\n</body>\n</html>\n"
+
+
+def _branches(document: Document) -> Iterator[str]:
+    if not document.branches:
+        return
+    yield '<section aria-labelledby="branches">\n<h2 id="branches">Branches that were left</h2>\n'
+    for branch in document.branches:
+        yield f"<details><summary>{_e(title_of(branch))}</summary>\n"
+        for row in branch.rows:
+            yield from _said(row, None) if isinstance(row, Said) else _row(row)
+        yield "</details>\n"
+    yield "</section>\n"
 
 
 def _left_out(document: Document) -> Iterator[str]:
@@ -115,8 +127,10 @@ def _surroundings(document: Document) -> Iterator[str]:
     yield "</details>\n"
 
 
-def _said(row: Said, number: int) -> Iterator[str]:
-    yield f'<div class="prompt"><h2 id="prompt-{number}">You{_when(row.at)}</h2>\n'
+def _said(row: Said, number: int | None) -> Iterator[str]:
+    """Render a prompt; those of the conversation as it is have a number."""
+    name = "h3" if number is None else f'h2 id="prompt-{number}"'
+    yield f'<div class="prompt"><{name}>You{_when(row.at)}</{name[:2]}>\n'
     if row.text:
         yield f'<div class="text">{_e(row.text)}</div>\n'
     yield from _pictures(row.pictures, "Picture sent with the prompt")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from north_lsp.agent.exports.document import Answered, Call, Document, Failure, Note, Prose, Row, Said, Thought
-from north_lsp.agent.exports.words import answer_took, call_state, facts, moment, outcome_of_review
+from north_lsp.agent.exports.words import answer_took, call_state, facts, moment, outcome_of_review, title_of
 from north_lsp.display import visible
 
 _RULE = "=" * 80
@@ -27,6 +27,10 @@ def _lines(document: Document) -> Iterator[str]:
             yield from _part(f"Tool {tool.name}", f"{tool.description}\n{schema}")
     for row in document.rows:
         yield from _row(row)
+    for branch in document.branches:
+        yield from _part("A branch that was left", title_of(branch))
+        for row in branch.rows:
+            yield from _row(row)
 
 
 def _part(title: str, text: str) -> Iterator[str]:

@@ -4,9 +4,9 @@ took. Pure."""
 import json
 from collections.abc import Iterator
 
-from north_lsp.agent.exports.document import Answered, Call, Document
+from north_lsp.agent.exports.document import Answered, Branch, Call, Document
 from north_lsp.agent.log.messages import StoredUsage
-from north_lsp.display import money
+from north_lsp.display import money, one_line
 
 
 def facts(document: Document) -> Iterator[tuple[str, str]]:
@@ -28,6 +28,10 @@ def facts(document: Document) -> Iterator[tuple[str, str]]:
         yield "Client", header.client
     if header.parent:
         yield "Comes from", f"{header.parent} ({header.relation})" if header.relation else header.parent
+
+
+def title_of(branch: Branch) -> str:
+    return f"After “{one_line(branch.after, 80)}”" if branch.after else "From the beginning"
 
 
 def moment(at: str) -> str:

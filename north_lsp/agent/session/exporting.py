@@ -108,7 +108,7 @@ class Exports:
 
         log, locations = self._log, self._environment.locations
         checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
-        return statistics_of(Header.from_json(log.conversation.header), log.path(), totals(checkpoints.all()))
+        return statistics_of(Header.from_json(log.conversation.header), log.entries(), totals(checkpoints.all()))
 
 
 async def stored_exports(environment: Environment, id: str) -> Exports:

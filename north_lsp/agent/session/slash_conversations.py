@@ -47,7 +47,8 @@ class ConversationsHost:
         return "\n".join([*rows, *cut, "", "`/resume <id>` goes on with one."])
 
     async def resume(self, target: str) -> str:
-        """Have the client open another conversation: the one whose id begins so, or one that the user chooses."""
+        """Have the client open another conversation: the one whose id begins so, or one that the user chooses among
+        those with these words."""
         here = self._live.roots[0]
         if not target:
             others = [one for one in await self._library.listed(Scope(here)) if one.id != self._live.id]
@@ -58,7 +59,11 @@ class ConversationsHost:
             try:
                 found = await self._library.find(target, here)
             except NoConversation as error:
-                raise CommandError(one_line(str(error), 300)) from None
+                hits = (await self._library.search(target, Scope(here))).found
+                others = [hit.summary for hit in hits if hit.summary.id != self._live.id]
+                if not others:
+                    raise CommandError(f"{one_line(str(error), 300)}, and none here has that in it") from None
+                found = await self._chosen("Which conversation?", others)
             except SeveralConversations as error:
                 found = await self._chosen(one_line(f"{error}. Which one?", 200), error.candidates)
         if found is None:

@@ -42,6 +42,7 @@ HOSTILE = [
     "",
 ]
 TEXT = st.sampled_from(HOSTILE)
+AT = "2026-01-01T00:00:00.000Z"
 
 
 def stored(folder: Path, log: list[Any] | bytes) -> Log:
@@ -249,10 +250,33 @@ def test_a_conversation_without_a_word_has_nothing_to_export(tmp_path: Path) -> 
         exported(stored(tmp_path, LOG[:1]), "html")
 
 
+def test_branches_that_were_left_are_exported_folded_below_the_conversation(tmp_path: Path) -> None:
+    def prompt(id: str, parent: str | None, text: str) -> dict[str, Any]:
+        message = {"role": "user", "content": [{"type": "text", "text": text}], "attribution": "user"}
+        return {"type": "message", "id": id, "parentId": parent, "timestamp": AT, "message": message}
+
+    left = [prompt("b", "a", "left <b>"), prompt("c", "b", "left deeper"), prompt("d", "b", "left beside")]
+    moved = {"type": "leaf_moved", "id": "f", "timestamp": AT, "leafId": "a"}
+    other = prompt("e", None, "another one")
+    log = stored(tmp_path, [LOG[0], prompt("a", None, "first"), *left, other, moved, prompt("g", "a", "goes on")])
+    page = Page(exported(log, "html"))
+    assert page.problems == []
+    below = page.text.partition("Branches that were left")[2]
+    assert [below.count(text) for text in ("left <b>", "left deeper", "left beside", "another one")] == [2, 1, 1, 1]
+    assert below.count("After “first”") == 1
+    assert below.count("After “left <b>”") == 1
+    assert below.count("From the beginning") == 1
+    assert "goes on" not in below
+    for format in ("md", "txt", "json"):
+        assert exported(log, format).count("left deeper") == 1
+    branches = json.loads(exported(log, "json"))["branches"]
+    assert [[row["kind"] for row in branch["rows"]] for branch in branches] == [["prompt"] * 2, ["prompt"], ["prompt"]]
+
+
 def test_an_answer_that_still_streams_is_exported_as_far_as_it_came(tmp_path: Path) -> None:
     stored(tmp_path, LOG[:2])
     message = {"role": "assistant", "provider": "p", "model": "m", "content": []}
-    first = {"version": 2, "id": "2", "parentId": "1", "timestamp": "2026-01-01T00:00:00.000Z", "message": message}
+    first = {"version": 2, "id": "2", "parentId": "1", "timestamp": AT, "message": message}
     partial = tmp_path / "a1b2c3.partial.jsonl"
     partial.write_text(json.dumps(first) + "\n" + json.dumps({"piece": ["text", 0, "As far as"]}) + "\n")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}

@@ -247,8 +247,12 @@ def test_completion(bed: Bed) -> None:
     with bed.nvim() as nvim:
         complete = "return vim.fn.getcompletion(..., 'cmdline')"
         assert nvim.lua(complete, "North ") == [
+            "archive",
             "ask",
             "branch",
+            "continue",
+            "conversations",
+            "delete",
             "dump",
             "export",
             "fork",
@@ -257,6 +261,8 @@ def test_completion(bed: Bed) -> None:
             "mode",
             "new",
             "redo",
+            "rename",
+            "resume",
             "retry",
             "review",
             "rewind",
