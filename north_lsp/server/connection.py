@@ -48,6 +48,7 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.server import lingering
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
 from north_lsp.server.telemetry import MISSING, NO_ENDPOINT, Exported, endpoint_of
@@ -271,7 +272,8 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
             core.defaults,
             core.diagnostics.log,
         )
-        return await peer.serve([agent], first=opening.rest, on_end=lambda: agent.close("exit"))
+        end = functools.partial(lingering.end, agent, client, peer, core.environment, core.diagnostics)
+        return await peer.serve([agent], first=opening.rest, on_end=end)
 
 
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
@@ -295,7 +297,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
         agent = None
         if client.acp is not None:
             agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics.log)
-        end_agent = agent.close if agent is not None else None
+        end_agent = agent.shut_down if agent is not None else None
         service = LspService(
             peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
         )
@@ -303,8 +305,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
 
         async def close() -> None:
             await service.close("exit")
-            if end_agent is not None:
-                await end_agent("exit")
+            if agent is not None:
+                await lingering.end(agent, acp_client, peer, environment, core.diagnostics)
 
         if agent is None:
             core.environment.background.start_soon(_announce_problems, peer, core.environment.models.catalog_refresh)

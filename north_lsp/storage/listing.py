@@ -7,10 +7,9 @@ from pathlib import Path
 
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.locks import LockHeld, try_lock
+from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.summaries import Summary
 
 __all__ = ["Summary", "delete_conversation", "list_conversations"]
@@ -29,28 +28,28 @@ def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: P
 
 
 def delete_conversation(store: Locations, id: str) -> bool:
-    """Move everything of a conversation to the trash; return whether there was anything.
+    """Move everything of a conversation to the trash; return whether there was anything. A process that has it open
+    notices that, and goes on in memory.
 
-    Raises ConversationBusy while a running process writes it, ValueError for what cannot be an id, and OSError.
+    Raises ValueError for what cannot be an id, and OSError.
     """
     if not valid_conversation_id(id):
         raise ValueError(f"not the id of a conversation: {id!r}")
     folder = store.conversations
     # The log goes first: whatever happens then, the conversation is either listed and whole, or not listed.
-    names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id]
+    names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id, f"{id}.wanted"]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
     names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
     lock = try_lock(folder / f"{id}.lock")
-    if isinstance(lock, LockHeld):
-        raise ConversationBusy(lock)
     try:
         trash = _new_trash(private_directory(folder / "trash"), id)
-        for name in [*names, f"{id}.lock"]:
+        for name in [*names, *([f"{id}.lock"] if isinstance(lock, FileLock) else [])]:
             with suppress(FileNotFoundError):
                 os.rename(folder / name, trash / name)
     finally:
-        lock.release(remove=True)
+        if isinstance(lock, FileLock):
+            lock.release(remove=True)
     return True
 
 
