@@ -41,6 +41,7 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/extension-windows.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-exports.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-rewind.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-people.mjs
 
 # Build the VS Code extension: vscode-client/north.vsix.
 vsix:

@@ -4,6 +4,7 @@ import { notifyInBackground } from "./chat/attention";
 import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerPromptCommands } from "./chat/promptCommands";
+import { Reading } from "./chat/reading";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -57,6 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
     permissions,
     places,
     registerChanges(),
+    new Reading(conversations),
     createStatus(conversations),
     announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
     notifyInBackground(conversations, questions),

@@ -267,6 +267,7 @@ export type FromPage =
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
+  | { type: "blurred" }
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 

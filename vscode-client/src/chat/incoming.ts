@@ -18,6 +18,7 @@ const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
 const checks: Record<FromPage["type"], Check> = {
   ready: () => true,
   focused: () => true,
+  blurred: () => true,
   stop: () => true,
   detach: (fields) => text(fields.id),
   attach: () => true,

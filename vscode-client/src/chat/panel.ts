@@ -123,12 +123,13 @@ export class Panel implements vscode.Disposable {
 
   private async receive(message: FromPage): Promise<void> {
     if (message.type === "ready") return this.begin();
+    if (message.type === "blurred") return isAtChat(false);
     this.used.fire();
     this.proposals.typing.reset();
     if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
-        return;
+        return isAtChat(true);
       case "send":
         return this.send(message.text);
       case "steer":
@@ -271,4 +272,9 @@ export class Panel implements vscode.Disposable {
     };
     this.post({ type: "state", state });
   }
+}
+
+/** For keys that hold while the keyboard's focus is in a chat, wherever that is. */
+function isAtChat(focused: boolean): void {
+  void vscode.commands.executeCommand("setContext", "north.chatFocused", focused);
 }
