@@ -38,6 +38,7 @@ from north_lsp.storage.files import inode_of
 from north_lsp.storage.locks import LockHeld
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.identity import is_another_folder
 from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
@@ -160,6 +161,7 @@ class SessionFactory:
         moved = conversation.header.get("repoHash") not in (None, hash)
         if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
             raise OtherProject(conversation.id, str(root))
+        former = str(conversation.header.get("repoHash")) if moved and not conversation.belongs_to(hash) else None
         held = conversation.holder()
         with contextlib.suppress(ConversationBusy):
             if moved and held is None:
@@ -172,7 +174,10 @@ class SessionFactory:
             if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
                 os.utime(conversation.path)  # what is open is not cleared away for its age
         log.path()  # takes a while the first time
-        return held, str(root) if moved else None
+        if not moved:
+            return held, None
+        is_other = former is not None and is_another_folder(self._environment.locations, former, roots.main)
+        return held, f"{root}, which was not like this folder" if is_other else str(root)
 
     def _bind(
         self,
