@@ -1,17 +1,14 @@
-/** North by keyboard alone, with the real server and the offline model; and the lists that it opens. */
+/** North by keyboard alone, with the real server and the offline model. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { THEMES, violations } from "./audit.mjs";
+import { THEMES } from "./audit.mjs";
 import { spread } from "./bed.mjs";
 import { editorTab } from "./controls.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, shot } from "./people.mjs";
 import { until, visibleLines } from "./workbench.mjs";
-
-/** What axe-core finds in VS Code's own lists, whoever fills them: levels and buttons in their rows, names of keys. */
-const VSCODES_OWN = ["aria-allowed-attr", "aria-prohibited-attr", "label-content-name-mismatch", "nested-interactive"];
 
 const before = spread("ITEM = 1", "ITEM = 2", "ITEM = 3");
 
@@ -22,12 +19,7 @@ export function byKeyboard() {
   async function start(given) {
     bed = given;
     bed.useOfflineModel();
-    Object.assign(bed.env, {
-      NORTH_OFFLINE_DELAY_MS: "20",
-      // Never asked anything: other models are there to be chosen.
-      ANTHROPIC_API_KEY: "sk-ant-e2e",
-      ANTHROPIC_BASE_URL: "http://127.0.0.1:1",
-    });
+    bed.env.NORTH_OFFLINE_DELAY_MS = "20";
     const workspace = await bed.sampleProject();
     many = path.join(workspace, "hello/many.py");
     await writeFile(many, before);
@@ -36,8 +28,6 @@ export function byKeyboard() {
   }
 
   const inInput = (one) => one.id === "input";
-  const title = (words) => page.locator(".quick-input-title", { hasText: words });
-  const row = (words) => page.locator(".quick-input-list .monaco-list-row.focused", { hasText: words });
 
   /** Types into the input, which has the focus, and sends. */
   async function says(words) {
@@ -51,13 +41,6 @@ export function byKeyboard() {
     await says(words);
     await until(`an answer to "${words}"`, async () => (await chat.row("answer").count()) > rows);
     await chat.idle();
-  }
-
-  /** axe-core's rules for one of VS Code's own lists, with what North has put into it. */
-  async function listAudited(name) {
-    const wrong = await violations(page.mainFrame(), { within: ".quick-input-widget", leaveOut: VSCODES_OWN });
-    await shot(page, `list-${name}`);
-    assert.deepEqual(wrong, [], wrong.join("\n"));
   }
 
   const cases = {
@@ -177,77 +160,6 @@ export function byKeyboard() {
         await keyboard.command("View: Close Editor");
         await editorTab(page, tab).waitFor({ state: "detached" });
       }
-    },
-
-    async "by keyboard: mode and model"() {
-      await keyboard.command("North: Show Chat");
-      await until("the input to have the focus", async () => inInput(await keyboard.at()));
-      await keyboard.walkTo((one) => one.id === "mode", { most: 8 });
-      await keyboard.press("Enter");
-      await title("North: Switch Mode").waitFor();
-      await keyboard.type("Ask");
-      await row("Ask").waitFor();
-      await keyboard.press("Enter");
-      await chat.frame.locator("#mode", { hasText: /^Ask$/ }).waitFor();
-      await until("the focus to be back at the mode", async () => (await keyboard.at()).id === "mode");
-      await keyboard.press("Enter");
-      await title("North: Switch Mode").waitFor();
-      await listAudited("modes");
-      await keyboard.type("Agent");
-      await row("Agent").waitFor();
-      await keyboard.press("Enter");
-      await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
-      await until("the focus to be back at the mode", async () => (await keyboard.at()).id === "mode");
-      await keyboard.walkTo((one) => one.id === "model", { most: 4 });
-      await keyboard.press("Enter");
-      await title("North: Switch Model").waitFor();
-      await listAudited("models");
-      await keyboard.type("sonnet");
-      await row("Sonnet").waitFor();
-      await keyboard.press("Enter");
-      await chat.frame.locator("#model", { hasText: "Sonnet" }).waitFor();
-      await until("the focus to be back at the model", async () => (await keyboard.at()).id === "model");
-      await keyboard.press("Enter");
-      await title("North: Switch Model").waitFor();
-      await keyboard.type("offline");
-      await row("ffline").waitFor();
-      await keyboard.press("Enter");
-      await chat.frame.locator("#model", { hasText: "ffline" }).waitFor();
-      await until("the focus to be back at the model", async () => (await keyboard.at()).id === "model");
-      await keyboard.walkTo((one) => one.id === "approvals", { most: 6 });
-      await keyboard.press("Enter");
-      await title("North: What Is Asked").waitFor();
-      await listAudited("approvals");
-      await keyboard.press("Escape");
-    },
-
-    async "by keyboard: conversations are listed, renamed and deleted"() {
-      await chat.renew();
-      await keyboard.command("North: Show Chat");
-      await answered("find farewell");
-      await keyboard.command("North: Show Conversations…");
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: "find farewell" }).waitFor();
-      await listAudited("conversations");
-      await keyboard.type("farewell");
-      await row("find farewell").waitFor();
-      await keyboard.walkToNamed("Rename", { most: 6 });
-      await keyboard.press("Enter");
-      await title("North: Rename a Conversation").waitFor();
-      await keyboard.press("Control+A");
-      await keyboard.type("The words of parting");
-      await keyboard.press("Enter");
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: "The words of parting" }).waitFor();
-      await keyboard.type("parting");
-      await row("The words of parting").waitFor();
-      await keyboard.walkToNamed("Delete", { most: 8 });
-      await keyboard.press("Enter");
-      const dialog = page.locator(".monaco-dialog-box", { hasText: "The words of parting" });
-      await dialog.waitFor();
-      await keyboard.walkToNamed("Delete", { most: 6 });
-      await keyboard.press("Enter");
-      await dialog.waitFor({ state: "detached" });
-      await until("it to be gone", async () => (await page.locator(".quick-input-list .monaco-list-row", { hasText: "parting" }).count()) === 0);
-      await keyboard.press("Escape");
     },
   };
 

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, PickerId, PromptAct, State, ToPage } from "../messages";
+import type { FailureAction, FromPage, PromptAct, State, ToPage } from "../messages";
 import { confirmLasting } from "../review/approvals";
 import { permittedSummary } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
@@ -172,7 +172,7 @@ export class Panel implements vscode.Disposable {
       case "elsewhere":
         return this.report(actElsewhere(this.session, message.act));
       case "pick":
-        return this.report(this.pick(message.picker));
+        return this.report(pick(this.session, message.picker));
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
@@ -193,11 +193,6 @@ export class Panel implements vscode.Disposable {
     if (action !== "again") return vscode.commands.executeCommand(`north.${action}`);
     const text = this.transcript.lastPrompt();
     if (text !== undefined) await this.send(text);
-  }
-
-  /** Whoever has chosen is back at the button: VS Code gives the focus to its editors. */
-  private async pick(picker: PickerId): Promise<void> {
-    if (await pick(this.session, picker)) await this.reveal(false);
   }
 
   private async report(work: Promise<unknown>): Promise<void> {

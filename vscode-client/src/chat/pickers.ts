@@ -12,11 +12,10 @@ interface Row extends vscode.QuickPickItem {
   command?: string;
 }
 
-/** Whether something was chosen. */
-export async function pick(session: Session, picker: PickerId): Promise<boolean> {
+export async function pick(session: Session, picker: PickerId): Promise<void> {
   await session.open();
   const groups = offersOf(session.options, picker);
-  if (groups.length === 0) return false;
+  if (groups.length === 0) return;
   const rows: Row[] = groups.flatMap(({ name, offers }) => [
     ...(groups.length > 1 ? [{ label: name, kind: vscode.QuickPickItemKind.Separator }] : []),
     ...offers.map((offer) => ({
@@ -37,9 +36,8 @@ export async function pick(session: Session, picker: PickerId): Promise<boolean>
   const chosen = await show(titleOf(picker), rows);
   if (chosen?.command !== undefined) await vscode.commands.executeCommand(chosen.command);
   const offer = chosen?.offer;
-  if (offer === undefined || offer.current || (offer.loosens && !(await means(offer)))) return chosen !== undefined;
+  if (offer === undefined || offer.current || (offer.loosens && !(await means(offer)))) return;
   await session.choose(offer.option, offer.value);
-  return true;
 }
 
 /** The present value has the focus. */
