@@ -37,9 +37,11 @@ e2e: vsix
     tests/e2e/vscode/run tests/e2e/vscode/extension-setup.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-places.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-conversations.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-reload.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-windows.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-exports.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-rewind.mjs
+    tests/e2e/vscode/run tests/e2e/vscode/extension-people.mjs
 
 # Build the VS Code extension: vscode-client/north.vsix.
 vsix:

@@ -102,3 +102,7 @@ def test_opening_a_session_loads_nothing_of_a_turn() -> None:
         "north_lsp.tools.edit.drafting",
     }
     assert of_turns & _loaded_to_open_a_session() == set()
+
+
+def test_a_connection_loads_its_own_protocol_alone() -> None:
+    assert "north_lsp.lsp.service" not in _loaded_to_open_a_session()

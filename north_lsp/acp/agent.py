@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -17,7 +17,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
-from north_lsp.acp.control import confirm_after, control_methods, prompt_kind, unsent_fields
+from north_lsp.acp.control import confirm_after, control_methods, opened_fields, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
@@ -44,7 +44,7 @@ from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
-from north_lsp.agent.turn.queue import QueuedPrompt
+from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
 from north_lsp.display import one_line
 from north_lsp.providers.base import Failed
 from north_lsp.providers.catalog.model_list import UnknownModel
@@ -89,13 +89,16 @@ class AcpAgent:
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
-        self._factory = SessionFactory(environment, replace(defaults, client=named), log, self._editor, self._language)
+        defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
+        self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
         self._moved_folders = MovedFolders(environment.locations)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
         self._ended = False
+        self.is_left = False
+        """The client has said that it goes, and comes back to what runs."""
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
@@ -114,6 +117,7 @@ class AcpAgent:
             "_north/retry/now": self._retry_now,
             "_north/steer": self._steer,
             "_north/retry/abort": self._retry_abort,
+            "_north/turn/resume": self._resume_turn,
             **checkpoint_methods(self._session),
             **model_methods(environment, self._allowed),
             **permission_methods(self._session),
@@ -146,6 +150,17 @@ class AcpAgent:
             session = self._sessions.get(str(params.get("sessionId")))
             if session is not None:
                 session.cancel()
+        elif method == "_north/leaving":
+            self.is_left = self._client.comes_back
+
+    @property
+    def sessions(self) -> Sequence[Session]:
+        return tuple(self._sessions.values())
+
+    async def shut_down(self, reason: str) -> None:
+        """End all sessions because the client asks for it, unless it comes back to them."""
+        if not self.is_left:
+            await self.close(reason)
 
     async def close(self, reason: str) -> None:
         """End all sessions: their prompts answer `cancelled`, and no new request is accepted."""
@@ -199,7 +214,7 @@ class AcpAgent:
         ended are offered again, in the answer and as notices."""
         unsent = session.pop_unsent_prompts()
         self._announce_after(session, params, call, unsent, more)
-        return {**self._state(session), **unsent_fields(unsent)}
+        return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
         """Open a session. With `shown`, the beginning of a long one is shown before the rest is read; the entries of
@@ -272,6 +287,7 @@ class AcpAgent:
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
             session.confirm_unsent(unsent)
+            session.share()
             await session.recover()
             await tell_of_moved_folder(self._moved_folders, session, self._client, self._editor(session.id))
 
@@ -376,9 +392,21 @@ class AcpAgent:
     # -- a live session ----------------------------------------------------------------------------------------------
 
     async def _prompt(self, params: Params, call: Call) -> object:
-        session = self._session(params)
-        parts = read.prompt_parts(params)
+        session, parts, kind = self._session(params), read.prompt_parts(params), prompt_kind(params)
         trace.belong_to(read.meta(params).get("traceparent"))
+        answer = await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
+        if session.moved_to is not None:
+            await self._reopen(session, params, call)
+        return answer
+
+    async def _resume_turn(self, params: Params, call: Call) -> object:
+        """Go on with the turn that an earlier process did not finish. Answers like `session/prompt`."""
+        session = self._session(params)
+        return await self._turn(session, call, session.resume_turn)
+
+    async def _turn(
+        self, session: Session, call: Call, run: Callable[[anyio.CancelScope], Awaitable[Stopped]]
+    ) -> dict[str, Any]:
         scope = anyio.CancelScope()
 
         def give_up() -> None:
@@ -387,11 +415,8 @@ class AcpAgent:
 
         call.on_cancel = give_up
         try:
-            stopped = await session.prompt(parts, scope, prompt_kind(params))
-            answer = {"stopReason": stopped, **_take_unsent(session, call)}
-            if session.moved_to is not None:
-                await self._reopen(session, params, call)
-            return answer
+            stopped = await run(scope)
+            return {"stopReason": stopped, **_take_unsent(session, call)}
         except MissingCredential as error:
             raise RpcError(AUTH_REQUIRED, str(error)) from None
         except ModelFailed as failed:

@@ -40,6 +40,18 @@ def unsent_fields(queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
     return {"_meta": {"north": {"queued": _rows(queued_prompts)}}} if queued_prompts else {}
 
 
+def opened_fields(session: Session, queued_prompts: Sequence[QueuedPromptText]) -> dict[str, Any]:
+    """Return the fields of a load's answer that say what an earlier process left: prompts that were not sent, and a
+    turn that can go on; and which other process has the conversation."""
+    left, holder = session.unfinished, session.sharing.holder
+    north: dict[str, Any] = {"queued": _rows(queued_prompts)} if queued_prompts else {}
+    north |= {"unfinished": {"reason": left.reason}} if left is not None else {}
+    if holder is not None:
+        client, is_leaving = visible(holder.client or ""), holder.is_leaving
+        north["openElsewhere"] = {"pid": holder.pid or 0, "client": client, "leaving": is_leaving}
+    return {"_meta": {"north": north}} if north else {}
+
+
 def confirm_after(call: Call, session: Session, queued_prompts: Sequence[QueuedPromptText]) -> None:
     """Confirm the unsent prompts after the answer that lists them was sent; until then they stay stored."""
 
@@ -128,6 +140,12 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return _queue(session)
 
+    async def take_over(params: Params, call: Call) -> object:
+        """Become the writer of a conversation that another process has open. Answers `{ok}` once that is so: when
+        nothing runs there any more."""
+        await session_of(params).take_over()
+        return {"ok": True}
+
     async def withdraw(params: Params, call: Call) -> object:
         session = session_of(params)
         queued_prompt = _queued_prompt(session, params)
@@ -141,6 +159,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         "_north/queue/edit": edit,
         "_north/queue/list": listed,
         "_north/queue/withdraw": withdraw,
+        "_north/sessions/takeOver": take_over,
         "_north/state/get": get,
         "_north/state/set": change,
     }

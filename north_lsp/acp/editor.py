@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from north_lsp.acp import extension_events, questions, v1
 from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
@@ -131,6 +133,8 @@ class AcpEditor:
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:
+            if self._client.comes_back and self._peer.has_ended:
+                await anyio.sleep_forever()  # it stays asked: the user decides when the client is back
             return None, {}
         if not isinstance(answer, dict):
             return None, {}

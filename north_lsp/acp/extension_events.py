@@ -10,6 +10,7 @@ from north_lsp.agent.ports.events import (
     Event,
     FallbackUsed,
     Notice,
+    OpenElsewhere,
     QueueChanged,
     RetryEnded,
     RetryWaiting,
@@ -61,6 +62,10 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("review_shown", shown), ("attention", {"reason": "review"})]
         case ReviewResolved(review_id, call_id, decision):
             return [("review_resolved", {"reviewId": review_id, "toolCallId": call_id, "decision": decision})]
+        case OpenElsewhere(unfinished=reason, queued=queued):
+            left: dict[str, Any] = {"unfinished": {"reason": reason}} if reason else {}
+            left |= {"queued": [{"id": one.id, "text": visible(one.text)} for one in queued]} if queued else {}
+            return [("open_elsewhere", {"by": _holder(event), **left})]
         case UsageChanged():
             ratio = event.used / event.window if event.window > 0 else 0.0
             context = {"used": event.used, "limit": event.window, "ratio": round(ratio, 4)}
@@ -76,6 +81,14 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("notice", {"level": level, "text": visible(text)})]
         case _:
             return []
+
+
+def _holder(event: OpenElsewhere) -> dict[str, Any] | None:
+    """Return who else writes a conversation: None for nobody."""
+    if event.pid is None:
+        return None
+    state, is_leaving = event.state, event.is_leaving
+    return {"pid": event.pid, "client": visible(event.client), "state": state, "leaving": is_leaving}
 
 
 def queue_rows(event: QueueChanged) -> dict[str, Any]:

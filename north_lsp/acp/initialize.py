@@ -43,6 +43,7 @@ EXTENSION_METHODS = (
     "_north/sessions/last",
     "_north/sessions/list",
     "_north/sessions/rename",
+    "_north/sessions/takeOver",
     "_north/sessions/rewind",
     "_north/sessions/search",
     "_north/sessions/stats",
@@ -52,6 +53,7 @@ EXTENSION_METHODS = (
     "_north/state/get",
     "_north/state/set",
     "_north/steer",
+    "_north/turn/resume",
 )
 
 
@@ -74,6 +76,8 @@ class Client:
     has_ui: bool = True
     knows_north: bool = False
     has_language_features: bool = False
+    resumes_turns: bool = False
+    comes_back: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -101,6 +105,8 @@ def read_client(params: Params) -> Client:
         has_ui=north.get("hasUI") is not False,
         knows_north=isinstance(meta, dict),
         has_language_features=north.get("languageFeatures") is True,
+        resumes_turns=north.get("resumesTurns") is True,
+        comes_back=north.get("comesBack") is True,
     )
 
 

@@ -26,6 +26,7 @@ from north_lsp.agent.ports.events import (
     ModeChanged,
     ModelChanged,
     Notice,
+    OpenElsewhere,
     QueueChanged,
     RetryEnded,
     RetryWaiting,
@@ -180,9 +181,9 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             update = {"sessionUpdate": "usage_update", "used": used, "size": window, "cost": amount}
             return [{**update, "_meta": {"north": _usage(event)}}]
         case Notice(level, text):
-            if client.shows_notices:
-                return [{"sessionUpdate": "notice", "severity": level, "title": visible(text)}]
-            return [{"sessionUpdate": "agent_message_chunk", "content": _text(f"*{visible(text)}*\n\n")}]
+            return [_notice(level, text, client)]
+        case OpenElsewhere(notice=text) if text and not client.hears_events:
+            return [_notice("warning", text, client)]
         case CommandsChanged(commands):
             rows = [_command(info) for info in commands]
             return [{"sessionUpdate": "available_commands_update", "availableCommands": rows}]
@@ -199,12 +200,19 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ConversationWanted()
             | ReviewShown()
             | ReviewResolved()
+            | OpenElsewhere()
             | TranscriptReset()
             | ConversationCopied()
         ):
             return []  # ACP has nothing for them; see `extension_events.py`
         case _:
             assert_never(event)
+
+
+def _notice(level: str, text: str, client: Client) -> Update:
+    if client.shows_notices:
+        return {"sessionUpdate": "notice", "severity": level, "title": visible(text)}
+    return {"sessionUpdate": "agent_message_chunk", "content": _text(f"*{visible(text)}*\n\n")}
 
 
 def _command(info: CommandInfo) -> dict[str, Any]:

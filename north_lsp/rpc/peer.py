@@ -38,6 +38,7 @@ _CANCEL_METHODS = {"$/cancelRequest": "id", "$/cancel_request": "requestId"}
 _MESSAGES_PER_CHECKPOINT = 64
 _SHUTDOWN_SECONDS = 0.8
 _MAX_WAITING_REPLIES = 200
+_SIGNALLED = 128  # and the signal's number is the exit code
 
 
 @dataclass
@@ -164,6 +165,11 @@ class Peer:
         """Whether nothing is read any more, so that no answer will come."""
         return self._ended
 
+    @property
+    def is_killed(self) -> bool:
+        """Whether a signal has asked the process to end."""
+        return self._exit_code >= _SIGNALLED
+
     def stop(self, exit_code: int = 0) -> None:
         """End the connection; `serve` returns `exit_code`."""
         self._exit_code = exit_code
@@ -213,7 +219,7 @@ class Peer:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             task_status.started()
             async for number in signals:
-                self.stop(128 + number)
+                self.stop(_SIGNALLED + number)
 
     async def _read(self, tasks: anyio.abc.TaskGroup) -> None:
         count = 0

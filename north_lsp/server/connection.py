@@ -37,9 +37,6 @@ from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
-from north_lsp.lsp.bridge import PyglsBridge
-from north_lsp.lsp.documents import OpenDocuments
-from north_lsp.lsp.service import LspService
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
@@ -51,6 +48,7 @@ from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.server import lingering
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
 from north_lsp.server.telemetry import MISSING, NO_ENDPOINT, Exported, endpoint_of
@@ -274,11 +272,16 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
             core.defaults,
             core.diagnostics.log,
         )
-        return await peer.serve([agent], first=opening.rest, on_end=lambda: agent.close("exit"))
+        end = functools.partial(lingering.end, agent, client, peer, core.environment, core.diagnostics)
+        return await peer.serve([agent], first=opening.rest, on_end=end)
 
 
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
+    from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.documents import OpenDocuments
+    from north_lsp.lsp.service import LspService
+
     client = lsp_initialize.read_client(opening.params)
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     async with _core(options, "lsp", _label(acp_client)) as core:
@@ -294,7 +297,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
         agent = None
         if client.acp is not None:
             agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics.log)
-        end_agent = agent.close if agent is not None else None
+        end_agent = agent.shut_down if agent is not None else None
         service = LspService(
             peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
         )
@@ -302,8 +305,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
 
         async def close() -> None:
             await service.close("exit")
-            if end_agent is not None:
-                await end_agent("exit")
+            if agent is not None:
+                await lingering.end(agent, acp_client, peer, environment, core.diagnostics)
 
         if agent is None:
             core.environment.background.start_soon(_announce_problems, peer, core.environment.models.catalog_refresh)

@@ -3,8 +3,8 @@
 import errno
 import os
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,10 @@ from north_lsp.storage.files import inode_of, keep_beside, private_directory, re
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.line_sync import LineSync
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.locks import FileLock, LockHeld, try_lock
+from north_lsp.storage.locks import LockHeld
 from north_lsp.storage.log_file import LogFile
-from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
+from north_lsp.storage.log_state import LogState, appended, is_tree_entry, read_state
+from north_lsp.storage.ownership import Ownership
 from north_lsp.storage.partial_file import PartialFile, Piece, recover
 from north_lsp.storage.records import encode, storable
 
@@ -51,11 +52,12 @@ class Conversation:
         self._saved = log.size is not None
         self._wrote = False
         self._reserved: set[str] = set()
-        self._lock: FileLock | None = None
+        self.ownership = Ownership(path)
         self._refused: OSError | None = None
         self._retired = False
         self._growing: PartialFile | None = None
         self._mutex = threading.RLock()
+        self._seen_partial: tuple[tuple[int, int], Record | None] | None = None
         self.durability: Fsync = "turn"
         self._syncing = threading.Lock()
         self._line_sync = LineSync(self._to_disk)
@@ -151,6 +153,11 @@ class Conversation:
     @property
     def archived(self) -> bool:
         return self._state.archived
+
+    @property
+    def was_left(self) -> bool:
+        """Whether the last process to write it left a turn that the next one can go on with."""
+        return self._state.was_left
 
     @property
     def queue(self) -> list[dict[str, str]]:
@@ -340,9 +347,7 @@ class Conversation:
                 self._growing.close()
                 self._growing = None
             self._wrote = False
-            if self._lock is not None:
-                self._lock.release(remove=True)
-                self._lock = None
+            self.ownership.release()
 
     def retire(self) -> None:
         """Close it for good: nothing can be written through this object any more."""
@@ -352,37 +357,98 @@ class Conversation:
 
     @property
     def is_writer(self) -> bool:
-        return self._lock is not None
+        return self.ownership.is_mine
 
     def lock(self) -> LockHeld | None:
         """Become the writer, which appending does by itself. Returns the other process that is, or None on success."""
         with self._mutex:
-            if self._lock is not None:
+            if self.ownership.is_mine:
                 return None
-            try:
-                taken = try_lock(private_directory(self.path.parent) / f"{self.id}.lock")
-            except OSError:
-                return None  # no locks here, or no directory: the write itself will fail
-            if isinstance(taken, LockHeld):
-                return taken
-            self._lock = taken
-            self._catch_up()
+            if (held := self.ownership.take()) is not None:
+                return held
+            if self.ownership.is_mine:
+                self._catch_up()
             return None
 
     def holder(self) -> LockHeld | None:
         """Return another process that writes it now, without taking the lock; None if there is none."""
-        path = self.path.parent / f"{self.id}.lock"
         with self._mutex:
-            if self._lock is not None or not path.exists():
-                return None
+            return self.ownership.holder()
+
+    # -- together with other processes -------------------------------------------------------------------------------
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the log was there, and somebody has deleted it."""
+        return self._saved and self._log.size is not None and not self.path.exists()
+
+    @contextmanager
+    def borrowed(self) -> Iterator[bool]:
+        """Be the writer for a moment; False if that is not possible, or if this process is the writer anyway."""
+        with self._mutex:
+            if self.is_writer or self.lock() is not None:
+                yield False
+                return
             try:
-                taken = try_lock(path)
-            except OSError:
-                return None
-            if isinstance(taken, LockHeld):
-                return taken
-            taken.release(remove=True)  # left by a process that died
+                yield True
+            finally:
+                self.close()
+
+    def leave(self) -> None:
+        """Tell other processes that this one only ends what it has begun."""
+        with self._mutex:
+            self.ownership.sign(is_leaving=True)
+
+    def disown(self, reason: str) -> None:
+        """Go on in memory alone, since the stored conversation is not this one's any more."""
+        with self._mutex:
+            self.clear_partial()
+            self.close()
+            self._state.read_only_reason = self._state.read_only_reason or reason
+
+    def refresh(self) -> bool:
+        """Read what another process has appended; returns whether there was anything. Raises OSError."""
+        with self._mutex:
+            known = self._log.size
+            if self.ownership.is_mine or known is None or self._log.has_unsent or self._retired:
+                return False
+            size = os.stat(self.path).st_size
+            if size == known:
+                return False
+            if size < known or self._state.former is not None or not self._log.is_complete:
+                self._catch_up()
+                return True
+            with self.path.open("rb") as file:
+                file.seek(known)
+                more = appended(file.read(size - known))
+            if more is None:
+                self._catch_up()
+                return True
+            records, count = more
+            for record in records:
+                self._state.add(record)
+            self._log.grew(known + count)
+            return count > 0
+
+    def arriving(self) -> Record | None:
+        """Return what has arrived of the answer that another process gets, as the entry that it would be now."""
+        try:
+            status = os.stat(self._partial)
+        except OSError:
             return None
+        seen = (status.st_size, status.st_mtime_ns)
+        with self._mutex:
+            if self._seen_partial is None or self._seen_partial[0] != seen:
+                self._seen_partial = seen, recover(self._partial, self._state)
+            found = self._seen_partial[1]
+            return found if found is not None and found["id"] not in self._state.ids else None
+
+    def recover_partial(self) -> bool:
+        """Append the answer that a killed process left; returns whether there was one."""
+        with self._mutex:
+            count = len(self._state.entries)
+            self._recover_partial()
+            return len(self._state.entries) > count
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ class ConversationBusy(Exception):
 
     def __init__(self, holder: LockHeld) -> None:
         super().__init__(
-            f"this conversation is open in another North ({holder}): close it there to continue it here with the next "
-            "prompt, or start a new one"
+            f"this conversation is open in another North ({holder}): take it over, or close it there to continue it "
+            "here with the next prompt, or start a new one"
         )
         self.pid = holder.pid
 

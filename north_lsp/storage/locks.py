@@ -4,24 +4,33 @@ import errno
 import fcntl
 import json
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.display import one_line
 from north_lsp.storage.entries import timestamp
 
 _ATTEMPTS = 100
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
 class LockHeld:
-    """Another holder of a lock, as far as its file tells."""
+    """Another holder of a lock, as far as its file tells. `client` is the editor that it serves; `is_leaving`: that
+    editor has gone, and the holder only ends what it had begun."""
 
     pid: int | None
     host: str | None
+    client: str | None = None
+    is_leaving: bool = False
 
     def __str__(self) -> str:
         here = self.host in (None, os.uname().nodename)
-        return f"process {self.pid or '(unknown)'}" + ("" if here else f" on {self.host}")
+        where = "" if here else f" on {self.host}"
+        process = f"process {self.pid or '(unknown)'}{where}"
+        return f"{self.client}, {process}" if self.client else process
 
 
 class FileLock:
@@ -30,6 +39,11 @@ class FileLock:
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
         self._fd = fd
+
+    def sign(self, **about: object) -> None:
+        """Say in the file who the owner is, and more `about` it. An OSError is ignored: nothing depends on it."""
+        with suppress(OSError):
+            _sign(self._fd, about)
 
     def release(self, *, remove: bool) -> None:
         """Release the lock; with `remove`, delete its file, if it is still the one that was locked."""
@@ -46,7 +60,7 @@ def try_lock(path: Path) -> FileLock | LockHeld:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The previous holder may have removed the file since it was opened here: then this lock means nothing.
             if _same_file(path, fd):
-                _sign(fd)
+                _sign(fd, {})
                 return FileLock(path, fd)
         except BlockingIOError:
             held = _holder(fd)
@@ -66,8 +80,8 @@ def _same_file(path: Path, fd: int) -> bool:
         return False
 
 
-def _sign(fd: int) -> None:
-    owner = json.dumps({"pid": os.getpid(), "host": os.uname().nodename, "at": timestamp()})
+def _sign(fd: int, about: Mapping[str, object]) -> None:
+    owner = json.dumps({"pid": os.getpid(), "host": os.uname().nodename, "at": timestamp(), **about})
     os.ftruncate(fd, 0)
     os.pwrite(fd, owner.encode(), 0)
 
@@ -77,5 +91,12 @@ def _holder(fd: int) -> LockHeld:
         owner = json.loads(os.pread(fd, 4096, 0))
     except ValueError:
         return LockHeld(None, None)
-    pid, host = (owner.get("pid"), owner.get("host")) if isinstance(owner, dict) else (None, None)
-    return LockHeld(pid if isinstance(pid, int) else None, host if isinstance(host, str) else None)
+    if not isinstance(owner, dict):
+        return LockHeld(None, None)
+    pid, host, client = owner.get("pid"), owner.get("host"), owner.get("client")
+    return LockHeld(
+        pid if isinstance(pid, int) else None,
+        host if isinstance(host, str) else None,
+        one_line(client, _LONGEST_NAME) if isinstance(client, str) else None,
+        owner.get("leaving") is True,
+    )

@@ -68,6 +68,15 @@ class LogFile:
         self._size, self._complete = len(content), not content or content.endswith(b"\n")
         self._unsynced = b""
 
+    def grew(self, size: int) -> None:
+        """Take over that another process has appended whole lines, up to this size."""
+        self._size = size
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last line ends as a line does."""
+        return self._complete
+
     def add(self, line: bytes) -> None:
         """Queue a complete line; `flush` writes it."""
         if not self._complete:

@@ -11,6 +11,8 @@ from north_lsp.storage.old_formats import format_of, today
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
+LEFT = "left"
+"""The reason of an end in the middle of a turn that the next process can go on with."""
 _OF_A_MOVE = ("repoRoot", "repoHash", "cwd", "rootInode")
 _OF_THE_QUEUE = ("id", "kind", "mode", "text")
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
@@ -30,6 +32,8 @@ class LogState:
         self.title_source = "auto"
         self.labels: dict[str, str] = {}
         self.archived = False
+        self.was_left = False
+        """The last process to write it left a turn that the next one can go on with."""
         self.repo_hashes = {str(header["repoHash"])} if header.get("repoHash") is not None else set()
         self.queue: list[dict[str, str]] = []
         self.warnings: list[str] = []
@@ -57,6 +61,7 @@ class LogState:
             self.entries.append(record)
             self.by_id[id] = record
             self.leaf = id
+            self.was_left = False
             if isinstance(delivered := record.get("fromQueue"), list):
                 self.queue = [row for row in self.queue if row["id"] not in delivered]
         else:
@@ -134,6 +139,8 @@ class LogState:
                 words = record.get("words")
                 rows = [row for row in words if isinstance(row, dict)] if isinstance(words, list) else []
                 self.queue = [row for row in rows if all(isinstance(row.get(key), str) for key in _OF_THE_QUEUE)]
+            case "conversation_ended":
+                self.was_left = record.get("reason") == LEFT
             case "archived":
                 self.archived = record.get("archived") is True
             case "session_moved":
@@ -226,6 +233,15 @@ def read_log(data: bytes) -> ReadLog:
 def _version(header: Record) -> int:
     version = header.get("version")
     return version if isinstance(version, int) else 0
+
+
+def appended(data: bytes) -> tuple[list[Record], int] | None:
+    """Read lines that were appended to a log; returns them, and how many bytes they are. None if one cannot be read:
+    then the whole log has to be."""
+    whole = data.rpartition(b"\n")[0]
+    records = [parse_line(line) for line in whole.split(b"\n") if line.strip()]
+    read = [record for record in records if record is not None and isinstance(record.get("id"), str)]
+    return (read, len(whole) + 1 if whole else 0) if len(read) == len(records) else None
 
 
 def parse_line(line: bytes) -> Record | None:

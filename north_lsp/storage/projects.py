@@ -27,6 +27,11 @@ class Identity:
     place: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_vague(self) -> bool:
+        """Whether too little is known to tell the folder from others."""
+        return not self.commit and not self.remote and len(self.files) < _ENOUGH_FILES
+
     def same_as(self, other: "Identity") -> str | None:
         """Return in words why the two are one folder in two places; None if that cannot be said."""
         if self.commit and other.commit:

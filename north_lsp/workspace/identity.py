@@ -45,6 +45,14 @@ def remembered(locations: Locations, root: Path) -> Project:
     return known
 
 
+def is_another_folder(locations: Locations, former: str, root: Path) -> bool:
+    """Tell whether a folder is known not to be the former one, by the hash of that one's root. Blocks."""
+    known = read_project(locations, former)
+    if known is None or known.identity.is_vague:
+        return False
+    return known.identity.same_as(remembered(locations, root).identity) is None
+
+
 def _remote(rows: str) -> str | None:
     """Return the address of the preferred remote, without the user's name, a password and the way there."""
     found: dict[str, str] = {}

@@ -130,6 +130,24 @@ async def test_another_folder_with_the_same_inode_is_not_taken_for_it(
         assert await listed(client, other) == [session]
 
 
+async def test_a_folder_that_is_another_one_is_said_to_be(world: World, copied: tuple[str, Path]) -> None:
+    session, target = copied
+    other = world.folder / "other"
+    other.mkdir()
+    (other / "a.txt").write_text("something else")
+    git(other, "init")
+    git(other, "add", ".")
+    git(other, "commit", "-m", "other")
+    for folder, words in ((target, ";"), (other, ", which was not like this folder;")):
+        async with another(world) as client:
+            await client.request("session/load", there(session, folder))
+            was = world.project if folder == target else target
+            text = f"this conversation belonged to {was}{words} it continues in {folder}"
+            await client.wait_update(lambda update, text=text: text in str(update))  # type: ignore[misc]
+        if folder == target:
+            target.rename(world.folder / "gone")
+
+
 async def test_one_conversation_moves_to_another_folder(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One.")), answer(Say("Two.")))
     target = world.folder / "target"

@@ -308,7 +308,7 @@ async def test_a_fork_goes_on_beside_the_original(world: World, server: ModelSer
         rows = (await client.request("session/list"))["sessions"]
         assert {row["sessionId"]: row["title"] for row in rows} == {
             session: "Change one",
-            copy["sessionId"]: "Change one (fork)",
+            copy["sessionId"]: "Fork: Change one",
         }
         # One that is not open is copied as well.
         await client.request("session/close", {"sessionId": session})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from north_lsp.storage import listing, sqlite, summaries
-from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.conversation import Conversation, UnknownConversation
 from north_lsp.storage.conversation_index import ConversationIndex
 from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
@@ -315,18 +315,23 @@ def test_only_conversations_are_deleted(store: Locations, id: str) -> None:
         delete_conversation(store, id)
 
 
-def test_a_conversation_that_is_open_elsewhere_is_not_deleted(store: Locations, child: Child) -> None:
+def test_a_conversation_that_is_open_elsewhere_is_deleted_and_goes_on_in_memory(store: Locations, child: Child) -> None:
     process = child("""
 conversation = create()
 conversation.append("message", message=user("first"))
 print(conversation.id, flush=True)
-sys.stdin.read()
+sys.stdin.readline()
+print(conversation.is_gone, flush=True)
+conversation.disown("gone")
+conversation.append("message", message=user("second"))
+conversation.close()
+print(len(conversation.entries), flush=True)
 """)
     id = process.stdout.readline().strip()
-    with pytest.raises(ConversationBusy) as caught:
-        delete_conversation(store, id)
-    assert caught.value.pid == process.pid
-    assert names(store) == [id]
-    process.kill()
-    process.wait()
     assert delete_conversation(store, id)
+    assert names(store) == []
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert [process.stdout.readline().strip() for _ in range(2)] == ["True", "2"]
+    process.wait()
+    assert [path.name for path in store.conversations.iterdir()] == ["trash"]

@@ -4,7 +4,8 @@
 
 Every character that a client had received must be there, every prompt whose turn had begun, every queued prompt that
 was accepted (in the conversation or offered again, once), and each call that a model is told of must have exactly one
-result. Prints what it did as JSON; anything missing is an AssertionError.
+result. A question that waited is asked again, and nothing is written or run before it is answered.
+Prints what it did as JSON; anything missing is an AssertionError.
 """
 
 import asyncio
@@ -35,6 +36,8 @@ class Known:
     shown: dict[tuple[str, str], str] = field(default_factory=dict)
     begun: list[str] = field(default_factory=list)
     accepted: list[str] = field(default_factory=list)
+    asked: str | None = None
+    """The call whose question the client had got, and not answered."""
 
 
 def text_by_message(client: RawAcpClient) -> dict[tuple[str, str], str]:
@@ -52,6 +55,9 @@ def some_answers(chance: random.Random) -> list[Answer]:
     answers = []
     for _ in range(chance.randint(0, 2)):
         calls = [call("read_file", path="json/decoder.py", startLine=chance.randint(1, 300)), call("list_root")]
+        if chance.random() < 0.3:
+            wanted = call("edit_create_file", path=f"new/{chance.randrange(10**9)}.txt", content="new\n")
+            calls = [chance.choice((wanted, call("shell_run", command="touch made; rm -rf nothing")))]
         parts: list[Any] = [Think(prose(chance, 30)), Say(prose(chance, 60), chance.randint(1, 40))]
         answers.append(answer(*chance.sample(parts, chance.randint(0, 2)), *calls[: chance.randint(1, 2)]))
     return [*answers, answer(Think(prose(chance, 40)), Say(prose(chance, 500), chance.randint(1, 300)))]
@@ -67,12 +73,19 @@ async def one_life(
     """Load the conversation, check it, begin a turn, and kill the server somewhere in it."""
     where = {"cwd": str(world.project), "mcpServers": []}
     async with raw_client([*SERVER, "acp"], world.environ, world.project, check=False) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        client.handlers["session/request_permission"] = _never
+        announced = {"_meta": {"north": {"resumesTurns": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": announced})
         if not known.session:
             known.session = (await client.request("session/new", where))["sessionId"]
         else:
             opened = await client.request("session/load", {"sessionId": known.session, **where})
-            look(client, known, [row["text"] for row in opened.get("_meta", {}).get("north", {}).get("queued", [])])
+            north = opened.get("_meta", {}).get("north", {})
+            look(client, known, [row["text"] for row in north.get("queued", [])])
+            assert not (world.project / "made").exists()
+            assert not (world.project / "new").exists()
+            if known.asked is not None:
+                await ask_again(client, known, north, chance, counts)
         client.updates.clear()
         server.requests.clear()
         server._answers.clear()
@@ -93,6 +106,7 @@ async def one_life(
             await client.wait_exit()
     fresh = text_by_message(client)
     known.shown |= fresh
+    known.asked = question_of(client, prompt)
     for words, request in later:
         if any(message.get("id") == request and "result" in message for _, message in client.transcript):
             known.accepted.append(words)
@@ -107,6 +121,39 @@ async def one_life(
         counts["requests"] += 1
 
 
+async def _never(params: dict[str, Any]) -> None:
+    """Leave a question unanswered."""
+
+
+def question_of(client: RawAcpClient, prompt: int) -> str | None:
+    """Return the call of the question of this prompt that waits."""
+    sent = next(index for index, (_, message) in enumerate(client.transcript) if message.get("id") == prompt)
+    asked = [
+        message["params"]["toolCall"]["toolCallId"]
+        for _, message in client.transcript[sent:]
+        if message.get("method") == "session/request_permission"
+    ]
+    ended = any(message.get("id") == prompt and "method" not in message for _, message in client.transcript)
+    return asked[-1] if asked and not ended else None
+
+
+async def ask_again(
+    client: RawAcpClient, known: Known, north: dict[str, Any], chance: random.Random, counts: Counter[str]
+) -> None:
+    """Go on with the turn half of the time: the same question comes; the other half, the next prompt gives it up."""
+    assert north.get("unfinished") == {"reason": "review"}, known.asked
+    counts["questions"] += 1
+    if chance.random() < 0.5:
+        await client.start_request("_north/turn/resume", {"sessionId": known.session})
+        again = await client.wait(lambda message: message.get("method") == "session/request_permission")
+        assert again["params"]["toolCall"]["toolCallId"] == known.asked
+        await client.notify("session/cancel", {"sessionId": known.session})
+        await client.wait_update(
+            lambda update: update.get("status") == "failed" and update["toolCallId"] == known.asked
+        )
+    known.asked = None
+
+
 def params(session: str, text: str) -> dict[str, Any]:
     return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
 
@@ -116,7 +163,7 @@ async def some_updates(client: RawAcpClient, prompt: int, wanted: int) -> None:
 
     def enough() -> bool:
         answered = any(message.get("id") == prompt and "method" not in message for _, message in client.transcript)
-        return len(client.updates) >= wanted or answered
+        return len(client.updates) >= wanted or answered or question_of(client, prompt) is not None
 
     async with client._news:
         await client._news.wait_for(enough)

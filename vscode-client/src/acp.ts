@@ -217,9 +217,18 @@ export interface PromptResult {
   _meta?: Unsent | null;
 }
 
-/** Prompts that were queued and will not be sent, and whether the model failed. North's extension. */
+/** Prompts that were queued and will not be sent, whether the model failed, a turn that an earlier process left, and who
+ * else has the conversation open. North's extension. */
 export interface Unsent {
-  north?: { queued?: { id: string; text: string }[]; error?: { kind?: string } };
+  north?: { queued?: { id: string; text: string }[]; error?: { kind?: string }; unfinished?: object; openElsewhere?: OpenElsewhere };
+}
+
+/** Another process that writes the conversation; `leaving`: its window is gone, and it only ends what it had begun. */
+export interface OpenElsewhere {
+  pid: number;
+  client: string;
+  leaving: boolean;
+  state?: string;
 }
 
 /** How full the context is, and what the conversation has used; the counts beside it are North's extension. */
@@ -272,6 +281,9 @@ export interface NorthEvent {
   sessionId: string;
   event: string;
   reason?: string;
+  by?: OpenElsewhere | null;
+  unfinished?: object;
+  queued?: { id: string; text: string }[];
   /** The entry of the prompt whose turn begins or ends. */
   turnId?: string;
   /** What belongs in the input again. */

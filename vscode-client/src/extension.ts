@@ -4,6 +4,7 @@ import { notifyInBackground } from "./chat/attention";
 import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerPromptCommands } from "./chat/promptCommands";
+import { Reading } from "./chat/reading";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -23,6 +24,7 @@ import { saveOnRequest } from "./review/saving";
 import { FileTree } from "./review/tree";
 
 let running: Server | undefined;
+let isBusy = (): boolean => false;
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
@@ -39,6 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const before = new TurnDiffs();
   const { extensionUri: extension, workspaceState: memory } = context;
   const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
+  isBusy = () => conversations.busy;
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
   const places: Places = new Places({ extension, server, conversations, log });
@@ -55,6 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
     permissions,
     places,
     registerChanges(),
+    new Reading(conversations),
     createStatus(conversations),
     announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
     notifyInBackground(conversations, questions),
@@ -64,7 +68,8 @@ export function activate(context: vscode.ExtensionContext): void {
   );
 }
 
-/** The server gets the time to end in order: what was said until now is loaded again when the window is back. */
+/** The server gets the time to end in order. While a turn runs, it ends what it has begun: the window may come back. */
 export async function deactivate(): Promise<void> {
+  if (isBusy()) running?.leave();
   await running?.stop();
 }

@@ -167,10 +167,19 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   permittedSummary: string;
   queued: string[];
+  elsewhere: ElsewhereBanner | undefined;
   /** What is sent next takes the place of an earlier message. */
   editing: boolean;
   welcome: Welcome;
 }
+
+/** Another editor has the conversation open; what the user can do about it. */
+export interface ElsewhereBanner {
+  text: string;
+  buttons: { act: ElsewhereAct; label: string }[];
+}
+
+export type ElsewhereAct = "takeOver" | "fork";
 
 export type ChipKind = "selection" | "file" | "folder" | "problems" | "terminal" | "diff" | "picture" | "text";
 
@@ -255,8 +264,10 @@ export type FromPage =
   | { type: "prompt"; entry: string; act: PromptAct }
   | { type: "stopEditing" }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
+  | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }
+  | { type: "blurred" }
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 

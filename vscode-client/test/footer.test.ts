@@ -26,6 +26,7 @@ const at = (selector: string): HTMLElement => {
 };
 const state: State = {
   problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], editing: false,
+  elsewhere: undefined,
   welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
 };
 const press = (key: string, target: Element = document.body): void => {
@@ -74,6 +75,27 @@ test("Escape stops nothing while nothing runs, nor from the words of a question"
   showState({ ...state, busy: true });
   press("Escape", at("#waiting textarea"));
   assert.deepEqual(said, []);
+});
+
+test("a problem is said when it comes, not each time that something else changes", () => {
+  const problem = { ...state, problem: "No server", remedies: [{ command: "north.showLog" as const, label: "Show Log" }] };
+  showState(problem);
+  const [words] = at("#problem").children;
+  showState({ ...problem, busy: true });
+  assert.equal(at("#problem").firstElementChild, words);
+  showState(state);
+  assert.equal(at("#problem").hidden, true);
+});
+
+test("what stands below the input says what it is about", () => {
+  showState({ ...state, pickers: [{ id: "model", label: "Offline", title: "Model" }], usage: "1 %" });
+  assert.equal(at("#model").getAttribute("aria-label"), "Model: Offline");
+  assert.equal(at("#usage").getAttribute("aria-label"), "Context and cost: 1 %");
+});
+
+test("the extension knows whether the keyboard is at the page", () => {
+  for (const type of ["focus", "blur"]) view.dispatchEvent(new view.Event(type));
+  assert.deepEqual(said.slice(-2), [{ type: "focused" }, { type: "blurred" }]);
 });
 
 test("that an earlier message is being edited is said, and can be given up", () => {

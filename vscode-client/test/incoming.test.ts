@@ -6,6 +6,7 @@ import { readMessage } from "../src/chat/incoming";
 test("a message of the page is read", () => {
   for (const message of [
     { type: "ready" },
+    { type: "blurred" },
     { type: "send", text: "hello" },
     { type: "open", file: "/a.py", line: null },
     { type: "pick", picker: "model" },

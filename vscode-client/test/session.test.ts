@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { EventEmitter, openFolder, settings } from "./support/vscode";
 import { Questions } from "../src/review/questions";
 import type { Server } from "../src/common/server";
+import { actElsewhere, bannerOf } from "../src/chat/elsewhere";
 import { Session } from "../src/chat/session";
 import { Transcript } from "../src/chat/transcript";
 
@@ -30,7 +31,7 @@ function world(answers: Answers = {}) {
     },
     sendNotification: async (): Promise<void> => undefined,
   };
-  const server = { connect: async () => client, running: client, onCrash: crashed.event, onRestart: restarted.event };
+  const server = { connect: async () => client, running: client, onCrash: crashed.event, onRestart: restarted.event, offers: () => true };
   const log = { debug: () => undefined, warn: () => undefined, error: () => undefined };
   const transcript = new Transcript((path) => path);
   const questions = new Questions(() => transcript);
@@ -150,6 +151,49 @@ test("what is chosen holds for the conversation that runs", async () => {
   await session.choose("model", "a/two");
   assert.deepEqual(asked, ["session/new", "session/set_config_option new-1"]);
   assert.deepEqual(session.options, [option]);
+});
+
+test("a turn that an earlier process left goes on, and it is no turn that was cut", async () => {
+  const asked: string[] = [];
+  let end = (_: unknown): void => undefined;
+  const { session, notes, transcript } = world({
+    "session/load": () => ({ _meta: { north: { unfinished: { reason: "review" } } } }),
+    "_north/turn/resume": () => (asked.push("resume"), new Promise((done) => (end = done))),
+  });
+  session.restore("old", true);
+  await session.open();
+  await until(() => asked.length === 1);
+  assert.equal(session.busy, true);
+  assert.deepEqual(transcript.all(), []);
+  end({ stopReason: "end_turn" });
+  await until(() => !session.busy);
+  assert.deepEqual(notes(), []);
+});
+
+test("a conversation that is open elsewhere is followed, taken over, and its turn goes on when that has gone", async () => {
+  const by = { pid: 7, client: "Neovim", leaving: false };
+  const asked: string[] = [];
+  const { session } = world({
+    "session/load": () => ({ _meta: { north: { openElsewhere: by } } }),
+    "_north/sessions/takeOver": () => asked.push("takeOver"),
+    "_north/turn/resume": () => (asked.push("resume"), { stopReason: "end_turn" }),
+  });
+  session.restore("old");
+  await session.open();
+  const banner = () => bannerOf(session.elsewhere, session.isTaking, session.canFork);
+  assert.equal(banner()?.text, "Open elsewhere (Neovim, process 7): following live.");
+  assert.deepEqual(banner()?.buttons.map(({ act }) => act), ["takeOver", "fork"]);
+  session.elsewhereChanged({ sessionId: "old", event: "open_elsewhere", by: { ...by, state: "awaiting_review" } });
+  assert.ok(banner()?.text.endsWith("It waits for a decision there."));
+  await actElsewhere(session, "takeOver");
+  assert.deepEqual(asked, ["takeOver"]);
+  session.elsewhereChanged({ sessionId: "old", event: "open_elsewhere", by: { ...by, leaving: true } });
+  assert.equal(session.busy, true);
+  assert.deepEqual(banner()?.buttons, []);
+  session.elsewhereChanged({ sessionId: "old", event: "open_elsewhere", by: null, unfinished: { reason: "left" } });
+  await until(() => asked.length === 2);
+  assert.equal(banner(), undefined);
+  await until(() => !session.busy);
 });
 
 test("words for the turn that runs are shown once: by the server, unless they are a command", async () => {

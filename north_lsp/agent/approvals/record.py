@@ -10,6 +10,7 @@ from north_lsp.agent.approvals.project import ProjectApprovals, moved_aside
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry, StoredDecision
+from north_lsp.agent.log.unfinished import SUPERSEDED, waiting_about
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
 from north_lsp.storage.entries import new_entry_id
@@ -36,9 +37,14 @@ class ReviewRecord:
         request: EditRequest | CommandRequest,
         review_id: str | None = None,
     ) -> Logged:
-        """Write a question to the log as a pending review."""
+        """Write a question to the log as a pending review. It takes the place of one that an earlier process asked
+        about the same call."""
         kind: Literal["write", "shell"] = "write" if isinstance(request, EditRequest) else "shell"
-        return self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
+        before = waiting_about(self._log.path(), call_id)
+        logged = self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
+        for entry_id in before:
+            self.close(entry_id, StoredDecision(SUPERSEDED))
+        return logged
 
     async def sync_question(self) -> None:
         """Flush the question to the disk before the user is asked, so that a killed process leaves it in the log,

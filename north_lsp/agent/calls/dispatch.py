@@ -100,6 +100,10 @@ class Dispatcher:
         """Whether the model makes the same call again and again."""
         return self._repetition.is_endless
 
+    def take_up(self, calls: Sequence[ToolCall]) -> None:
+        """Take over calls of an answer that an earlier process stored and that have not begun."""
+        self._calls.begin(calls)
+
     def preset_error(self, call_id: str, error: ToolError) -> None:
         """Make a call fail with this error instead of running it."""
         self._preset_errors[call_id] = error
@@ -113,6 +117,7 @@ class Dispatcher:
                 self._calls.fail(waiting, ToolError("CANCELLED", "skipped: the user sent a new message"))
                 await self._calls.finish()
                 return
+            await self._ports.status.before_step()
             group = [waiting.pop(0)]
             while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < _MAX_PARALLEL:
                 group.append(waiting.pop(0))

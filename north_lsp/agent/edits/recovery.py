@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints
 from north_lsp.agent.log.checkpoints import FileRecord
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.reviews import EditRequest, ReviewEntry
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
 from north_lsp.tools.support.texts import text_of
@@ -26,7 +29,7 @@ async def recover_project(journals: Path, workspace: Workspace, documents: OpenT
     told: list[str] = []
     with anyio.CancelScope(shield=True):
         for path in await anyio.to_thread.run_sync(unfinished, journals):
-            texts = {step.path: await _text(step, workspace) for step in editor_steps(path)}
+            texts = {step.path: await _shown_text(Path(step.path), workspace) for step in editor_steps(path)}
             try:
                 done = await anyio.to_thread.run_sync(recover, path, texts)
             except OSError as error:
@@ -56,6 +59,18 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
             stands = "read the files before you continue: they are neither as before nor as proposed"
         told.append(f"[North was interrupted during the edit of {names}; {stands}]")
     return told
+
+
+async def changed_since(reviews: Sequence[Logged], workspace: Workspace) -> list[str]:
+    """Return the files that have another text now than when these edits were proposed."""
+    files = [
+        file
+        for one in reviews
+        if isinstance(one.entry, ReviewEntry) and isinstance(one.entry.request, EditRequest)
+        for file in one.entry.request.files
+        if not file.folder and not file.binary
+    ]
+    return [file.relative for file in files if await _shown_text(file.path, workspace) != file.old_text]
 
 
 async def finish_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:
@@ -105,9 +120,9 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-async def _text(step: EditorStep, workspace: Workspace) -> str | None:
+async def _shown_text(path: Path, workspace: Workspace) -> str | None:
     try:
-        return (await text_of(Path(step.path), workspace))[0].text
+        return (await text_of(path, workspace))[0].text
     except ToolError:
         return None
 

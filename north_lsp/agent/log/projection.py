@@ -4,7 +4,7 @@ Live, an answer's text is shown as it arrives, and a call's progress while it ru
 entry was written comes from here.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,20 +134,22 @@ def block_began(id: str, path: str) -> Iterator[Event]:
 # -- a whole path ------------------------------------------------------------------------------------------------------
 
 
-def events_of(path: Iterable[Logged], tools: "Registry") -> Iterator[Event]:
-    """Return the events of a path, in order."""
-    for _, events in events_by_entry(path, tools):
+def events_of(path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()) -> Iterator[Event]:
+    """Return the events of a path, in order. Calls without a result were interrupted, unless they are `still_open`."""
+    for _, events in events_by_entry(path, tools, still_open):
         yield from events
 
 
-def events_by_entry(path: Iterable[Logged], tools: "Registry") -> Iterator[tuple[Logged | None, Iterable[Event]]]:
+def events_by_entry(
+    path: Iterable[Logged], tools: "Registry", still_open: Container[str] = ()
+) -> Iterator[tuple[Logged | None, Iterable[Event]]]:
     """Return each entry of a path with its events, which have to be taken before the next entry is; at the end, without
-    an entry, those of the calls that have no result."""
+    an entry, those of the calls that have no result and are not `still_open`."""
     path = list(path)
-    projection = _Projection(tools, _refused(path))
+    projection = Projection(tools, _refused(path))
     for one in path:
         yield one, projection.add(one)
-    yield None, projection.unfinished()
+    yield None, projection.interrupted(still_open)
 
 
 def _refused(path: Iterable[Logged]) -> frozenset[str]:
@@ -156,10 +158,11 @@ def _refused(path: Iterable[Logged]) -> frozenset[str]:
     return frozenset(result.call_id for result in results if result.details.refused)
 
 
-class _Projection:
-    """Keeps what earlier entries of the path mean for later ones."""
+class Projection:
+    """Projects one entry after the other, and keeps what earlier ones mean for later ones. `refused` are the files in
+    answers that were not written, as far as that is known: their text is shown."""
 
-    def __init__(self, tools: "Registry", refused: frozenset[str]) -> None:
+    def __init__(self, tools: "Registry", refused: frozenset[str] = frozenset()) -> None:
         self._tools = tools
         self._standing: dict[str, tuple[FileChange, ...]] = {}  # the accepted files of proposals, by call
         self._open: dict[str, str] = {}  # the titles of calls without a result
@@ -168,7 +171,7 @@ class _Projection:
     def add(self, logged: Logged) -> Iterator[Event]:
         match logged.entry:
             case PromptEntry(by_north=False):
-                yield from self.unfinished()
+                yield from self.interrupted()
                 yield from prompt_shown(logged)
             case AnswerEntry() as answer:
                 yield from self._answer(logged.id, answer)
@@ -181,10 +184,9 @@ class _Projection:
             case ResultEntry(call_id) as result:
                 self._open.pop(call_id, None)
                 yield from result_shown(result, self._standing.get(call_id, ()))
-            case ReviewEntry(kind="write", request=EditRequest() as request) as review:
-                files = tuple(file.change() for file in request.files)
-                self._standing[review.call_id] = standing(files, review.decision)
-                yield from proposal_shown(logged, files)
+            case ReviewEntry(kind="write", request=EditRequest() as request):
+                self.note_decision(logged)
+                yield from proposal_shown(logged, tuple(file.change() for file in request.files))
             case SlashEntry(input):
                 yield UserSaid(logged.id, input)
                 yield from slash_shown(logged)
@@ -193,11 +195,21 @@ class _Projection:
             case _:
                 pass
 
-    def unfinished(self) -> Iterator[Event]:
-        """End the calls without a result: the process was killed while they ran."""
-        for call_id, title in self._open.items():
+    def note_decision(self, logged: Logged) -> None:
+        """Note what a review that was shown while it waited leaves of its proposal."""
+        match logged.entry:
+            case ReviewEntry(kind="write", request=EditRequest() as request) as review:
+                files = tuple(file.change() for file in request.files)
+                self._standing[review.call_id] = standing(files, review.decision)
+            case _:
+                pass
+
+    def interrupted(self, still_open: Container[str] = ()) -> Iterator[Event]:
+        """End the calls without a result, but for those that are `still_open`: the process was killed while they
+        ran."""
+        for call_id, title in [row for row in self._open.items() if row[0] not in still_open]:
+            del self._open[call_id]
             yield CallEnded(call_id, title, False, _INTERRUPTED)
-        self._open.clear()
 
     def _answer(self, entry_id: str, answer: AnswerEntry) -> Iterator[Event]:
         self._files.begin(entry_id)

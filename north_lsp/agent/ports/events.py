@@ -278,6 +278,22 @@ class ReviewResolved:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenElsewhere:
+    """Another process writes the conversation: its number, the editor that it serves (empty if unknown), and what it
+    does. `is_leaving`: its editor has gone, and it only ends what it had begun. `pid` is None when nobody does any
+    more; then `unfinished` says why there is a turn to go on with (empty: there is none), and `queued` what had waited
+    to be sent there. `notice` says the news for clients that have no other way to show it."""
+
+    pid: int | None
+    client: str = ""
+    state: Activity = "idle"
+    is_leaving: bool = False
+    unfinished: str = ""
+    queued: tuple[QueuedPromptText, ...] = ()
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DraftFile:
     """An attachment of a prompt: the `path` of a file (with an inclusive range of lines), or else a text by its
     name."""
@@ -344,6 +360,7 @@ Event = (
     | ConversationWanted
     | ReviewShown
     | ReviewResolved
+    | OpenElsewhere
     | TranscriptReset
     | ConversationCopied
 )

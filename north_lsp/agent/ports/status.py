@@ -26,6 +26,23 @@ class Status:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
         self.current: Activity = "idle"
+        self._is_leaving = False
+        self._stands = False
+
+    def leave(self) -> None:
+        """Have the turn stand still before its next step: the client has gone."""
+        self._is_leaving = True
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the turn does nothing by itself: it waits for the user, or for the next process to go on with it."""
+        return self._stands or self.current == "awaiting_review"
+
+    async def before_step(self) -> None:
+        """Wait for ever if the client has gone: another process goes on from here."""
+        if self._is_leaving:
+            self._stands = True
+            await anyio.sleep_forever()
 
     async def set(self, state: Activity) -> None:
         if state != self.current:

@@ -60,7 +60,7 @@ class Conversations:
             raise UnknownConversation(id) from None
 
     async def delete(self, id: str) -> None:
-        """Move everything of a conversation to the trash, if it exists. Raises ConversationBusy, OSError."""
+        """Move everything of a conversation to the trash, if it exists. Raises OSError."""
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._locations, id)
 

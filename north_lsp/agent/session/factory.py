@@ -22,6 +22,7 @@ from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.session import Session
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
@@ -37,6 +38,7 @@ from north_lsp.storage.files import inode_of
 from north_lsp.storage.locks import LockHeld
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.identity import is_another_folder
 from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
@@ -57,13 +59,15 @@ class OtherProject(ValueError):
 @dataclass(frozen=True)
 class Defaults:
     """The defaults of new sessions; `client` names the editor, and `choose` returns the model for a folder, with
-    notices on the choice. `allowed` says which models may be used in a folder."""
+    notices on the choice. `allowed` says which models may be used in a folder; `resumes_turns`: the editor takes up
+    turns that an earlier process did not finish."""
 
     model: Model
     mode: Mode
     client: dict[str, str | None] | None = None
     choose: Callable[[Path], Choice] | None = None
     allowed: Callable[[Path], Allowed] = lambda _: ALL_MODELS
+    resumes_turns: bool = False
 
 
 class SessionFactory:
@@ -129,7 +133,9 @@ class SessionFactory:
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
         log = Log(conversation)
         held, moved = await anyio.to_thread.run_sync(self._finish_interrupted_reviews, log, roots)
-        return self._bind(log, roots, held=held, moved_from=moved)
+        session = self._bind(log, roots, held=held, moved_from=moved)
+        session.sharing.holder = held
+        return session
 
     async def reopen(self, session: Session) -> Session:
         """Open a session that was closed to be moved, in its new folder; where it was, if that fails. Raises what
@@ -155,19 +161,23 @@ class SessionFactory:
         moved = conversation.header.get("repoHash") not in (None, hash)
         if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
             raise OtherProject(conversation.id, str(root))
+        former = str(conversation.header.get("repoHash")) if moved and not conversation.belongs_to(hash) else None
         held = conversation.holder()
         with contextlib.suppress(ConversationBusy):
             if moved and held is None:
                 log.move(roots.main, hash, inode_of(roots.main))
             if held is None:
-                conversation.resolve_pending()
+                LeftTurn(log, is_kept=self._defaults.resumes_turns).settle()
         if held is None:
             conversation.close()
         with contextlib.suppress(OSError):
             if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
                 os.utime(conversation.path)  # what is open is not cleared away for its age
         log.path()  # takes a while the first time
-        return held, str(root) if moved else None
+        if not moved:
+            return held, None
+        is_other = former is not None and is_another_folder(self._environment.locations, former, roots.main)
+        return held, f"{root}, which was not like this folder" if is_other else str(root)
 
     def _bind(
         self,
@@ -190,6 +200,7 @@ class SessionFactory:
         if moved_from is not None:
             notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
         editor = self._editor_for(conversation.id)
+        conversation.ownership.client = (self._defaults.client or {}).get("name")
         private = (environment.locations.config, environment.locations.data, environment.locations.state)
         reading = environment.settings.reading
         roots = replace(roots, extra=extra_roots(reading.extra_roots))
@@ -218,5 +229,6 @@ class SessionFactory:
             diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
         stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
-        start = Start(model.with_level(level), chosen.mode, notices, self._defaults.allowed(roots.main))
+        allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
+        start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

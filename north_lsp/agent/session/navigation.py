@@ -30,7 +30,7 @@ from north_lsp.vocabulary import Mode
 
 What = Literal["conversation", "files", "both"]
 _MAX_LABEL = 60
-_FORKED = " (fork)"
+_FORKED = "Fork: "
 _TITLE_LENGTH = 60
 _SHORTEST_ID = 4
 _NO_PLAN = Plan((), (), ())
@@ -234,9 +234,9 @@ def fork(log: Log, locations: Locations) -> Copied:
     """Copy a whole conversation, and say so in the copy's title. Raises NotCopied, OSError. Blocks."""
     source = log.conversation
     id, whole = copying.fork(source, locations)
-    if source.title is not None and not source.title.endswith(_FORKED):
+    if source.title is not None and not source.title.startswith(_FORKED):
         copy = Log(source.open(locations, id))
-        title = f"{one_line(source.title, _TITLE_LENGTH - len(_FORKED))}{_FORKED}"
+        title = one_line(f"{_FORKED}{source.title}", _TITLE_LENGTH)
         name = copy.set_title if source.title_source == "auto" else copy.rename
         name(title)
         copy.conversation.close()

@@ -28,9 +28,11 @@ class Stored:
 
 @dataclass(frozen=True)
 class Start:
-    """The model and mode that a session starts with; `notices` are what the user should be told about opening it."""
+    """The model and mode that a session starts with; `notices` are what the user should be told about opening it.
+    `resumes_turns`: its client takes up a turn that an earlier process did not finish."""
 
     model: Model
     mode: Mode
     notices: Sequence[str] = ()
     allowed: Allowed = ALL_MODELS
+    resumes_turns: bool = False

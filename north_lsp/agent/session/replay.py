@@ -1,7 +1,7 @@
 """Shows a stored conversation again, part by part: however long it is, what is shown first does not wait for the rest,
 and only a part of it is in memory."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,18 @@ Show = Callable[[Event], Awaitable[None]]
 Steps = Iterator[tuple[Logged | None, Iterable[Event]]]
 
 
-async def show_path(path: Sequence[Logged], tools: "Registry", find: Find, show: Show, shown: Sequence[str]) -> None:
-    """Show the events of a path, but for those of the entries that are `shown` already. If the path does not begin with
+async def show_path(
+    path: Sequence[Logged],
+    tools: "Registry",
+    find: Find,
+    show: Show,
+    shown: Sequence[str],
+    still_open: Container[str] = (),
+) -> None:
+    """Show the events of a path, but for those of the entries that are `shown` already; calls that are `still_open` may
+    get a result. If the path does not begin with
     these (the log was damaged, or has changed meanwhile), all of it is shown."""
-    steps: Steps = events_by_entry(path, tools)
+    steps: Steps = events_by_entry(path, tools, still_open)
     begins = [one.id for one in path[: len(shown)]] == list(shown)
     await anyio.to_thread.run_sync(events_of_next, steps, len(shown) if begins else 0)
     left = True

@@ -22,9 +22,10 @@ from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
-from north_lsp.agent.log.projection import events_of, mode_shown
+from north_lsp.agent.log.projection import mode_shown
 from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
+from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.diagnostics import Diagnostics
@@ -48,6 +49,7 @@ from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
@@ -55,6 +57,7 @@ from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
+from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
@@ -72,6 +75,7 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.janitor import clear_project
+from north_lsp.storage.log_state import LEFT
 from north_lsp.storage.settings import QueueKind
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.completion import Completion, PathCompletion
@@ -112,6 +116,7 @@ class Session:
         self._conversation = conversation
         self._log = log
         self._history = History(log)
+        self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -137,6 +142,8 @@ class Session:
         self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
         self._closed = False
+        self.sharing = Sharing(self, log, self._editor.show)
+        self._is_shared = False
         self.retry_control = RetryControl()
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
         self.retry = environment.retry
@@ -210,6 +217,16 @@ class Session:
     def message_count(self) -> int:
         return sum(one.is_message for one in self._log.path())
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs, or waits to run."""
+        return self.is_running or self._gate.is_taken or bool(self.queue.waiting)
+
+    @property
+    def unfinished(self) -> Unfinished | None:
+        """The turn of an earlier process that this one can go on with now."""
+        return self.left_turn.find() if not self.is_busy and self.sharing.holder is None else None
+
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
@@ -248,13 +265,8 @@ class Session:
     @property
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
-        reason, holder = self.read_only_reason, self._conversation.holder()
+        reason = self.read_only_reason
         told = [f"read only: {reason}; {_SALVAGE}"] if reason is not None else []
-        if holder is not None:
-            told.append(
-                f"this conversation is open in another editor or chat ({holder}): you can read it here; to continue "
-                "it, close it there first, or start a new one here"
-            )
         return [*self._conversation.warnings, *told]
 
     # -- a prompt --------------------------------------------------------------------------------------------------
@@ -306,6 +318,22 @@ class Session:
             self._ended(scope)
         return "cancelled" if scope.cancelled_caught else stopped
 
+    async def resume_turn(self, scope: anyio.CancelScope) -> Stopped:
+        """Go on with the turn that an earlier process did not finish. Raises ValueError if there is none,
+        ConversationBusy, MissingCredential, ModelFailed."""
+        if not self._conversation.is_writer and not await self._arrived():
+            return "cancelled"
+        self._scopes.append(scope)
+        try:
+            with scope:
+                async with self._gate.turns():
+                    if (left := self.left_turn.find()) is None:
+                        raise ValueError("there is no unfinished turn to go on with")
+                    return await self._run_queue(QueuedPrompt("", "followUp", (), self.mode), left)
+        finally:
+            self._ended(scope)
+        return "cancelled"
+
     async def _arrived(self) -> bool:
         """Make this process the writer of the conversation, one prompt after the other so that none overtakes another;
         False if the prompt is cancelled meanwhile. Raises ConversationBusy."""
@@ -329,18 +357,60 @@ class Session:
         conversation = self._conversation
         if conversation.is_writer:
             return
-        before = [one.id for one in self._log.path()]
         if (held := await anyio.to_thread.run_sync(conversation.lock)) is not None:
             raise ConversationBusy(held)
-        path = self._log.path()
-        if [one.id for one in path[: len(before)]] != before:
-            await self._editor.show(
-                Notice("warning", "this conversation was changed elsewhere: reload it to see the changes")
-            )
-        new = path[len(before) :]
-        tools = await self._tools()
+        await self.sharing.arrived()
+
+    async def take_over(self) -> None:
+        """Become the writer of a conversation that another process has open, as soon as nothing runs there."""
+        async with self._arriving:
+            await self.sharing.take_over()
+
+    async def let_go(self) -> None:
+        """Stop being the writer, so that another process can be; nothing happens while a turn runs."""
+        with suppress(ValueError):
+            async with self._gate.between():
+                self._conversation.end("superseded")
+                await self.saved.sync()
+                self.sharing.reading.begin()
+                await anyio.to_thread.run_sync(self._conversation.close)
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether a turn runs that does nothing by itself."""
+        return self.is_busy and self.status.stands_still
+
+    def leave(self) -> None:
+        """Begin nothing more, since the client has gone: what runs stands still at its next step."""
+        self.status.leave()
+        self._conversation.leave()
+
+    async def hand_over(self) -> None:
+        """Leave a turn that stands still to the next process. What is left of it here must never run on."""
+        self._closed = True
+        self.saved.be_silent()
+        with anyio.CancelScope(shield=True):
+            await self._runner.end_all(grace=0.3)
+            self._conversation.end(LEFT)
+            await self.saved.sync()
+            self._conversation.retire()
+
+    def adopt_queue(self) -> None:
+        """Take over what another process left queued, so that the user gets it back."""
+        rows = self._conversation.queue
+        self.queue.adopt(rows)
+        self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in rows]
+
+    def share(self) -> None:
+        """Show from now on what other processes do with the conversation, and let go when one of them asks."""
+        if not self._is_shared:
+            self._is_shared = True
+            self._environment.background.start_soon(self.sharing.run)
+
+    async def show_stored(self, events: Sequence[Event]) -> None:
+        """Show what another process has stored, with its pictures, and adopt the mode."""
         find = self._checkpoints.content
-        for event in await anyio.to_thread.run_sync(lambda: loaded_events(events_of(new, tools), find)):
+        for event in await anyio.to_thread.run_sync(lambda: loaded_events(events, find)):
             if isinstance(event, ModeChanged):
                 self.mode = event.mode
             await self._editor.show(event)
@@ -349,14 +419,15 @@ class Session:
         self._scopes.remove(scope)
         self._one_ended.set()
 
-    async def _run_queue(self, own: QueuedPrompt) -> Stopped:
-        """Run turns until `own` has had its turn, and for the queued prompts after it that no caller waits for."""
+    async def _run_queue(self, own: QueuedPrompt, left: Unfinished | None = None) -> Stopped:
+        """Run turns until `own` has had its turn, and for the queued prompts after it that no caller waits for; what
+        an earlier process has `left` to do comes first."""
         stopped: Stopped = own.stopped or "end_turn"
-        while batch := await self.queue.take_follow_ups(own):
+        while batch := [own] if left is not None else await self.queue.take_follow_ups(own):
             good = False
             self._gate.begin()
             try:
-                stopped = await self._run_batch(batch)
+                stopped = await self._run_batch(batch, left)
                 good = stopped == "end_turn"
             except ModelFailed:
                 if own.stopped is not None:
@@ -364,10 +435,11 @@ class Session:
             finally:
                 if not good:
                     self._restore_unsent()
+            left = None
         return stopped
 
-    async def _run_batch(self, batch: list[QueuedPrompt]) -> Stopped:
-        """Run one turn for prompts that are taken together; own commands run one by one."""
+    async def _run_batch(self, batch: list[QueuedPrompt], left: Unfinished | None = None) -> Stopped:
+        """Run one turn for prompts that are taken together, or go on with one; own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
             own = parse_user_command(batch[0].parts) if len(batch) == 1 else None
@@ -375,7 +447,7 @@ class Session:
                 self.queue.done([queued_prompt.id for queued_prompt in batch])  # so that it never runs twice
                 stopped = await self._run_user_command(own, locked=True)
             else:
-                stopped = await self._run_turn(batch)
+                stopped = await self._run_turn(batch, left)
         except ModelFailed:
             stopped = "end_turn"
             raise
@@ -446,10 +518,11 @@ class Session:
             self._diagnostics.event("cancel_requested", state=self.status.current)
         self._restore_unsent()
         self.give_up_questions()
+        self.sharing.stop_elsewhere()
         for scope in self._scopes:
             scope.cancel()
 
-    async def _run_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+    async def _run_turn(self, batch: list[QueuedPrompt], left: Unfinished | None = None) -> Stopped:
         await self.status.set("preparing")
         message_id, reason = "", "error"
         try:
@@ -459,9 +532,11 @@ class Session:
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
             self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
-            message_id = await self._delivery.begin_turn(batch)
+            if left is None:
+                await self._show(self.left_turn.give_up(await self.tools()))
+            message_id = left.prompt_id if left is not None else await self._delivery.begin_turn(batch)
             await self._editor.show(TurnStarted(message_id))
-            stopped = await self._model_turn(batch)
+            stopped = await self._model_turn(batch, left)
             reason = stopped
         except anyio.get_cancelled_exc_class():
             reason = "cancelled"
@@ -483,14 +558,14 @@ class Session:
                 await self.status.set("idle")
         return stopped
 
-    async def _model_turn(self, batch: list[QueuedPrompt]) -> Stopped:
+    async def _model_turn(self, batch: list[QueuedPrompt], left: Unfinished | None) -> Stopped:
         mode = batch[-1].mode
         model, provider = await self.choice.answering()
         started = anyio.current_time()
         self._diagnostics.begin_turn()
         self._diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
         context = TurnContext(
-            model, self._system(), mode, await self._tools(), self._workspace, self._environment.settings
+            model, self._system(), mode, await self.tools(), self._workspace, self._environment.settings
         )
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
@@ -500,7 +575,7 @@ class Session:
         self.queue.open(mode)
         self._spending.begin_turn()
         try:
-            return await turn.run()
+            return await turn.run(left)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await self.status.set("cancelling")
@@ -549,7 +624,8 @@ class Session:
         for event in events:
             await self._editor.show(event)
 
-    async def _tools(self) -> "Registry":
+    async def tools(self) -> "Registry":
+        """Return the tools that the model may be offered."""
         tools = await anyio.to_thread.run_sync(self._environment.load_tools)
         if self.choice.model.wants_patches:
             tools = tools.offering("edit_patch")
@@ -567,7 +643,7 @@ class Session:
     async def _surroundings(self) -> "Surroundings":
         from north_lsp.agent.exports.document import Surroundings
 
-        return Surroundings(self._system(), (await self._tools()).specs(self.mode))
+        return Surroundings(self._system(), (await self.tools()).specs(self.mode))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
@@ -622,7 +698,7 @@ class Session:
 
     async def look(self, tool: str, arguments: Mapping[str, object]) -> str:
         """Run a tool that only reads, for the client itself. Raises ToolError."""
-        return await look(tool, arguments, await self._tools(), self._workspace)
+        return await look(tool, arguments, await self.tools(), self._workspace)
 
     @property
     def undo_history(self) -> UndoHistory:
@@ -670,8 +746,12 @@ class Session:
 
     async def replay(self, show: Show, shown: Sequence[str] = ()) -> None:
         """Show the whole conversation as it was shown, but for the entries that are `shown` already."""
-        path = self._log.path()
-        await show_path(path, await self._tools(), self._checkpoints.content, show, shown)
+        tools, find = await self.tools(), self._checkpoints.content
+        path, arriving = await self.sharing.replayed()
+        still_open = self.left_turn.open_ids(lives=self.is_busy or self.sharing.holder is not None)
+        await show_path(path, tools, find, show, shown, still_open)
+        for event in arriving:
+            await show(event)
         if self.title is not None:
             await show(TitleChanged(self.title, path[-1].at if path else ""))
         usage = self.usage()

@@ -2,7 +2,7 @@
 reviewed."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -104,6 +104,13 @@ class FileBlocks:
         self._entry_id = entry_id
         self._count = 0
         self._current = None
+
+    async def take_up(self, entry_id: str, text: str, decided: Collection[str]) -> None:
+        """Take over the files of an answer that an earlier process stored, but for those that are `decided`."""
+        self._parser, self._entry_id, self._count = BlockParser(), entry_id, 0
+        await self.take(text)
+        await self.finish()
+        self._finished = [block for block in self._finished if block.id not in decided]
 
     async def take(self, text: str) -> str:
         """Take text of the answer; returns the part to show as text."""

@@ -71,6 +71,10 @@ class PromptQueue:
         self.follow_up_mode: DequeueMode = "one-at-a-time"
         self.interrupt_mode: InterruptMode = "immediate"
 
+    def adopt(self, kept: Sequence[Row]) -> None:
+        """Take over what another process left queued: it goes back to the user."""
+        self._kept, self._leaving = list(kept), [row["id"] for row in kept]
+
     def set_modes(self, steering: DequeueMode, follow_up: DequeueMode, interrupt: InterruptMode) -> None:
         """Set how many prompts are taken at once for the turn and for the next one, and whether steering interrupts
         calls."""

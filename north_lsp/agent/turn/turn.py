@@ -1,9 +1,13 @@
 """One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left consistent."""
 
 import re
+from typing import Literal
 
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.costs.limits import LimitReached
+from north_lsp.agent.edits.recovery import changed_since
+from north_lsp.agent.log.messages import AnswerEntry
+from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
@@ -14,7 +18,7 @@ from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering, Stopped
 from north_lsp.agent.turn.request import ModelRequester
-from north_lsp.providers.base import AssistantMessage
+from north_lsp.providers.base import AssistantMessage, ToolCall
 
 _TOO_LONG = 3
 _CUT = "the answer reached the model's length limit; send `/continue` to go on with it"
@@ -25,6 +29,7 @@ _STUCK = "the model made the same call six times with the same result; the turn 
 _BROKEN = (
     "something failed inside North, and the turn was ended; what was done is kept (send `/continue` to go on). See {}"
 )
+_CHANGED = "{} has changed since this edit was proposed, so the edit is prepared anew"
 _LIMIT = "the turn was ended after {} requests; send `/continue` to go on"
 
 
@@ -50,17 +55,22 @@ class Turn:
         self._ports = ports
         self._reminded = False
 
-    async def run(self) -> Stopped:
-        """Run until the model stops or the caller cancels. Raises ModelFailed."""
+    async def run(self, left: Unfinished | None = None) -> Stopped:
+        """Run until the model stops or the caller cancels, beginning with what an earlier process has `left` to do.
+        Raises ModelFailed."""
         context, ports = self._context, self._ports
         was_empty = False
         too_long = 0
         try:
             for _ in range(context.settings.turns.max_requests):
-                answer = await self._ask()
+                await ports.status.before_step()
+                answer = await self._taken_up(left) if left is not None else None
+                left, answer = None, answer or await self._ask()
                 if answer.stop_reason == "refusal":
                     await self._files.finish_incomplete()
                     return await self._stopped(answer)
+                if answer.calls or self._files.has_unreviewed:
+                    await ports.status.before_step()
                 go_on = await self._files.review_finished()
                 if answer.calls:
                     await ports.status.set("running_tools")
@@ -95,6 +105,20 @@ class Turn:
             return "end_turn"
         await ports.show(Notice("warning", _LIMIT.format(context.settings.turns.max_requests)))
         return "max_turn_requests"
+
+    async def _taken_up(self, left: Unfinished) -> AssistantMessage | None:
+        """Take up an answer that an earlier process stored; None if nothing of it is left to do."""
+        if left.answer is None or not isinstance(entry := left.answer.entry, AnswerEntry):
+            return None
+        for name in await changed_since(left.reviews, self._context.workspace):
+            await self._ports.show(Notice("warning", _CHANGED.format(name)))
+        await self._files.take_up(left.answer.id, left.text, left.decided)
+        self._dispatcher.take_up(left.calls)
+        if not left.calls and not self._files.has_unreviewed:
+            return None
+        said = (block for block in entry.blocks if not isinstance(block, ToolCall))
+        reason: Literal["length", "stop"] = "length" if entry.stop_reason == "length" else "stop"
+        return AssistantMessage((*said, *left.calls), reason, model=entry.model)
 
     def _is_to_be_reminded(self, answer: AssistantMessage) -> bool:
         """Tell whether to remind the model that it shows an edit in its answer but has made none; once, and only if the

@@ -112,6 +112,9 @@ local subcommands = {
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
   end,
+  takeover = function()
+    conversation.take_over()
+  end,
   storage = function()
     conversation.show_storage()
   end,

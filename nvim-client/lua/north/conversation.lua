@@ -1,11 +1,13 @@
 ---The conversation: one at a time, on one server, which is started when it is needed and again when it dies.
 local attention = require("north.attention")
 local chat = require("north.chat")
+local elsewhere = require("north.elsewhere")
 local history = require("north.history")
 local export = require("north.export")
 local login = require("north.login")
 local permission = require("north.permission")
 local rewind = require("north.rewind")
+local running = require("north.running")
 local saving = require("north.saving")
 local server = require("north.server")
 local storage = require("north.storage")
@@ -42,20 +44,28 @@ local RESTARTS, RESTART_SECONDS = 3, 60
 ---@field restarts integer[] when the server was started again
 ---@field ending? string how the server ended, while the conversation is loaded again
 ---@field replacing boolean whether the next update replaces what the chat shows
+---@field elsewhere? north.Holder another North that has it open
+---@field taking boolean whether it is being taken over
 ---@field replayed string? the last of the user's messages that were loaded
 
 ---@type north.State
-local state = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false }
+local state = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false }
 
 local function show_state()
   local parts = { "North", state.mode }
-  if state.phase == "starting" then
+  if state.elsewhere then
+    parts[#parts + 1] = elsewhere.words(state.elsewhere, state.taking)
+  elseif state.phase == "starting" then
     parts[#parts + 1] = "starting"
   elseif #state.prompts > 0 then
     parts[#parts + 1] = permission.count() > 0 and "asks you (:North review)" or "working"
   end
   if #state.prompts > 1 then
     parts[#parts + 1] = ("%d queued"):format(#state.prompts - 1)
+  end
+  if state.root and state.phase == "ready" then
+    local works = #state.prompts > 0 or (state.elsewhere and state.elsewhere.leaving)
+    running.note(state.root, works and state.session_id or nil)
   end
   chat.set_state(table.concat(parts, " · "))
 end
@@ -131,7 +141,22 @@ local function replace_chat()
   end
 end
 
+---@type fun()
+local resume
+
 local handlers = {
+  ["_north/event"] = function(_, params, context)
+    if context.client_id == state.client_id and params.sessionId == state.session_id and params.event == "open_elsewhere" then
+      state.elsewhere = elsewhere.read(params.by)
+      show_state()
+      for _, prompt in ipairs(params.queued or {}) do
+        notice("Not sent: " .. prompt.text, "warning")
+      end
+      if params.unfinished then
+        resume()
+      end
+    end
+  end,
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,
@@ -186,6 +211,7 @@ local handlers = {
 local function ready(session)
   state.phase = "ready"
   state.mode = vim.tbl_get(session, "modes", "currentModeId") or state.mode
+  state.elsewhere = elsewhere.read(vim.tbl_get(session, "_meta", "north", "openElsewhere"))
   local waiting = state.waiting
   state.waiting = {}
   for _, item in ipairs(waiting) do
@@ -273,6 +299,9 @@ local function load_session()
     replace_chat()
     tell_of_restart()
     ready(result)
+    if vim.tbl_get(result, "_meta", "north", "unfinished") then
+      resume()
+    end
   end)
 end
 
@@ -286,7 +315,7 @@ local function on_exit(client_id, code, signal)
     return
   end
   local was = state.phase
-  state.phase, state.client_id = "stopped", nil
+  state.phase, state.client_id, state.elsewhere = "stopped", nil, nil
   permission.withdraw_all()
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
   if was == "starting" then
@@ -315,6 +344,18 @@ local function on_exit(client_id, code, signal)
   notice(("North's server ended (%s); starting it again …"):format(how), "warning")
   start()
 end
+
+-- A turn that runs goes on when Neovim is back: its server is told before Neovim has it shut down.
+vim.api.nvim_create_autocmd("ExitPre", {
+  group = vim.api.nvim_create_augroup("north.leaving", { clear = true }),
+  desc = "North ends what it has begun",
+  callback = function()
+    local connection = client()
+    if connection and (#state.prompts > 0 or state.elsewhere) then
+      connection:notify("_north/leaving", vim.empty_dict())
+    end
+  end,
+})
 
 start = function()
   state.phase = "starting"
@@ -407,13 +448,55 @@ local function send(prompt)
   show_state()
 end
 
----Open the chat; `focus` goes to the window to type in.
+---Go on with the turn that an earlier process left: its question is asked again.
+resume = function()
+  if #state.prompts > 0 then
+    return
+  end
+  ---@type north.Prompt
+  local prompt = { blocks = {}, text = "", shown = "", visible = true }
+  table.insert(state.prompts, prompt)
+  local session_id = state.session_id
+  request("_north/turn/resume", { sessionId = session_id }, function(error, result)
+    if session_id == state.session_id then
+      answered(prompt, error, result)
+    end
+  end)
+  show_state()
+end
+
+---Go on here with a conversation that another North has open.
+function M.take_over()
+  if not state.elsewhere then
+    vim.notify("North: this conversation is not open elsewhere", vim.log.levels.INFO)
+    return
+  end
+  state.taking = true
+  show_state()
+  request("_north/sessions/takeOver", { sessionId = state.session_id }, function(error)
+    state.taking = false
+    if error then
+      notice(error.message, "error")
+    end
+    show_state()
+  end)
+end
+
+---Open the chat; `focus` goes to the window to type in. What was at work when Neovim ended goes on.
 ---@param focus boolean
 function M.open(focus)
   chat.open(function(text)
     history.reset(chat.prompt())
     M.ask(text)
   end, focus)
+  if state.phase == "stopped" and not state.session_id then
+    local root = state.root or server.root()
+    state.session_id = running.of(root)
+    if state.session_id then
+      state.root = root
+      start()
+    end
+  end
   history.attach(chat.prompt(), M.with_server)
   show_state()
 end
@@ -445,7 +528,8 @@ end
 function M.stop()
   local connection, waited = client(), #state.waiting > 0
   state.waiting = {}
-  if not connection or #state.prompts == 0 then
+  local finishing = state.elsewhere ~= nil and state.elsewhere.leaving
+  if not connection or (#state.prompts == 0 and not finishing) then
     if not waited then
       vim.notify("North: nothing is running", vim.log.levels.INFO)
     end
@@ -600,7 +684,8 @@ local function leave(following)
   local old = state.session_id
   permission.withdraw_all()
   state.prompts, state.waiting, state.replacing = {}, {}, false
-  state.session_id, state.mode, state.ending = following, nil, nil
+  state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
+  running.note(root, nil)
   chat.clear()
   return old
 end

@@ -78,7 +78,7 @@ end
 function M.init_options()
   local capabilities = {
     session = { notices = vim.empty_dict() },
-    _meta = { north = { hunks = true, saveFiles = true, events = true } },
+    _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true } },
   }
   return { north = { acp = true, clientCapabilities = capabilities } }
 end

@@ -106,6 +106,10 @@ class Nvim:
 
         return cast(Value, until(lambda: self.lua(f"return {expression}", *arguments), failure, deadline))
 
+    def wait_end(self) -> None:
+        """Wait until Neovim has ended by itself."""
+        self._process.wait(timeout=DEADLINE)
+
     def stop(self) -> None:
         """End Neovim and everything it keeps on disk."""
         assert self._process.stdin is not None

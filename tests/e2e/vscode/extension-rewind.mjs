@@ -109,7 +109,7 @@ const cases = {
     await chat.frame.locator("#editing").getByText("You are editing an earlier message").waitFor();
     await screenshot(page, "rewind-5-editing");
     assert.deepEqual(await said(chat), [FIRST, SECOND], "nothing is done before it is sent");
-    await chat.frame.locator("#editing").getByRole("button", { name: "Keep It as It Is" }).click();
+    await chat.frame.locator("#editing").getByRole("button", { name: "Cancel" }).click();
     await chat.frame.locator("#editing").waitFor({ state: "hidden" });
     await chat.input.fill("");
     await act(chat, FIRST, "Edit and Resend");
@@ -149,7 +149,7 @@ const cases = {
     assert.deepEqual(await said(tab), ["find greet", "list files"]);
     await palette(page, "View: Close Editor");
     await palette(page, "North: Show Conversations…");
-    await rowsOf("(fork)").waitFor();
+    await rowsOf("Fork: replace").waitFor();
     await screenshot(page, "rewind-8-list");
     await page.keyboard.press("Escape");
   },

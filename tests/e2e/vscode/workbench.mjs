@@ -74,8 +74,9 @@ const xdgFolders = ["CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUN
  * @param {object} [options.env] environment variables for the server, its extension host and what they start
  * @param {boolean} [options.trust] whether folders have to be trusted first, without a question when one is opened
  * @param {string} [options.open] what to open: the `folder`, a `workspace` file of that path, or `nothing`
+ * @param {string} [options.locale] the language; it needs a language pack
  */
-export async function startServer({ vsix, extension, workspace, userData, settings = {}, env = {}, trust = false, open = "folder" } = {}) {
+export async function startServer({ vsix, extension, workspace, userData, settings = {}, env = {}, trust = false, open = "folder", locale } = {}) {
   const scratch = await mkdtemp(path.join(tmpdir(), "north-e2e-vscode-"));
   const folders = {
     workspace: path.resolve(workspace ?? path.join(scratch, "workspace")),
@@ -128,6 +129,7 @@ export async function startServer({ vsix, extension, workspace, userData, settin
         "--disable-telemetry",
         "--disable-update-check",
         ...(trust ? [] : ["--disable-workspace-trust"]),
+        ...(locale === undefined ? [] : ["--locale", locale]),
         "--disable-getting-started-override",
         // When this process is killed and cannot stop the server, it stops by itself.
         "--idle-timeout-seconds=600",

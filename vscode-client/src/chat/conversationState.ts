@@ -2,13 +2,13 @@
 
 import * as vscode from "vscode";
 
-import type { ConfigOption, Mode, Permission, SessionState, Update, Usage } from "../acp";
+import type { ConfigOption, Mode, OpenElsewhere, Permission, SessionState, Update, Usage } from "../acp";
 import { isCalm, remediesOf } from "../common/problems";
 import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
 
-export class ConversationState implements vscode.Disposable {
+export abstract class ConversationState implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
   /** The ways out of it. */
@@ -25,6 +25,10 @@ export class ConversationState implements vscode.Disposable {
   commands: SlashCommand[] = [];
   /** What runs or is written without a question. */
   permissions: Permission[] = [];
+  /** Another North that has it open: it is followed here. */
+  elsewhere: OpenElsewhere | undefined;
+  /** The user wants to go on with it here. */
+  isTaking = false;
   protected readonly stateChanged = new vscode.EventEmitter<void>();
   private readonly titleChanged = new vscode.EventEmitter<string>();
   private readonly permissionsChanged = new vscode.EventEmitter<Permission[]>();
@@ -39,6 +43,19 @@ export class ConversationState implements vscode.Disposable {
 
   get modeName(): string {
     return this.modes.find((mode) => mode.id === this.modeId)?.name ?? this.modeId;
+  }
+
+  abstract get id(): string;
+  abstract isCurrent(sessionId: string): boolean;
+  abstract ask<Result>(method: string, params: object): Promise<Result>;
+
+  /** Looks again at what is allowed: it changes with a decision, with a slash command, and in another window. */
+  async askPermissions(): Promise<void> {
+    const { id } = this;
+    if (id === "") return;
+    const none = { permissions: [] }; // also of a server that does not know it
+    const { permissions } = await this.ask<{ permissions: Permission[] }>("_north/permissions/list", {}).catch(() => none);
+    if (this.isCurrent(id)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
   }
 
   protected takeState({ modes, configOptions }: SessionState): void {
@@ -73,6 +90,23 @@ export class ConversationState implements vscode.Disposable {
     return true;
   }
 
+  protected setElsewhere(by: OpenElsewhere | undefined): void {
+    this.elsewhere = by;
+    this.stateChanged.fire();
+  }
+
+  /** While it is taken over from another North. */
+  async take(done: Promise<unknown>): Promise<void> {
+    this.isTaking = true;
+    this.stateChanged.fire();
+    try {
+      await done;
+    } finally {
+      this.isTaking = false;
+      this.stateChanged.fire();
+    }
+  }
+
   protected setPermissions(permissions: Permission[]): void {
     this.permissions = permissions;
     this.permissionsChanged.fire(permissions);
@@ -90,6 +124,7 @@ export class ConversationState implements vscode.Disposable {
     this.modeId = "";
     this.options = [];
     this.usage = undefined;
+    this.elsewhere = undefined;
     this.setTitle("");
     this.setPermissions([]);
   }

@@ -162,9 +162,11 @@ export class Conversations implements vscode.Disposable {
     await Promise.all(this.all.map(({ session }) => session.askPermissions()));
   }
 
-  private hear(conversation: Conversation, { event, reason, turnId, prompt = [], conversationId, cwd }: NorthEvent): void {
-    const { transcript, turns, panel } = conversation;
-    if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
+  private hear(conversation: Conversation, told: NorthEvent): void {
+    const { event, reason, turnId, prompt = [], conversationId, cwd } = told;
+    const { session, transcript, turns, panel } = conversation;
+    if (event === "open_elsewhere") session.elsewhereChanged(told);
+    else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
     else if (event === "turn_end") transcript.ended();

@@ -8,6 +8,7 @@ type Check = (fields: Fields) => boolean;
 const text = (value: unknown): boolean => typeof value === "string";
 const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
 const ACTS: readonly unknown[] = ["show", "undo", "redo"];
+const ELSEWHERE_ACTS: readonly unknown[] = ["takeOver", "fork"];
 const CODE_USES: readonly unknown[] = ["copy", "insert", "apply"];
 const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
@@ -17,6 +18,7 @@ const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
 const checks: Record<FromPage["type"], Check> = {
   ready: () => true,
   focused: () => true,
+  blurred: () => true,
   stop: () => true,
   detach: (fields) => text(fields.id),
   attach: () => true,
@@ -35,6 +37,7 @@ const checks: Record<FromPage["type"], Check> = {
   decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
+  elsewhere: (fields) => ELSEWHERE_ACTS.includes(fields.act),
   prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),
   stopEditing: () => true,
   place: (fields) => text(fields.path) && (fields.line === null || Number.isInteger(fields.line)),

@@ -22,11 +22,12 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <title>North</title>
 </head>
 <body>
-<main id="rows" role="log" aria-live="off" aria-label="${say(t("Conversation"))}" tabindex="0"></main>
+<main id="rows" role="feed" aria-live="off" aria-label="${say(t("Conversation"))}"></main>
 <section id="welcome" aria-label="${say(t("First steps"))}"></section>
 <p id="announce" class="visually-hidden" role="status"></p>
 <section id="waiting" aria-label="${say(t("North asks you"))}" hidden></section>
 <footer>
+<section id="elsewhere" role="status" hidden></section>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="${say(t("Waiting to be sent"))}" hidden></ul>
 <p id="editing" role="status" hidden></p>

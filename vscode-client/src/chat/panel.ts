@@ -14,6 +14,7 @@ import type { Turns } from "../review/turns";
 import { showChange } from "./changes";
 import { pickerButtons } from "./choices";
 import { useCode } from "./code";
+import { actElsewhere, bannerOf } from "./elsewhere";
 import { readMessage } from "./incoming";
 import { openFile, openLink, openPlace } from "./opening";
 import { pageOf } from "./page";
@@ -122,12 +123,13 @@ export class Panel implements vscode.Disposable {
 
   private async receive(message: FromPage): Promise<void> {
     if (message.type === "ready") return this.begin();
+    if (message.type === "blurred") return isAtChat(false);
     this.used.fire();
     this.proposals.typing.reset();
     if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
-        return;
+        return isAtChat(true);
       case "send":
         return this.send(message.text);
       case "steer":
@@ -167,6 +169,8 @@ export class Panel implements vscode.Disposable {
         return this.rewinding.stopEditing();
       case "changes":
         return this.report(this.turns.act(message.id, message.act));
+      case "elsewhere":
+        return this.report(actElsewhere(this.session, message.act));
       case "pick":
         return this.report(pick(this.session, message.picker));
       case "run":
@@ -202,6 +206,10 @@ export class Panel implements vscode.Disposable {
       return this.post({ type: "draft", text });
     }
     if (text === "" && this.composer.isEmpty) return;
+    if (this.session.elsewhere !== undefined) {
+      this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to go on with it here."));
+      return this.post({ type: "draft", text });
+    }
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
     if (goes) await this.session.send(text, this.composer.take());
     else this.post({ type: "restoreUnsent", text });
@@ -243,7 +251,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, remedies, calm, options, busy, queued, usage, permissions, id } = this.session;
+    const { problem, remedies, calm, options, busy, queued, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
@@ -258,9 +266,15 @@ export class Panel implements vscode.Disposable {
       waiting,
       permittedSummary: permittedSummary(permissions),
       queued,
+      elsewhere: bannerOf(elsewhere, isTaking, canFork),
       editing: this.rewinding.editing !== "",
       welcome: welcomeOf(options),
     };
     this.post({ type: "state", state });
   }
+}
+
+/** For keys that hold while the keyboard's focus is in a chat, wherever that is. */
+function isAtChat(focused: boolean): void {
+  void vscode.commands.executeCommand("setContext", "north.chatFocused", focused);
 }

@@ -49,6 +49,25 @@ export class Prompts implements vscode.Disposable {
     return prompt;
   }
 
+  /** A turn that goes on: its prompt is part of the conversation. */
+  goOn(): Prompt {
+    const prompt = { text: "", attachments: [], begun: true };
+    this.sent.unshift(prompt);
+    this.changed();
+    return prompt;
+  }
+
+  /** Waits for the answer to a prompt; `counts` tells whether it is still about this conversation. */
+  async settle(prompt: Prompt, answer: Promise<PromptResult>, counts: (failed: boolean) => boolean): Promise<void> {
+    try {
+      const result = await answer;
+      if (counts(false)) this.ended(prompt, result);
+    } catch (error) {
+      if (counts(true)) this.refused(error);
+    }
+    this.remove(prompt);
+  }
+
   /** However it came out. */
   remove(prompt: Prompt): void {
     this.sent = this.sent.filter((other) => other !== prompt);

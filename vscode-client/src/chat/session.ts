@@ -3,16 +3,16 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import type { Permission, PromptResult, SessionState, UpdateParams } from "../acp";
+import type { NorthEvent, PromptResult, SessionState, UpdateParams } from "../acp";
 import { reason } from "../common/logger";
-import { asksForTrust } from "../common/problems";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { Prompts, type PromptContent } from "./prompts";
+import { type Prompt, type PromptContent, Prompts } from "./prompts";
 import { ConversationState } from "./conversationState";
 import type { Transcript } from "./transcript";
 import { sessionFolders } from "./sessionFolders";
+import { handTrust } from "./trust";
 
 export class Session extends ConversationState {
   private current = "";
@@ -54,12 +54,17 @@ export class Session extends ConversationState {
     super.dispose();
   }
 
-  get id(): string {
+  override get id(): string {
     return this.current;
   }
 
   get busy(): boolean {
-    return this.prompts.any;
+    return this.prompts.any || this.elsewhere?.leaving === true;
+  }
+
+  /** The server can copy a conversation. */
+  get canFork(): boolean {
+    return this.server.offers("fork");
   }
 
   get waiting(): boolean {
@@ -75,7 +80,7 @@ export class Session extends ConversationState {
     return this.prompts.onUnsent;
   }
 
-  isCurrent(sessionId: string): boolean {
+  override isCurrent(sessionId: string): boolean {
     return sessionId === this.current;
   }
 
@@ -100,21 +105,32 @@ export class Session extends ConversationState {
   }
 
   async send(text: string, attachments: readonly Attachment[] = []): Promise<void> {
+    await this.open();
+    const sent = this.prompts.add({ text, attachments });
+    this.storedIdChanged.fire(this.current);
+    // During a turn it waits: words for the turn itself are steered.
+    const _meta = { north: { behavior: "followUp" } };
+    await this.run(sent, "session/prompt", { prompt: blocksOf(text, attachments), _meta });
+  }
+
+  /** Another North has it open, or has no more. */
+  elsewhereChanged({ by, unfinished, queued = [] }: NorthEvent): void {
+    this.setElsewhere(by ?? undefined);
+    this.prompts.takeUnsent({ _meta: { north: { queued } } });
+    if (unfinished !== undefined) void this.goOn();
+  }
+
+  /** Goes on with the turn that an earlier process left: its question is asked again. */
+  private async goOn(): Promise<void> {
+    if (!this.prompts.any) await this.run(this.prompts.goOn(), "_north/turn/resume", {});
+  }
+
+  private async run(sent: Prompt, method: string, params: object): Promise<void> {
     const client = await this.open();
     const sessionId = this.current;
-    const sent = this.prompts.add({ text, attachments });
-    this.storedIdChanged.fire(sessionId);
-    const prompt = blocksOf(text, attachments);
-    try {
-      // During a turn it waits: words for the turn itself are steered.
-      const _meta = { north: { behavior: "followUp" } };
-      const answer = await client.sendRequest<PromptResult>("session/prompt", { sessionId, prompt, _meta });
-      if (this.isCurrent(sessionId)) this.prompts.ended(sent, answer);
-    } catch (error) {
-      // A crash is dealt with as a whole, not by each of its prompts.
-      if (this.isCurrent(sessionId) && this.server.running === client) this.prompts.refused(error);
-    }
-    this.prompts.remove(sent);
+    const answer = client.sendRequest<PromptResult>(method, { sessionId, ...params });
+    // A crash is dealt with as a whole, not by each of its prompts.
+    await this.prompts.settle(sent, answer, (failed) => this.isCurrent(sessionId) && (!failed || this.server.running === client));
     void this.askPermissions();
   }
 
@@ -134,20 +150,9 @@ export class Session extends ConversationState {
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
-  async ask<Result>(method: string, params: object): Promise<Result> {
+  override async ask<Result>(method: string, params: object): Promise<Result> {
     const client = await this.open();
     return client.sendRequest<Result>(method, { sessionId: this.current, ...params });
-  }
-
-  /** Looks again at what is allowed: it changes with a decision, with a slash command, and in another window. */
-  async askPermissions(): Promise<void> {
-    const { current } = this;
-    if (current === "") return;
-    const { permissions } = await this.ask<{ permissions: Permission[] }>("_north/permissions/list", {}).catch((error: unknown) => {
-      this.log.debug(reason(error)); // a server that does not know it
-      return { permissions: [] };
-    });
-    if (this.isCurrent(current)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
   }
 
   async stop(): Promise<void> {
@@ -232,7 +237,9 @@ export class Session extends ConversationState {
       this.opened(answer);
       this.prompts.takeUnsent(answer, this.unsent);
       this.storedIdChanged.fire(id);
-      if (this.wasCut) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to go on with it."));
+      this.setElsewhere(answer._meta?.north?.openElsewhere);
+      if (answer._meta?.north?.unfinished !== undefined) void this.goOn();
+      else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to go on with it."));
       this.wasCut = false;
       return true;
     } catch (error) {
@@ -250,13 +257,7 @@ export class Session extends ConversationState {
   private opened(state: SessionState): void {
     this.problem = "";
     this.takeState(state);
-    setTimeout(() => void this.handTrust().then(() => this.askPermissions()), 0); // once it is open
-  }
-
-  /** What the user told VS Code of this folder: a server is started in trusted ones only. */
-  private async handTrust(): Promise<void> {
-    if (!asksForTrust()) return;
-    await this.ask("_north/trust", { trusted: true }).catch((error: unknown) => this.log.debug(reason(error)));
+    setTimeout(() => void handTrust(this, this.log).then(() => this.askPermissions()), 0); // once it is open
   }
 
   private async afterCrash(again: boolean): Promise<void> {

@@ -17,6 +17,7 @@ export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private readonly instance: SingleInstance<string, LanguageClient>;
   private crashes: number[] = [];
+  private isLeft = false;
   private readonly crashed = new vscode.EventEmitter<boolean>();
   private readonly restarted = new vscode.EventEmitter<Promise<void>>();
 
@@ -45,6 +46,17 @@ export class Server implements vscode.Disposable {
   /** The client while there is a server behind it. */
   get running(): LanguageClient | undefined {
     return this.client;
+  }
+
+  /** Whether the server has one of ACP's capabilities of sessions. */
+  offers(capability: string): boolean {
+    const experimental: unknown = this.client?.initializeResult?.capabilities.experimental;
+    return has(experimental, "north", "agentCapabilities", "sessionCapabilities", capability);
+  }
+
+  /** The window goes away: the server ends by itself, when it has ended what it had begun. */
+  leave(): void {
+    this.isLeft = true;
   }
 
   stop(): Promise<void> {
@@ -102,7 +114,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true } } } } },
+        initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
         outputChannel: this.log,
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
@@ -130,6 +142,7 @@ export class Server implements vscode.Disposable {
   }
 
   private async end(client: LanguageClient): Promise<void> {
+    if (this.isLeft) return;
     if (this.client === client) this.client = undefined; // its end is no surprise
     try {
       await client.dispose(2_000);
@@ -141,6 +154,13 @@ export class Server implements vscode.Disposable {
 
 function unusable(message: string): Problem {
   return new Problem(message, [remedy("north.openSetting"), remedy("north.showLog"), remedy("north.restartServer")]);
+}
+
+/** Whether there is something at the end of these names. */
+function has(value: unknown, ...names: string[]): boolean {
+  const [name, ...rest] = names;
+  if (name === undefined) return value !== undefined && value !== null;
+  return typeof value === "object" && value !== null && has(Reflect.get(value, name), ...rest);
 }
 
 function speaksChat(client: LanguageClient): boolean {

@@ -18,6 +18,7 @@ import {
 } from "../acp";
 import type { Transcript } from "../chat/transcript";
 import type { Question } from "../messages";
+import { inUsersLanguage } from "./optionNames";
 
 export interface OpenQuestion {
   readonly id: string;
@@ -95,7 +96,7 @@ export class Questions implements vscode.Disposable {
   /** All, or those of a conversation. */
   cancelAll(sessionId?: string): void {
     const open = sessionId === undefined ? this.open : this.openIn(sessionId);
-    for (const question of open) question.settle(CANCELLED, "Stop");
+    for (const question of open) question.settle(CANCELLED, vscode.l10n.t("Stop"));
   }
 
   /** The row of a decided edit, by the call that asked. */
@@ -104,7 +105,7 @@ export class Questions implements vscode.Disposable {
   }
 
   private ask(
-    { sessionId, toolCall, options, _meta }: PermissionParams,
+    { sessionId, toolCall, options: offered, _meta }: PermissionParams,
     transcript: Transcript,
     token: vscode.CancellationToken,
   ): Promise<PermissionResult> {
@@ -112,6 +113,7 @@ export class Questions implements vscode.Disposable {
     const id = `question:${this.asked}`;
     const title = toolCall.title ?? "";
     const diffs = diffsOf(toolCall);
+    const options = offered.map(inUsersLanguage);
     const asked = _meta?.north?.question;
     const kind = asked?.kind ?? guessKind(toolCall);
     const { command: raw } = toolCall.rawInput ?? {};
@@ -146,7 +148,7 @@ export class Questions implements vscode.Disposable {
         this.changed.fire();
       };
       const question: OpenQuestion = { id, sessionId, kind, title, command, details, diffs, options, hunks, settle, done };
-      const cancelled = token.onCancellationRequested(() => settle(CANCELLED, "Stop"));
+      const cancelled = token.onCancellationRequested(() => settle(CANCELLED, vscode.l10n.t("Stop")));
       this.open.push(question);
       transcript.put(row);
       this.changed.fire();

@@ -3,23 +3,30 @@
 import type { Item, State } from "../messages";
 import { find } from "./host";
 import { lastAnswer } from "./list";
+import { shortened } from "./names";
 
 const place = find("#announce", HTMLElement);
-/** The rest is read in the conversation. */
-const LONGEST = 1_000;
+/** Questions that were said: they come again when something about them changes. */
+const asked = new Set<string>();
 let busy = false;
 
 export function showState(state: State): void {
   // At the next frame the answer's last piece is drawn.
-  if (busy && !state.busy) requestAnimationFrame(() => setTimeout(() => say(lastAnswer()), 50));
+  if (busy && !state.busy) requestAnimationFrame(() => say(lastAnswer()));
   busy = state.busy;
 }
 
 export function noteItem(item: Item): void {
-  if ("options" in item && item.decision === undefined) say(item.heading);
+  if ("options" in item && item.decision === undefined && !asked.has(item.id)) {
+    asked.add(item.id);
+    say(item.heading);
+  }
   if (item.kind === "failure") say(item.text);
 }
 
 function say(text: string): void {
-  place.textContent = text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text;
+  if (text === "") return;
+  const words = shortened(text);
+  // The same words again are heard only if they are not quite the same.
+  place.textContent = place.textContent === words ? `${words}\u00a0` : words;
 }

@@ -11,7 +11,5 @@ export function showChanges(row: HTMLElement, { id, text, note, files, buttons }
   for (const { path, name } of files) names.append(button(name, "plain", () => post({ type: "open", file: path, line: null })));
   const acts = element("div", "buttons");
   for (const { act, text: label } of buttons) acts.append(button(label, "secondary", () => post({ type: "changes", id, act })));
-  row.setAttribute("role", "group");
-  row.setAttribute("aria-label", text);
   row.replaceChildren(summary, names, acts);
 }

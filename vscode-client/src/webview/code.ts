@@ -1,6 +1,6 @@
 /** Blocks of code: coloured, and with what can be done with them. */
 
-import { iconButton } from "./elements";
+import { iconButton, scrolls } from "./elements";
 import { highlight, type Piece } from "./highlight";
 import { post } from "./host";
 import type { Node } from "./tree";
@@ -24,7 +24,7 @@ export function codeBlock(code: Code): HTMLElement {
     iconButton("insert", WORDS.insert, () => act(made, "insert")),
     iconButton("git-pull-request-go-to-changes", WORDS.apply, () => act(made, "apply")),
   );
-  const pre = document.createElement("pre");
+  const pre = scrolls(document.createElement("pre"), WORDS.code);
   pre.append(document.createElement("code"));
   made.append(head, pre);
   updateCode(made, code);

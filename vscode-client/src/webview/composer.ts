@@ -4,6 +4,7 @@ import type { ComposerState, FoundPath, State } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
 import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
+import { setHidden } from "./focus";
 import { History } from "./history";
 import { find, post, remember, remembered } from "./host";
 import { scrollToEnd } from "./list";
@@ -23,7 +24,7 @@ let pictures = 0;
 let knowsHistory = false;
 
 export function showState(state: State): void {
-  steer.hidden = !state.busy;
+  setHidden(steer, !state.busy);
 }
 
 export function showComposer(state: ComposerState): void {
@@ -170,7 +171,8 @@ function handles(event: KeyboardEvent): boolean {
   switch (event.key) {
     case "Enter":
       if (event.shiftKey) return false;
-      send(event.altKey ? "steer" : "send");
+      // A key that is held down was meant for what had the focus before.
+      if (!event.repeat) send(event.altKey ? "steer" : "send");
       return true;
     case "ArrowUp":
     case "ArrowDown":

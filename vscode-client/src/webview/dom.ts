@@ -2,7 +2,7 @@
  * focused or open in it stays so. */
 
 import { codeBlock, updateCode } from "./code";
-import { element } from "./elements";
+import { element, scrolls } from "./elements";
 import type { Target } from "./targets";
 import { WORDS } from "./texts";
 import type { Node } from "./tree";
@@ -92,16 +92,14 @@ function addBox(item: HTMLElement, checked: boolean): void {
   box.type = "checkbox";
   box.checked = checked;
   box.disabled = true;
+  box.setAttribute("aria-label", checked ? WORDS.done : WORDS.open);
   item.classList.add("task");
   item.prepend(box);
 }
 
 /** A wide table scrolls by itself: neither its words nor the page are torn apart. */
 function scrolling(table: HTMLElement): HTMLElement {
-  const made = element("div", "table");
-  made.tabIndex = 0;
-  made.setAttribute("role", "region");
-  made.setAttribute("aria-label", WORDS.table);
+  const made = scrolls(element("div", "table"), WORDS.table);
   made.append(table);
   return made;
 }

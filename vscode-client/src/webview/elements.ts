@@ -37,6 +37,15 @@ export function screenReaderText(text: string): HTMLElement {
   return element("span", "visually-hidden", text);
 }
 
+/** A box that may scroll: it has a name, and is a stop of the Tab key while it does (see `walk.ts`). */
+export function scrolls(box: HTMLElement, name: string): HTMLElement {
+  box.classList.add("scrolls");
+  box.tabIndex = -1;
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", name);
+  return box;
+}
+
 /** Sets a text only where it has changed: what is selected stays selected. */
 export function setText(node: HTMLElement, text: string): void {
   if (node.textContent !== text) node.textContent = text;

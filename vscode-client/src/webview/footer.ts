@@ -1,7 +1,8 @@
 /** What holds now: problems, what waits to be sent, what is chosen and used, and the way to stop. */
 
 import type { PickerButton, State } from "../messages";
-import { button, element, screenReaderText, icon } from "./elements";
+import { button, element, icon, screenReaderText } from "./elements";
+import { redraw, setHidden, toInput } from "./focus";
 import { find, post } from "./host";
 import { WORDS } from "./texts";
 import { t } from "./translations";
@@ -16,19 +17,18 @@ const usage = find("#usage", HTMLButtonElement);
 const usageRows = find("#usage-rows", HTMLElement);
 const pickers = (["mode", "model", "thought_level", "approvals"] as const).map((id) => ({ id, button: find(`#${id}`, HTMLButtonElement) }));
 let busy = false;
+let drawnProblem = "";
 
 export function showState(state: State): void {
-  problem.hidden = state.problem === "";
-  problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state));
-  problem.classList.toggle("calm", state.calm);
+  showProblem(state);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
-  editing.hidden = !state.editing;
-  permitted.hidden = state.permittedSummary === "";
+  setHidden(editing, !state.editing);
+  setHidden(permitted, state.permittedSummary === "");
   permitted.textContent = state.permittedSummary;
   activity.textContent = state.activity;
   busy = state.busy;
-  stop.hidden = !busy;
+  setHidden(stop, !busy);
   for (const { id, button } of pickers) {
     // What is allowed says more than what is asked.
     const shown = id === "approvals" && state.permittedSummary !== "" ? undefined : state.pickers.find((one) => one.id === id);
@@ -38,17 +38,29 @@ export function showState(state: State): void {
   showUsage(state);
 }
 
+/** Only what has changed: an alert is said each time that it is drawn. */
+function showProblem(state: State): void {
+  const next = JSON.stringify([state.problem, state.remedies, state.calm]);
+  if (next === drawnProblem) return;
+  drawnProblem = next;
+  redraw(problem, () => problem.replaceChildren(element("span", "", state.problem), ...problemButtons(state)), toInput);
+  setHidden(problem, state.problem === "");
+  problem.classList.toggle("calm", state.calm);
+}
+
 function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined, iconName?: string): void {
-  button.hidden = picker === undefined;
+  setHidden(button, picker === undefined);
   if (picker === undefined) return;
   if (iconName === undefined) button.textContent = picker.label;
   else button.replaceChildren(icon(iconName), screenReaderText(picker.label));
   button.title = `${picker.title}: ${picker.label}`;
+  button.setAttribute("aria-label", button.title);
 }
 
 function showUsage({ usage: text, usageRows: rows }: State): void {
-  usage.hidden = text === "";
+  setHidden(usage, text === "");
   usage.textContent = text;
+  usage.setAttribute("aria-label", t("Context and cost: {0}", text));
   usage.title = rows.map((row) => row.join(": ")).join("\n");
   usageRows.replaceChildren(...rows.flatMap(([name, value]) => [element("dt", "", name), element("dd", "", value)]));
   if (rows.length === 0) unfold(false);
@@ -76,3 +88,4 @@ document.addEventListener("keydown", (event) => {
   else if (busy && !(event.target instanceof Element && event.target.closest("#waiting") !== null)) post({ type: "stop" });
 });
 window.addEventListener("focus", () => post({ type: "focused" }));
+window.addEventListener("blur", () => post({ type: "blurred" }));

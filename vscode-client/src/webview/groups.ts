@@ -55,6 +55,7 @@ function makeGroup(): Group {
     group.open = !group.open;
     show(group);
   });
+  head.tabIndex = -1; // see `walk.ts`
   head.append(mark, words);
   const members = element("div", "members");
   box.append(head, members);
@@ -62,8 +63,11 @@ function makeGroup(): Group {
   return group;
 }
 
-function show({ calls, box, head, words, mark, members, open }: Group): void {
+function show(group: Group): void {
+  const { calls, box, head, words, mark, members } = group;
   const folded = calls.size >= FEWEST;
+  // Nobody is in a place that closes.
+  const open = (group.open ||= folded && !box.classList.contains("foldable") && members.contains(document.activeElement));
   box.classList.toggle("foldable", folded);
   head.hidden = !folded;
   members.hidden = folded && !open;
@@ -75,5 +79,9 @@ function show({ calls, box, head, words, mark, members, open }: Group): void {
   const running = all.findLast((call) => call.status === "in_progress" || call.status === "pending");
   const done = WORDS.looked(all.length - searched, searched);
   const parts = [done, failed > 0 ? WORDS.failures(failed) : "", running === undefined ? "" : running.title.replaceAll("`", "")];
-  setText(words, parts.filter((part) => part !== "").join(" · "));
+  const text = parts.filter((part) => part !== "").join(" · ");
+  setText(words, text);
+  if (!folded) return;
+  box.setAttribute("role", "article");
+  box.setAttribute("aria-label", text);
 }

@@ -5,9 +5,12 @@ import { find, post, remember, remembered } from "./host";
 import { Groups } from "./groups";
 import { forgetQuestions, noteQuestion, showQuestion } from "./pinned";
 import { iconButton } from "./elements";
+import { redraw, setHidden } from "./focus";
+import { nameOf, shortened, wordsOf } from "./names";
 import type { Actions } from "./rows";
 import { WORDS } from "./texts";
 import { fill, type Show } from "./views";
+import { Walk } from "./walk";
 
 const rows = find("#rows", HTMLElement);
 
@@ -80,28 +83,36 @@ export function replaceAll(items: Item[]): void {
   }
   for (const row of made.slice(-FIRST)) draw(row);
   showQuestion(actions);
+  walk.toNewest();
   restorePlace();
   if (early.length > 0) requestIdleCallback(fillSome);
 }
 
 export function scrollToEnd(): void {
   following = true;
-  toEnd.hidden = true;
+  setHidden(toEnd, true);
   rows.scrollTop = rows.scrollHeight;
 }
 
-/** The words of the last answer, for those who hear the page. */
+/** The words of the last answer to what was said last, for those who hear the page; empty if there is none. */
 export function lastAnswer(): string {
-  const answers = rows.querySelectorAll(".row.answer");
-  return answers[answers.length - 1]?.textContent ?? "";
+  for (let one = rows.lastElementChild; one !== null && !one.matches(".user"); one = one.previousElementSibling) {
+    if (one.matches(".answer")) return wordsOf(one);
+  }
+  return "";
 }
 
 function add(item: Item): Row {
   const element = document.createElement("div");
   element.className = `row ${item.kind}`;
   element.dataset.id = item.id;
+  element.tabIndex = -1;
+  element.setAttribute("role", "article");
+  element.setAttribute("aria-label", nameOf(item));
   const row: Row = { item, element, show: undefined };
   all.set(item.id, row);
+  element.setAttribute("aria-posinset", String(all.size));
+  element.setAttribute("aria-setsize", "-1");
   byElement.set(element, row);
   groups.place(item, element);
   noteQuestion(item);
@@ -109,8 +120,11 @@ function add(item: Item): Row {
 }
 
 function draw(row: Row): void {
-  row.show ??= fill(row.element, row.item, actions);
-  row.show(row.item);
+  const { element, item } = row;
+  const show = (row.show ??= fill(element, item, actions));
+  redraw(element, () => show(item), () => element.focus());
+  if (document.activeElement !== element) setName(row);
+  walk.drawn(element);
 }
 
 function drawLater(row: Row): void {
@@ -124,6 +138,7 @@ function drawStale(): void {
   }
   stale.clear();
   showQuestion(actions);
+  walk.toNewest();
   if (following) scrollToEnd();
 }
 
@@ -157,6 +172,28 @@ function fillSome(): void {
   if (unfilled.size > 0) requestIdleCallback(fillSome);
 }
 
+// -- by keyboard --------------------------------------------------------------------------------------------------------
+
+const walk = new Walk(rows, comeTo, (element) => {
+  const row = byElement.get(element);
+  if (row !== undefined) setName(row);
+});
+
+function setName({ element, item }: Row): void {
+  const name = nameOf(item);
+  if (element.getAttribute("aria-label") !== name) element.setAttribute("aria-label", name);
+}
+
+/** A row that gets the focus is read: what was said, with who said it. */
+function comeTo(element: HTMLElement): void {
+  const row = byElement.get(element);
+  if (row === undefined) return;
+  fillNow(row);
+  if (element.nextElementSibling !== null) following = false; // it is not scrolled away from
+  const { item } = row;
+  if (item.kind === "user" || item.kind === "answer") element.setAttribute("aria-label", shortened(`${nameOf(item)}: ${wordsOf(element)}`));
+}
+
 // -- the place that is looked at ----------------------------------------------------------------------------------------
 
 const toEnd = iconButton("arrow-down", WORDS.toEnd, scrollToEnd);
@@ -169,7 +206,7 @@ let remembering: ReturnType<typeof setTimeout> | undefined;
 rows.addEventListener("scroll", () => {
   if (rows.clientHeight === 0) return; // hidden
   following = rows.scrollHeight - rows.scrollTop - rows.clientHeight < 40;
-  toEnd.hidden = following;
+  setHidden(toEnd, following);
   clearTimeout(remembering);
   remembering = setTimeout(() => remember({ place: following ? undefined : placeNow() }), 300);
 });

@@ -3,6 +3,7 @@
 import type { ToPage } from "../messages";
 import * as announce from "./announce";
 import * as composer from "./composer";
+import * as elsewhere from "./elsewhere";
 import * as footer from "./footer";
 import { post, remember } from "./host";
 import "./links";
@@ -23,6 +24,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       announce.showState(message.state);
       composer.showState(message.state);
       welcome.showState(message.state);
+      elsewhere.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);

@@ -1,6 +1,7 @@
 /** The question that has waited longest stands above the input, whole, wherever the conversation is scrolled to. */
 
 import type { Item, Question } from "../messages";
+import { handOver, toInput } from "./focus";
 import { find } from "./host";
 import { type Actions, card } from "./rows";
 import { WORDS } from "./texts";
@@ -21,12 +22,19 @@ export function forgetQuestions(): void {
 export function showQuestion(actions: Actions): void {
   const [first] = open.values();
   waiting.hidden = first === undefined;
-  if (first === undefined) return waiting.replaceChildren();
+  if (first === undefined) return handOver(waiting, () => waiting.replaceChildren(), toInput);
   const more = open.size > 1 ? WORDS.firstOf(open.size) : "";
   if (waiting.dataset.question !== first.id || waiting.childElementCount === 0) {
     waiting.dataset.question = first.id;
-    waiting.replaceChildren(card(first, actions));
+    // Not to a button: nothing is decided by the key that has decided the one before.
+    handOver(waiting, () => waiting.replaceChildren(card(first, actions)), toQuestion);
   }
   const note = waiting.querySelector(".more");
   if (note !== null) note.textContent = more;
+}
+
+function toQuestion(): void {
+  const body = waiting.querySelector<HTMLElement>(".body");
+  if (body === null) toInput();
+  else body.focus();
 }

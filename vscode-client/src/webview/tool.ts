@@ -2,13 +2,13 @@
 
 import type { Item, ShownDiff, ToolItem } from "../messages";
 import { codeBlock, updateCode } from "./code";
-import { button, element, screenReaderText, icon, iconButton, setText } from "./elements";
+import { button, element, icon, iconButton, screenReaderText, scrolls, setText } from "./elements";
+import { TOOL_STATUS } from "./names";
 import { render } from "./streamedMarkdown";
 import type { Actions } from "./rows";
 import { WORDS } from "./texts";
 
 const ICONS = { pending: "circle-large-outline", in_progress: "loading", completed: "check", failed: "error" };
-const STATUS = { pending: WORDS.pending, in_progress: WORDS.running, completed: WORDS.done, failed: WORDS.failed };
 
 export function showTool(row: HTMLElement, actions: Actions): (item: Item) => void {
   const view = new ToolView(row, actions);
@@ -46,7 +46,7 @@ class ToolView {
     const { status } = item;
     const running = status === "in_progress" ? " codicon-modifier-spin" : "";
     this.mark.className = `mark ${status} codicon codicon-${ICONS[status]}${running}`;
-    setText(this.status, `${STATUS[status]}: `);
+    setText(this.status, `${TOOL_STATUS[status]}: `);
     setText(this.title, item.title.replaceAll("`", ""));
     this.call.title = item.title;
     this.call.disabled = item.file === undefined && !this.hasDetails;
@@ -56,6 +56,7 @@ class ToolView {
     this.reason.hidden = reason === "" || this.isOpen;
     setText(this.reason, reason);
     this.fold.hidden = !this.hasDetails;
+    this.fold.setAttribute("aria-label", WORDS.detailsOf(this.title.textContent ?? ""));
     this.draw();
   }
 
@@ -155,7 +156,9 @@ function inputOf(item: ToolItem): HTMLElement[] {
   if (rows.length === 0) return [];
   const made = element("dl", "input");
   for (const { name, value } of rows) {
-    made.append(element("dt", "", name), element("dd", value.includes("\n") ? "long" : "", value));
+    const shown = element("dd", "", "");
+    shown.append(scrolls(element("div", "value", value), name));
+    made.append(element("dt", "", name), shown);
   }
   return [made];
 }
@@ -173,7 +176,7 @@ function diff(part: ShownDiff, actions: Actions, open: () => void): HTMLElement 
   if (!part.preview) head.append(iconButton("diff", WORDS.openDiff, open));
   made.append(head);
   for (const hunk of part.hunks) {
-    const body = element("pre", "hunk");
+    const body = scrolls(element("pre", "hunk"), WORDS.linesFrom(hunk.line));
     for (const text of hunk.lines) body.append(element("span", SIGNS[text.charAt(0)] ?? "same", `${text}\n`));
     made.append(body);
   }

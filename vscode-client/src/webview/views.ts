@@ -66,8 +66,6 @@ const PROMPT_BUTTONS: [act: PromptAct, icon: string, words: string][] = [
 ];
 
 function fillPrompt(row: HTMLElement, item: Of<"user">, actions: Actions): Show {
-  row.setAttribute("role", "article");
-  row.setAttribute("aria-label", WORDS.you);
   const words = element("p", "words", item.text);
   words.hidden = item.text === "";
   row.append(words);
@@ -89,8 +87,6 @@ function fillPrompt(row: HTMLElement, item: Of<"user">, actions: Actions): Show 
 }
 
 function showAnswer(row: HTMLElement): Show {
-  row.setAttribute("role", "article");
-  row.setAttribute("aria-label", WORDS.north);
   const prose = new StreamedMarkdown(row);
   return (item) => item.kind === "answer" && prose.show(item.markdown);
 }
@@ -164,8 +160,6 @@ const FAILURE_WORDS: Record<FailureAction, string> = {
 
 function fillFailure(row: HTMLElement, item: Of<"failure">, actions: Actions): void {
   row.replaceChildren();
-  row.setAttribute("role", "group");
-  row.setAttribute("aria-label", WORDS.failedAnswer);
   const heading = element("p", "heading");
   heading.append(icon("error"), element("span", "", WORDS.failedAnswer));
   const buttons = element("div", "buttons");
@@ -179,8 +173,6 @@ function fillFailure(row: HTMLElement, item: Of<"failure">, actions: Actions): v
 function fillQuestion(row: HTMLElement, question: Question): void {
   const { decision } = question;
   row.replaceChildren();
-  row.setAttribute("role", "group");
-  row.setAttribute("aria-label", question.heading);
   row.classList.toggle("asking", decision === undefined);
   row.classList.toggle("decided", decision !== undefined);
   if (decision === undefined) {

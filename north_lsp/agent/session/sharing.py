@@ -1,0 +1,218 @@
+"""A conversation that several processes have open: one writes, the others show what it does, live, and may take over.
+
+Who writes, and what was written, is looked at a few times a second, beside the turns and on a thread.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere, QueuedPromptText
+from north_lsp.agent.session.left_turn import LeftTurn
+from north_lsp.agent.session.reading_along import ReadingAlong, Shows
+from north_lsp.display import one_line
+from north_lsp.storage.conversation import ConversationBusy
+from north_lsp.storage.entries import Record
+from north_lsp.storage.locks import LockHeld
+
+_SECONDS = 0.2
+_SECONDS_ALONE = 0.5
+_DELETED = "it was deleted in another editor or chat"
+
+
+class SharedSession(Shows, Protocol):
+    """The part of a `Session` that sharing its conversation uses."""
+
+    left_turn: LeftTurn
+    replaying: anyio.Lock
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs, or waits to run."""
+        ...
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    def adopt_queue(self) -> None: ...
+
+    def pop_unsent_prompts(self) -> list[QueuedPromptText]: ...
+
+    def confirm_unsent(self, words: Sequence[QueuedPromptText]) -> None: ...
+
+    async def let_go(self) -> None:
+        """Stop being the writer, so that another process can be. Nothing may run."""
+        ...
+
+    def cancel(self) -> None: ...
+
+
+def _followed(holder: LockHeld) -> str:
+    """Say that another process writes a conversation."""
+    if holder.is_leaving:
+        return ""
+    return (
+        f"this conversation is open in another editor or chat ({holder}): what happens there is shown here; to "
+        "continue it here, take it over or close it there"
+    )
+
+
+def _unsent(prompt: QueuedPromptText) -> str:
+    return f"this prompt was queued there and was not sent: {one_line(prompt.text, 2000)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a look at the files of a conversation found."""
+
+    holder: LockHeld | None = None
+    arriving: Record | None = None
+    wanted: str | None = None
+    is_gone: bool = False
+
+
+class Sharing:
+    """Shares one conversation with other processes. `run` does so until the session is closed."""
+
+    def __init__(self, session: SharedSession, log: Log, show: Callable[[Event], Awaitable[None]]) -> None:
+        self.holder: LockHeld | None = None
+        """The other process that writes it, as far as was seen."""
+        self.reading = ReadingAlong(log, session, show)
+        self._session = session
+        self._log = log
+        self._conversation = log.conversation
+        self._show = show
+        self._told = OpenElsewhere(None)
+        self._freed = anyio.Event()
+
+    async def run(self) -> None:
+        """Look at what others do, until the session is closed."""
+        while not self._session.is_closed:
+            with suppress(OSError):  # it cannot be read now; the next look may do better
+                await self._step(await anyio.to_thread.run_sync(self._look))
+            await anyio.sleep(_SECONDS if self.holder is not None else _SECONDS_ALONE)
+
+    async def take_over(self) -> None:
+        """Become the writer. Where something runs in the process that is, wait for its end: then it lets go."""
+        ownership = self._conversation.ownership
+        try:
+            while await anyio.to_thread.run_sync(self._conversation.lock) is not None:
+                self._freed = anyio.Event()
+                await anyio.to_thread.run_sync(ownership.want)
+                await self._freed.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(ownership.want_no_more)
+        await self.arrived()
+
+    async def arrived(self) -> None:
+        """Show what another process has written, now that this one writes."""
+        async with self._session.replaying:
+            await self.reading.more()
+            self.reading.pause()
+        self.holder = None
+        await self._tell()
+
+    def stop_elsewhere(self) -> None:
+        """Ask a process whose editor has gone to stop what it does."""
+        if self.holder is not None and self.holder.is_leaving:
+            self._conversation.ownership.want(stop=True)
+
+    async def replayed(self) -> tuple[Sequence[Logged], Sequence[Event]]:
+        """Note that the conversation is being shown from its beginning; returns its path, and what has arrived of an
+        answer after it."""
+        if self._conversation.is_writer:
+            return self._log.path(), ()
+        tools = await self._session.tools()
+        arriving = await anyio.to_thread.run_sync(self._conversation.arriving) if self.holder is not None else None
+        path = self.reading.begin()
+        gone = arriving is None or any(one.id == arriving["id"] for one in path)
+        return path, () if gone else self.reading.arrived(arriving, tools)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _look(self) -> _Look:
+        conversation = self._conversation
+        if conversation.is_gone:
+            return _Look(is_gone=True)
+        if conversation.is_writer:
+            return _Look(wanted=conversation.ownership.wanted())
+        holder = conversation.holder()  # first: what is read then was written before it let go
+        conversation.refresh()
+        return _Look(holder, conversation.arriving() if holder is not None else None)
+
+    async def _step(self, look: _Look) -> None:
+        if look.is_gone:
+            await self._deleted()
+        elif self._conversation.is_writer:
+            await self._asked(look.wanted)
+        else:
+            await self._follow(look)
+            await self._tell()
+            if look.holder is None:
+                self._freed.set()
+
+    async def _follow(self, look: _Look) -> None:
+        async with self._session.replaying:
+            if not self._conversation.is_writer:
+                await self.reading.more(look.arriving)
+                if self.holder is not None and look.holder is None:
+                    await self._free()
+                self.holder = look.holder
+
+    async def _deleted(self) -> None:
+        if self._conversation.read_only_reason is None:
+            self._conversation.disown(_DELETED)
+            text = f"this conversation cannot go on: {_DELETED}. What runs goes on to its end and is not saved"
+            await self._show(Notice("warning", text))
+
+    async def _asked(self, wanted: str | None) -> None:
+        """Do what another process asks of this one, which writes."""
+        if wanted == "stop":
+            self._session.cancel()
+        if wanted is not None and not self._session.is_busy:
+            await anyio.to_thread.run_sync(self._conversation.ownership.want_no_more)
+            await self._session.let_go()
+
+    async def _free(self) -> None:
+        """Show what is left of what the other process was doing."""
+        if await anyio.to_thread.run_sync(self._settle):
+            await self._show(Notice("warning", "an interrupted answer was recovered"))
+        await self.reading.more()
+        self._session.adopt_queue()
+        left = self._session.left_turn.find()
+        await self.reading.interrupted(left.open_ids if left is not None else ())
+
+    def _settle(self) -> bool:
+        """Keep what a killed process left, if nobody else has; returns whether an answer was recovered."""
+        with self._conversation.borrowed() as is_mine:
+            recovered = is_mine and self._conversation.recover_partial()
+            if is_mine:
+                with suppress(ConversationBusy):
+                    self._session.left_turn.settle()
+        return recovered
+
+    async def _tell(self) -> None:
+        """Tell the client who writes the conversation, and what happens there, when that has changed."""
+        holder = self.holder
+        if holder is not None:
+            state, client = self.reading.state(), holder.client or ""
+            now = OpenElsewhere(holder.pid or 0, client, state, holder.is_leaving)
+        else:
+            left = self._session.left_turn.find() if not self._conversation.is_writer else None
+            queued = tuple(self._session.pop_unsent_prompts()) if self._told.pid is not None else ()
+            reason = left.reason if left is not None else ""
+            now = OpenElsewhere(None, unfinished=reason, queued=queued, notice="\n".join(map(_unsent, queued)))
+        told, self._told = self._told, now
+        if holder is not None and (told.pid, told.is_leaving) != (now.pid, now.is_leaving):
+            now = replace(now, notice=_followed(holder))
+        if now != told and not (told.pid is None and now.pid is None):
+            await self._show(now)
+            if now.queued:
+                self._session.confirm_unsent(now.queued)

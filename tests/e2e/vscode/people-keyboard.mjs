@@ -1,0 +1,117 @@
+/** North by keyboard alone, with the real server and the offline model. */
+import assert from "node:assert/strict";
+
+import { THEMES } from "./audit.mjs";
+import { editorTab } from "./controls.mjs";
+import { Keyboard } from "./keyboard.mjs";
+import { auditedPage, holds, shot } from "./people.mjs";
+import { until, visibleLines } from "./workbench.mjs";
+
+/** The cases by keyboard alone, with the real server; `start` gives them their bed. */
+export function byKeyboard() {
+  let bed, chat, page, keyboard;
+
+  async function start(given) {
+    bed = given;
+    bed.useOfflineModel();
+    bed.env.NORTH_OFFLINE_DELAY_MS = "20";
+    const workspace = await bed.sampleProject();
+    ({ chat, page } = await bed.start({ workspace, settings: { "workbench.colorTheme": THEMES[0] }, size: { width: 1280, height: 900 } }));
+    keyboard = new Keyboard(page, chat);
+  }
+
+  const inInput = (one) => one.id === "input";
+
+  /** Types into the input, which has the focus, and sends. */
+  async function says(words) {
+    await until("the input to have the focus", async () => inInput(await keyboard.at()));
+    await keyboard.type(words);
+    await keyboard.press("Enter");
+  }
+
+  async function answered(words) {
+    const rows = await chat.row("answer").count();
+    await says(words);
+    await until(`an answer to "${words}"`, async () => (await chat.row("answer").count()) > rows);
+    await chat.idle();
+  }
+
+  const cases = {
+    async "the first page of the real server"() {
+      const nodes = await auditedPage({ chat, page }, "first-page-real");
+      holds(nodes, "button", "What North may do: Agent", /^The model that answers: .*ffline/, /^What North asks about: /);
+    },
+
+    async "by keyboard: open, ask, walk through the conversation, unfold a call, and back"() {
+      await keyboard.command("North: Show Chat");
+      await answered("explain greet");
+      await keyboard.walkTo((one) => one.isRow, { back: true, most: 20 });
+      await keyboard.press("Home");
+      assert.match((await keyboard.at()).name, /^You: explain greet/);
+      await until("a call", async () => {
+        if (/^done: /.test((await keyboard.at()).name)) return true;
+        await keyboard.press("ArrowDown");
+        return false;
+      });
+      await shot(page, "keyboard-row");
+      await keyboard.walkToNamed("Details: ", { most: 3 });
+      await keyboard.press("Enter");
+      await chat.row("tool").locator(".details").first().waitFor();
+      await keyboard.press("Enter");
+      await chat.row("tool").locator(".details").first().waitFor({ state: "hidden" });
+      await keyboard.walkTo(inInput, { most: 8 });
+    },
+
+    async "by keyboard: nothing holds the focus, forwards and backwards"() {
+      await answered("list files");
+      for (const back of [false, true]) {
+        await keyboard.command("North: Show Chat");
+        await until("the input to have the focus", async () => inInput(await keyboard.at()));
+        const trail = await keyboard.walkTo((one) => !one.inChat, { back, most: 20 });
+        bed.log(`  out of the chat, ${back ? "backwards" : "forwards"}: ${trail.length} times Tab: ${trail.join(" → ")}`);
+      }
+      await keyboard.command("North: Show Chat");
+    },
+
+    async "what was used unfolds by keyboard"() {
+      await keyboard.walkTo((one) => one.id === "usage", { most: 10 });
+      await keyboard.press("Enter");
+      await chat.frame.locator("#usage-rows dt").first().waitFor();
+      const nodes = await auditedPage({ chat, page }, "usage");
+      holds(nodes, "button", /^Context and cost: /);
+      await keyboard.press("Escape");
+      await chat.frame.locator("#usage-rows").waitFor({ state: "hidden" });
+      await keyboard.walkTo(inInput, { back: true, most: 10 });
+    },
+
+    async "by keyboard: a command is approved, and its key decides nothing else"() {
+      await says("run `echo approved-by-keyboard`");
+      await chat.question("command").getByRole("button", { name: "Run", exact: true }).and(chat.frame.locator(":enabled")).waitFor();
+      await keyboard.type("a draft");
+      await keyboard.walkTo((one) => one.inQuestion && one.name === "Run", { back: true, most: 12 });
+      await shot(page, "keyboard-approval");
+      await keyboard.press("Enter");
+      await chat.idle();
+      await chat.row("answer").filter({ hasText: "approved-by-keyboard" }).first().waitFor();
+      assert.ok(inInput(await keyboard.at()), JSON.stringify(await keyboard.at()));
+      assert.equal(await chat.input.inputValue(), "a draft");
+      await keyboard.press("Control+A", "Delete");
+    },
+
+    async "by keyboard: the conversation and the keys of the chat as texts"() {
+      for (const [key, tab, words] of [["Alt+F2", "North: Conversation", "You:"], ["Alt+F1", "North: Accessibility Help", "by keyboard and for screen readers"]]) {
+        await keyboard.command("North: Show Chat");
+        await until("the input to have the focus", async () => inInput(await keyboard.at()));
+        await keyboard.press(key);
+        await editorTab(page, tab).waitFor();
+        const editor = page.locator(".editor-group-container.active .monaco-editor").first();
+        await until("its text", async () => (await visibleLines(editor)).join("\n").includes(words));
+        await shot(page, `text-${key}`);
+        await keyboard.command("View: Close Editor");
+        await editorTab(page, tab).waitFor({ state: "detached" });
+      }
+    },
+  };
+
+  return { start, cases };
+}

@@ -1,0 +1,192 @@
+"""One conversation in two editors: one writes, the other shows what happens there, live, and may take over."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.left import NORTH, asked, client_of, load, new_session, question
+from tests.end_to_end.test_faults import prompt, texts
+from tests.end_to_end.test_file_blocks import deciding, shown_calls
+from tests.end_to_end.test_left_turns import EDIT, READ, statuses
+from tests.end_to_end.test_queue import start
+from tests.end_to_end.test_sessions import there
+from tests.end_to_end.world import World
+from tests.support.client import RawAcpClient, RpcFailure
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, Think, answer, call
+
+
+async def elsewhere(client: RawAcpClient, state: str | None) -> dict[str, Any]:
+    """Wait until the client was told that the other process is in that state; None: that there is none any more."""
+
+    def fits(message: dict[str, Any]) -> bool:
+        params = message.get("params", {})
+        if params.get("event") != "open_elsewhere":
+            return False
+        return params["by"] is None if state is None else params["by"] is not None and params["by"]["state"] == state
+
+    return dict((await client.wait(fits))["params"])
+
+
+def thoughts(client: RawAcpClient) -> str:
+    kinds = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "agent_thought_chunk"]
+    return "".join(update["content"]["text"] for update in kinds)
+
+
+async def shown(client: RawAcpClient, text: str) -> None:
+    async with client._news:
+        await client._news.wait_for(lambda: text in texts(client))
+
+
+async def test_a_turn_elsewhere_is_shown_as_it_goes_on(world: World, server: ModelServer) -> None:
+    server.script(
+        READ,
+        answer(Think("Hm."), Say("I change ", 1), Gate("one"), Say("it.", 1), call("edit_replace_exact", **EDIT)),
+        answer(Say("Done.")),
+    )
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        asked(first)
+        session = await new_session(first, world)
+        turn = await start(first, session, "Change it")
+        await server.reached("one")
+        await shown(first, "I change ")
+        opened = await load(second, world, session)
+        holder = opened["openElsewhere"]
+        assert (holder["client"], holder["leaving"]) == ("Tests", False)
+        assert holder["pid"] > 0
+        assert (texts(second), thoughts(second)) == ("I change ", "Hm.")
+        server.open("one")
+        await elsewhere(second, "awaiting_review")
+        assert texts(second) == "I change it."
+        assert [status for _, status in shown_calls(second)] == ["completed", "pending"]
+        with pytest.raises(RpcFailure, match="is open in another North"):
+            await second.request("_north/turn/resume", {"sessionId": session})
+        deciding(first, "accept")
+        params = await question(first)
+        asking = next(
+            message["id"] for _, message in first.transcript if message.get("method") == "session/request_permission"
+        )
+        outcome = {"outcome": "selected", "optionId": params["options"][0]["optionId"]}
+        await first.send({"id": asking, "result": {"outcome": outcome}})
+        assert await first.answer(turn) == {"stopReason": "end_turn"}
+        await elsewhere(second, "idle")
+        assert (texts(second), thoughts(second)) == (texts(first), thoughts(first))
+        assert shown_calls(second) == shown_calls(first)
+        await first.request("session/close", {"sessionId": session})
+        assert await elsewhere(second, None)
+
+
+async def test_it_is_taken_over_when_nothing_runs_there_and_back_again(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two."), Gate("two")), answer(Say("Three.")), answer(Say("Four.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        session = await new_session(first, world)
+        assert await prompt(first, session, "first") == "end_turn"
+        await load(second, world, session)
+        turn = await start(first, session, "second")
+        await server.reached("two")
+        taking = await second.start_request("_north/sessions/takeOver", {"sessionId": session})
+        server.open("two")
+        assert (await first.answer(turn))["stopReason"] == "end_turn"
+        assert await second.answer(taking) == {"ok": True}
+        assert texts(second) == "One.Two."
+        assert await prompt(second, session, "third") == "end_turn"
+        await shown(first, "One.Two.Three.")
+        assert (await elsewhere(first, "idle"))["by"]["client"] == "Tests"
+        await first.request("_north/sessions/takeOver", {"sessionId": session})
+        assert await prompt(first, session, "fourth") == "end_turn"
+        await shown(second, "Four.")
+        assert texts(first) == texts(second) == "One.Two.Three.Four."
+
+
+async def test_an_answer_and_a_question_of_a_killed_process_are_there_at_once(
+    world: World, server: ModelServer
+) -> None:
+    server.script(READ, answer(call("edit_replace_exact", **EDIT)), answer(Say("Done.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        asked(first)
+        session = await new_session(first, world)
+        await start(first, session, "Change it")
+        await question(first)
+        await load(second, world, session)
+        first.process.kill()
+        await first.wait_exit()
+        assert (await elsewhere(second, None))["unfinished"] == {"reason": "review"}
+        deciding(second, "accept")
+        assert await second.request("_north/turn/resume", {"sessionId": session}) == {"stopReason": "end_turn"}
+    assert EDIT["new"] in (world.project / "json/decoder.py").read_text()
+    assert statuses(world) == ["superseded", "accepted"]
+
+
+async def test_what_a_killed_process_had_shown_is_not_shown_twice(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Half of it", 1), Gate("half")), answer(Say("Again.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        session = await new_session(first, world)
+        await start(first, session, "Say it")
+        await server.reached("half")
+        await shown(first, "Half of it")
+        await load(second, world, session)
+        first.process.kill()
+        await first.wait_exit()
+        assert "unfinished" not in await elsewhere(second, None)
+        assert await prompt(second, session, "again") == "end_turn"
+        assert texts(second) == "Half of itAgain."
+        assert "an interrupted answer was recovered" in str(second.updates)
+
+
+async def test_it_can_be_deleted_while_it_is_open_elsewhere(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One."), Gate("one"), Say("Two.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        session = await new_session(first, world)
+        turn = await start(first, session, "first")
+        await server.reached("one")
+        assert await second.request("session/delete", {"sessionId": session}) == {}
+        await first.wait_update(lambda update: "it was deleted in another editor or chat" in str(update))
+        server.open("one")
+        assert (await first.answer(turn))["stopReason"] == "end_turn"
+        assert "Two." in texts(first)
+        assert "it was deleted in another editor" in await prompt(first, session, "second")
+        assert (await second.request("session/list"))["sessions"] == []
+        with pytest.raises(RpcFailure):
+            await second.request("session/load", there(session, world.project))
+    assert [path.suffix for path in (world.data / "conversations").iterdir() if session in path.name] == []
+
+
+async def test_the_load_of_a_long_conversation_keeps_nothing_else_waiting(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with client_of(world, **NORTH) as first:
+        session = await new_session(first, world)
+        assert await prompt(first, session, "first") == "end_turn"
+    (log,) = (world.data / "conversations").glob("*.jsonl")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    said = next(line for line in lines if line.get("message", {}).get("role") == "user")
+    leaf = [line["id"] for line in lines if "parentId" in line][-1]
+    with log.open("a") as file:
+        for number in range(3000):
+            entry = {**said, "id": f"{number:08x}", "parentId": leaf}
+            leaf = entry["id"]
+            file.write(json.dumps(entry) + "\n")
+    async with client_of(world, **NORTH) as second:
+        loading = await second.start_request("session/load", there(session, world.project))
+        other = await second.start_request("session/list")
+        await second.answer(loading)
+        answered = [message["id"] for _, message in second.transcript if "result" in message]
+        assert answered.index(other) < answered.index(loading)
+        assert len([row for row in second.updates if "user_message" in str(row)]) == 3001
+
+
+async def test_going_back_elsewhere_shows_what_there_is_now(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two.")), answer(Say("Three.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        session = await new_session(first, world)
+        await prompt(first, session, "first")
+        await prompt(first, session, "second")
+        await load(second, world, session)
+        (entry,) = [row["update"]["messageId"] for row in second.updates if "'second'" in str(row)]
+        await elsewhere(second, "idle")
+        second.updates.clear()
+        await first.request("_north/sessions/rewind", {"sessionId": session, "entryId": entry})
+        await second.wait(lambda message: message.get("params", {}).get("event") == "transcript_reset")
+        assert await prompt(first, session, "third") == "end_turn"
+        await shown(second, "Three.")
+        assert texts(second) == "One.Three."

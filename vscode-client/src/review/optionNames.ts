@@ -1,0 +1,35 @@
+/** What can be chosen, in the user's language: the server's names are English, and those that it always has are known here. */
+
+import * as vscode from "vscode";
+
+import type { PermissionOption } from "../acp";
+
+export function inUsersLanguage(option: PermissionOption): PermissionOption {
+  return { ...option, name: translated(option.name) };
+}
+
+function translated(name: string): string {
+  const { t } = vscode.l10n;
+  switch (name) {
+    case "Accept":
+      return t("Accept");
+    case "Always accept in this project":
+      return t("Always accept in this project");
+    case "Reject":
+      return t("Reject");
+    case "Run":
+      return t("Run");
+    case "Run in the terminal, where you can type":
+      return t("Run in the terminal, where you can type");
+    case "Always run this command":
+      return t("Always run this command");
+    case "Always run commands like this":
+      return t("Always run commands like this");
+    case "Run all commands":
+      return t("Run all commands");
+    case "Deny":
+      return t("Deny");
+    default:
+      return name;
+  }
+}
