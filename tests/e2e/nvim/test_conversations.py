@@ -1,12 +1,11 @@
 """Conversations in the Neovim plugin: found by a word that was said, gone on with, renamed, archived, deleted."""
 
 import json
-from collections.abc import Callable
 
 from tests.e2e.nvim.nvim_driver import Nvim
-from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, ask, asked, bed, chat, in_chat, record, replace_select
+from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, ask, asked, bed, chat, in_chat, replace_select
 
-__all__ = ["bed", "record"]
+__all__ = ["bed"]
 
 PROMPT = "require('helpers').text('north://prompt')"
 
@@ -164,16 +163,3 @@ def test_ages(bed: Bed) -> None:
         }
         for moment, words in cases.items():
             assert nvim.lua(script, moment, noon) == words
-
-
-def test_the_list_on_screen(bed: Bed, record: Callable[[str, str], None]) -> None:
-    with bed.screen() as screen:
-        screen.wait_for("SALUTATION")
-        screen.write(":North ask explain greet")
-        screen.keys("Enter")
-        screen.wait_for("your editor|available")
-        screen.wait_for(r"North · agent\s*$")
-        screen.write(":North conversations defined")
-        screen.keys("Enter")
-        screen.wait_for(r"1: explain greet  \(just now, \d messages")
-        record("conversations", screen.text())
