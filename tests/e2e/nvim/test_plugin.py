@@ -269,6 +269,7 @@ def test_completion(bed: Bed) -> None:
             "steer",
             "stop",
             "storage",
+            "takeover",
             "tree",
             "undo",
         ]
