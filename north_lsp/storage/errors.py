@@ -16,7 +16,7 @@ class ConversationBusy(Exception):
     def __init__(self, holder: LockHeld) -> None:
         super().__init__(
             f"this conversation is open in another North ({holder}): take it over, or close it there to continue it "
-            "here with the next prompt; or start a new one"
+            "here with the next prompt, or start a new one"
         )
         self.pid = holder.pid
 

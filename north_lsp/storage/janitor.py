@@ -21,7 +21,7 @@ from pathlib import Path
 from north_lsp.storage.entries import timestamp, valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs
-from north_lsp.storage.listing import delete_conversation, list_conversations
+from north_lsp.storage.listing import delete_idle_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
 from north_lsp.storage.summaries import summarize
@@ -139,7 +139,7 @@ def _retire(locations: Locations, days: int, deadline: float) -> Iterator[Remove
             continue
         size = size_of(path)
         with suppress(ConversationBusy, OSError):
-            if delete_conversation(locations, row.id):
+            if delete_idle_conversation(locations, row.id):
                 yield Removed("old conversation, to the trash", row.id, size)
 
 

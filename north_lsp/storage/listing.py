@@ -7,12 +7,13 @@ from pathlib import Path
 
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.entries import valid_conversation_id
+from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.summaries import Summary
 
-__all__ = ["Summary", "delete_conversation", "list_conversations"]
+__all__ = ["Summary", "delete_conversation", "delete_idle_conversation", "list_conversations"]
 
 _INDEX_VERSION = 1
 _INDEX_LOCK_SECONDS = 0.2  # the index is not worth a wait
@@ -27,6 +28,22 @@ def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: P
     return ConversationIndex(store).listed(Wanted(repo_hash, cwd))
 
 
+def delete_idle_conversation(store: Locations, id: str) -> bool:
+    """Delete a conversation that nobody has open. Raises ConversationBusy while a running process writes it, and what
+    `delete_conversation` raises."""
+    if not valid_conversation_id(id):
+        raise ValueError(f"not the id of a conversation: {id!r}")
+    if not any(store.conversations.glob(f"{id}*")):
+        return False
+    lock = try_lock(store.conversations / f"{id}.lock")
+    if not isinstance(lock, FileLock):
+        raise ConversationBusy(lock)
+    try:
+        return _move_to_trash(store, id)
+    finally:
+        lock.release(remove=True)
+
+
 def delete_conversation(store: Locations, id: str) -> bool:
     """Move everything of a conversation to the trash; return whether there was anything. A process that has it open
     notices that, and goes on in memory.
@@ -35,21 +52,27 @@ def delete_conversation(store: Locations, id: str) -> bool:
     """
     if not valid_conversation_id(id):
         raise ValueError(f"not the id of a conversation: {id!r}")
+    if not any(store.conversations.glob(f"{id}*")):
+        return False
+    lock = try_lock(store.conversations / f"{id}.lock")
+    try:
+        return _move_to_trash(store, id)
+    finally:
+        if isinstance(lock, FileLock):
+            lock.release(remove=True)
+
+
+def _move_to_trash(store: Locations, id: str) -> bool:
     folder = store.conversations
     # The log goes first: whatever happens then, the conversation is either listed and whole, or not listed.
     names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id, f"{id}.wanted"]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
     names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
-    lock = try_lock(folder / f"{id}.lock")
-    try:
-        trash = _new_trash(private_directory(folder / "trash"), id)
-        for name in [*names, *([f"{id}.lock"] if isinstance(lock, FileLock) else [])]:
-            with suppress(FileNotFoundError):
-                os.rename(folder / name, trash / name)
-    finally:
-        if isinstance(lock, FileLock):
-            lock.release(remove=True)
+    trash = _new_trash(private_directory(folder / "trash"), id)
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.rename(folder / name, trash / name)
     return True
 
 
