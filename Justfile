@@ -26,7 +26,7 @@ endurance kills="500":
 
 # The clients in a real VS Code and a real Neovim. The editors are set up outside the checkout, once.
 e2e: vsix
-    {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py tests/e2e/nvim/test_rewind.py
+    {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py tests/e2e/nvim/test_conversations.py tests/e2e/nvim/test_rewind.py
     tests/e2e/vscode/run tests/e2e/vscode/smoke.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension.mjs
     tests/e2e/vscode/run tests/e2e/vscode/extension-safety.mjs

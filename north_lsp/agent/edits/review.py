@@ -140,7 +140,9 @@ class EditReviewer:
         review_id, status = review
         self._expect([change.target for change in accepted.files])
         try:
-            with self._diagnostics.timed("write_apply", reviewId=proposal.id, files=len(accepted.files)) as outcome:
+            with self._diagnostics.timed(
+                "write_apply_start", reviewId=proposal.id, files=len(accepted.files)
+            ) as outcome:
                 applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
                 outcome.ok = True
         except ToolError as error:

@@ -84,14 +84,15 @@ class Diagnostics:
     @contextmanager
     def timed_tool(self, call: ToolCall) -> Iterator[Outcome]:
         summary = args_summary(call.arguments)
-        with self.timed("tool_call", toolName=call.name, callId=call.id, argsSummary=summary) as outcome:
+        with self.timed("tool_call_start", toolName=call.name, callId=call.id, argsSummary=summary) as outcome:
             yield outcome
 
     @contextmanager
-    def timed(self, name: str, /, **data: object) -> Iterator[Outcome]:
-        """Log `<name>_start`, and `<name>_complete` with how long it took and how it ended. Both have the ids and
-        names in `data`, the start has the rest, too."""
-        self.event(f"{name}_start", **data)
+    def timed(self, start: str, /, **data: object) -> Iterator[Outcome]:
+        """Log the event `start` (`…_start`), and at the end `…_complete` with how long it took and how it ended. Both
+        have the ids and names in `data`, the start has the rest, too."""
+        self.event(start, **data)
+        complete = start.removesuffix("_start") + "_complete"
         named = {key: value for key, value in data.items() if isinstance(value, str)}
         started = time.monotonic()
         outcome = Outcome()
@@ -103,7 +104,7 @@ class Diagnostics:
         finally:
             ended: dict[str, object] = {"durationMs": round((time.monotonic() - started) * 1000), "ok": outcome.ok}
             ended |= {"errorCode": outcome.code} if outcome.code is not None else {}
-            self.event(f"{name}_complete", **named, **ended, **({"truncated": True} if outcome.truncated else {}))
+            self.event(complete, **named, **ended, **({"truncated": True} if outcome.truncated else {}))
 
     def _bound(self, data: dict[str, object]) -> dict[str, object]:
         if self.session_id is None:

@@ -281,7 +281,10 @@ class Session:
         if self._closed:
             raise ValueError("this conversation has been closed")
         if self.read_only_reason is not None:
-            if await self._slash.take_harmless(parts):
+            self.sharing.reading.pause()  # what the command shows is not shown again as news
+            ran = await self._slash.take_harmless(parts)
+            self.sharing.reading.begin()
+            if ran:
                 return "end_turn"
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
         self.remembering.prompt(self._slash.shown(parts))

@@ -51,3 +51,18 @@ export async function reloadWindow(page) {
   await until("the window to be made again", async () => !(await page.evaluate(() => window.beforeReload).catch(() => true)));
   await page.locator(".monaco-workbench .statusbar").waitFor();
 }
+
+/**
+ * Take the focus from a window, as another program does that comes to the front; the answer gives it back. Playwright keeps
+ * every page focused, whatever else is opened, so the page is told what the browser would tell it.
+ */
+export async function turnAway(page) {
+  const told = (hasFocus) =>
+    page.evaluate((hasFocus) => {
+      document.hasFocus = () => hasFocus;
+      // A blurred window is no news where a webview has the keyboard: VS Code looks again at this, too.
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hasFocus);
+  await told(false);
+  return () => told(true);
+}

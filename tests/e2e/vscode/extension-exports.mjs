@@ -8,7 +8,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { makeBed } from "./bed.mjs";
-import { dialog, editorTab, listInput, listRow } from "./controls.mjs";
+import { editorTab, listInput, listRow } from "./controls.mjs";
 import { artifacts, notification, palette, screenshot, until } from "./workbench.mjs";
 
 const bed = await makeBed("exports");
@@ -96,11 +96,11 @@ await bed.each({
     await writeFile(file, "mine");
     await palette(page, "North: Export Conversation…");
     await save(file);
-    await page.locator(".quick-input-message, .monaco-dialog-box", { hasText: "already exists" }).first().waitFor();
+    const question = page.locator(".quick-input-widget", { hasText: "already exists" });
+    await question.waitFor();
     await screenshot(page, "exports-2-exists");
     assert.equal(await text(file), "mine");
-    if (await dialog(page).isVisible()) await dialog(page).getByRole("button", { name: /Replace|Yes/ }).click();
-    else await page.keyboard.press("Enter");
+    await question.getByRole("button", { name: "OK" }).click();
     await until("the file to be replaced", async () => (await text(file)).includes("explain greet"));
   },
 

@@ -1,44 +1,28 @@
 /**
  * What North's extension must not get wrong: what is applied is what the diff shows, what runs has been read, what lasts
- * is said in words and can be taken back. Packed, with the real server and the offline model.
+ * is said in words and can be taken back. Packed, with the real server and the offline model. With words of the names of its
+ * cases: only those.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { Chat } from "./chat.mjs";
-import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
-import { diffEditorLines, notification, palette, screenshot, startServer, until } from "./workbench.mjs";
+import { makeBed, spread } from "./bed.mjs";
+import * as controls from "./controls.mjs";
+import { diffEditorLines, notification, palette, screenshot, until } from "./workbench.mjs";
 
-const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
 const THEMES = ["Dark 2026", "Light 2026", "Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"];
 
-const started = performance.now();
-const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-
-const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-safety-"));
-const project = path.join(folder, "sample");
-await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
-/** Three lines that stand far apart. */
-const manyItems = (...lines) => lines.map((line) => `${line}\n${"#\n".repeat(12)}`).join("");
-for (const name of ["config", "data", "state"]) await mkdir(path.join(folder, name));
-const rules = guard(folder);
-const env = {
-  ...rules.env,
-  NORTH_CONFIG_DIR: path.join(folder, "config"),
-  NORTH_DATA_DIR: path.join(folder, "data"),
-  NORTH_STATE_DIR: path.join(folder, "state"),
-  NORTH_MODEL: "offline",
-};
-
-let server;
-let page;
+const bed = await makeBed("safety");
+bed.useOfflineModel();
+const project = await bed.sampleProject();
+const { chat, page } = await bed.start({ workspace: project });
+const dialog = controls.dialog(page);
 
 const cases = {
   /** A rejected hunk whose old lines are taken out again is proposed again, and one that the arrow takes out is rejected. */
-  async "what the right side shows is what is applied"(chat) {
+  async "what the right side shows is what is applied"() {
     const diffTab = page.locator(".tabs-container .tab", { hasText: "North's proposal" });
     const right = page.locator(".editor.modified .monaco-editor");
     /** VS Code draws what follows a line as a pseudo element. */
@@ -57,7 +41,7 @@ const cases = {
     const propose = async () => {
       round += 1;
       many = path.join(project, `hello/many${round}.py`);
-      await writeFile(many, manyItems("ITEM = 1", "ITEM = 2", "ITEM = 3"));
+      await writeFile(many, spread("ITEM = 1", "ITEM = 2", "ITEM = 3"));
       await chat.send(`replace "ITEM" by "ENTRY" in hello/many${round}.py`);
       await diffTab.waitFor();
       await shows("ENTRY = 1");
@@ -78,8 +62,8 @@ const cases = {
     await shows("ENTRY = 1");
     await until("the mark to go", async () => !(await marked("rejected")));
     await accept();
-    assert.equal(await readFile(many, "utf8"), manyItems("ENTRY = 1", "ENTRY = 2", "ENTRY = 3"));
-    log("  after undo");
+    assert.equal(await readFile(many, "utf8"), spread("ENTRY = 1", "ENTRY = 2", "ENTRY = 3"));
+    bed.log("  after undo");
 
     await propose();
     await palette(page, "North: Reject Hunk");
@@ -94,8 +78,8 @@ const cases = {
     await until("the mark", () => marked("rejected"));
     await screenshot(page, "safety-1-shown-again");
     await accept();
-    assert.equal(await readFile(many, "utf8"), manyItems("ITEM = 1", "ENTRY = 2", "ENTRY = 3"));
-    log("  after closing and showing again");
+    assert.equal(await readFile(many, "utf8"), spread("ITEM = 1", "ENTRY = 2", "ENTRY = 3"));
+    bed.log("  after closing and showing again");
 
     await propose();
     await page.locator(".monaco-diff-editor .codicon-arrow-right").last().click({ force: true });
@@ -104,11 +88,11 @@ const cases = {
     const shown = (await diffEditorLines(page)).modified.filter((line) => line !== "#" && line !== "");
     assert.equal(shown.filter((line) => line.startsWith("ITEM")).length, 1, shown.join("\n"));
     await accept();
-    assert.equal(await readFile(many, "utf8"), manyItems(...shown));
-    log("  after the arrow");
+    assert.equal(await readFile(many, "utf8"), spread(...shown));
+    bed.log("  after the arrow");
   },
 
-  async "a command is named wherever it is asked about, and stands above the input"(chat) {
+  async "a command is named wherever it is asked about, and stands above the input"() {
     for (let index = 0; index < 4; index += 1) {
       await chat.send("explain greet");
       await chat.idle();
@@ -117,14 +101,13 @@ const cases = {
     await chat.send("run `touch seen.txt && echo one`");
     await chat.question("command").waitFor();
     await chat.frame.locator("#rows").evaluate((rows) => (rows.scrollTop = 0));
-    await inView(chat, "touch seen.txt && echo one");
+    await inView("touch seen.txt && echo one");
     await notification(page, "North asks to run touch seen.txt && echo one").waitFor();
     await chat.frame.locator("#activity", { hasText: "waits for you" }).waitFor();
     await page.locator('.statusbar-item[id*="north.status"]', { hasText: "waits for you" }).waitFor();
     await page.locator(".activitybar .badge-content", { hasText: "1" }).first().waitFor();
     await screenshot(page, "safety-3-pinned");
     // The palette shows the command before it runs anything.
-    const dialog = page.locator(".monaco-dialog-box");
     await palette(page, "North: Run Command");
     await dialog.filter({ hasText: "touch seen.txt && echo one" }).waitFor();
     await screenshot(page, "safety-4-palette");
@@ -137,7 +120,7 @@ const cases = {
     await chat.idle();
   },
 
-  async "a long command can be allowed once all of it has been in view"(chat) {
+  async "a long command can be allowed once all of it has been in view"() {
     const lines = Array.from({ length: 60 }, (_, index) => `echo ${index}`).join("; ");
     await chat.send(`run \`${lines}; touch long.txt\``);
     const card = chat.question("command");
@@ -149,7 +132,6 @@ const cases = {
     await screenshot(page, "safety-5-long");
     await palette(page, "North: Run Command");
     await card.locator(".body").evaluate((body) => (body.scrollTop = body.scrollHeight));
-    const dialog = page.locator(".monaco-dialog-box");
     await dialog.filter({ hasText: "touch long.txt" }).waitFor(); // the dialog shows all of it, and allows nothing by itself
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -159,31 +141,23 @@ const cases = {
     assert.ok(!existsSync(path.join(project, "long.txt")));
   },
 
-  async "the command can be read in every theme"(chat) {
+  async "the command can be read in every theme"() {
     await chat.send("run `echo a-command-to-read`");
     await chat.question("command").waitFor();
-    const choose = async (theme) => {
-      await palette(page, "Preferences: Color Theme");
-      await page.locator(".quick-input-widget input.input").fill(theme);
-      await page.locator(".quick-input-list .monaco-list-row.focused", { hasText: theme }).waitFor();
-      await page.keyboard.press("Enter");
-      await until(theme, async () => (await chat.frame.locator("body").getAttribute("data-vscode-theme-name")) === theme);
-    };
     for (const theme of [...THEMES, "Light 2026"]) {
-      await choose(theme);
+      await controls.chooseTheme(page, chat.frame, theme);
       const name = theme.toLowerCase().replaceAll(" ", "-");
-      const measured = await until(`the colours of ${theme}`, () => contrasts(chat));
+      const measured = await until(`the colours of ${theme}`, () => contrasts());
       await screenshot(page, `safety-6-${name}`);
       console.log(`  ${theme}: ${measured.map(([what, ratio]) => `${what} ${ratio.toFixed(1)}`).join(", ")}`);
       for (const [what, ratio] of measured) assert.ok(ratio >= 4.5, `${theme}: ${what} has a contrast of ${ratio.toFixed(2)}`);
     }
-    await chat.question("command").getByRole("button", { name: "Deny", exact: true }).click();
+    await chat.decide("command", "Deny");
     await chat.idle();
   },
 
-  async "what lasts is confirmed in words, stays in view and is taken back with a click"(chat) {
+  async "what lasts is confirmed in words, stays in view and is taken back with a click"() {
     const shield = page.locator('.statusbar-item[id*="north.permissions"]');
-    const dialog = page.locator(".monaco-dialog-box");
     const all = () => chat.question("command").getByRole("button", { name: "Run all commands…" });
     await chat.send("run `touch all-1.txt`");
     await all().click();
@@ -209,7 +183,7 @@ const cases = {
     await shield.waitFor({ state: "detached" });
     await chat.frame.locator("#permitted").waitFor({ state: "hidden" });
     await chat.send("run `touch all-3.txt`");
-    await chat.question("command").getByRole("button", { name: "Deny", exact: true }).click();
+    await chat.decide("command", "Deny");
     await chat.idle();
     assert.ok(!existsSync(path.join(project, "all-3.txt")));
     // The same for edits.
@@ -230,7 +204,7 @@ const cases = {
 };
 
 /** The command and every button are inside the window. */
-async function inView(chat, command) {
+async function inView(command) {
   const text = chat.question("command").locator("pre", { hasText: command });
   await text.waitFor();
   const { height } = page.viewportSize();
@@ -241,7 +215,7 @@ async function inView(chat, command) {
 }
 
 /** The contrast of what has to be read against what is behind it, by name. */
-async function contrasts(chat) {
+async function contrasts() {
   return chat.frame.locator("body").evaluate(() => {
     const channels = (text) => {
       const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number);
@@ -284,28 +258,11 @@ async function contrasts(chat) {
   });
 }
 
-try {
-  const vsix = await packedExtension();
-  const userData = await userDataFor(path.join(folder, "user-data"), north);
-  server = await startServer({ vsix, workspace: project, userData, settings: { "files.autoSave": "off" }, env });
-  page = await server.open();
-  await palette(page, "North: Show Chat");
-  const chat = new Chat(page);
-  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
-  log("chat opened");
-  const only = process.argv.slice(2);
-  for (const [name, check] of Object.entries(cases)) {
-    if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
-    await check(chat);
-    log(name);
-  }
-  await rules.check();
-} catch (error) {
-  const picture = page && (await screenshot(page, "safety-failed"));
-  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
-  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
-  process.exitCode = 1;
-} finally {
-  await server?.stop();
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-}
+await bed.each(cases, {
+  async recover() {
+    await page.keyboard.press("Escape");
+    if (await chat.frame.locator("#stop").isVisible()) await palette(page, "North: Stop");
+    await palette(page, "North: New Chat");
+    await palette(page, "View: Close All Editors");
+  },
+});

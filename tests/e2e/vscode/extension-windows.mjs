@@ -1,15 +1,15 @@
 /**
- * Windows of VS Code: a second one has a conversation of its own; and what comes into a message from other parts of a window: a
- * terminal, the file dialog, the Explorer. Packed, with the real server and the offline model. With words of the names of its
- * cases: only those.
+ * Windows of VS Code: one that is not in front tells that North waits, a second one has a conversation of its own; and what
+ * comes into a message from other parts of a window: a terminal, the file dialog, the Explorer. Packed, with the real server and
+ * the offline model. With words of the names of its cases: only those.
  */
 import assert from "node:assert/strict";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
 import { Chat } from "./chat.mjs";
-import { listInput, listRow } from "./controls.mjs";
-import { palette, screenshot, until } from "./workbench.mjs";
+import { listInput, listRow, turnAway } from "./controls.mjs";
+import { notification, palette, screenshot, until } from "./workbench.mjs";
 
 const bed = await makeBed("windows");
 bed.useOfflineModel();
@@ -23,6 +23,32 @@ await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 const chip = (kind) => chat.frame.locator(`#chips .chip.${kind}`);
 
 const cases = {
+  async "a window that is not in front tells that North waits, and that it is done"() {
+    await chat.send("explain greet");
+    await chat.frame.locator("#stop").waitFor();
+    await chat.send('replace "Hello" by "Good morning" in hello/greeting.py'); // asks while nobody looks
+    const comeBack = await turnAway(page);
+    const waits = notification(page, "North proposes to change hello/greeting.py");
+    await waits.waitFor();
+    await screenshot(page, "windows-1-waits");
+    await comeBack();
+    await chat.decide("edit", "Reject");
+    await waits.waitFor({ state: "detached" });
+    await chat.idle();
+    await chat.send("explain greet");
+    await chat.frame.locator("#stop").waitFor();
+    const comeBackAgain = await turnAway(page);
+    await notification(page, "North is done").waitFor();
+    await screenshot(page, "windows-2-done");
+    await comeBackAgain();
+    await palette(page, "Notifications: Clear All Notifications");
+  },
+
+  async "a window that is in front is not told"() {
+    await chat.ask("list files");
+    assert.equal(await notification(page, "North is done").count(), 0);
+  },
+
   async "a second window has a conversation of its own"() {
     await chat.renew();
     await chat.ask("list files");
