@@ -9,7 +9,7 @@ import pytest
 from tests.end_to_end.test_faults import configure
 from tests.end_to_end.world import World, make_world
 from tests.support.client import RpcFailure
-from tests.support.html import Page
+from tests.support.exported_page import Page
 from tests.support.model_server import ModelServer
 from tests.support.recorded import RECORDED, SETTINGS, Stage, option, replace, stage
 from tests.support.script import answer, call, say

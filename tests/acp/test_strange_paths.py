@@ -61,7 +61,7 @@ class Moved(World):
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in super().environ.items() if not name.startswith(("NORTH_", "XDG_"))}
-        return kept | {"HOME": str(self.home), "NORTH_DISCOVERY": "off"}
+        return kept | {"HOME": str(self.home), "NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1"}
 
     @property
     def home(self) -> Path:

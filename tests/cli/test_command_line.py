@@ -144,7 +144,7 @@ def test_logs_are_imported(tmp_path: Path) -> None:
 
 def test_what_fails_inside_is_one_line_and_a_report(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import north_lsp.cli.reports as it\n"
+        "import north_lsp.cli.conversations as it\n"
         "def fail(*_):\n    raise RuntimeError('OPENAI_API_KEY=abcdefgh')\n"
         "it.conversations = fail\n"
     )

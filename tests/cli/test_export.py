@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.agent.log.test_foreign_logs import LOG
 from tests.cli.test_command_line import run
-from tests.support.html import Page
+from tests.support.exported_page import Page
 
 
 def store(folder: Path) -> Path:

@@ -24,7 +24,7 @@ from north_lsp.tools.builtin import builtin_tools
 from tests.agent.log.test_foreign_logs import LOG, ODD, changed
 from tests.agent.log.test_golden import GOLDEN, NAMES
 from tests.storage.test_old_formats import FLAT, TREE
-from tests.support.html import Page
+from tests.support.exported_page import Page
 from tests.support.png import png
 
 TOOLS = builtin_tools()

@@ -15,7 +15,7 @@ import pytest
 import north_lsp
 from tests.e2e.nvim.nvim_driver import Nvim, NvimError
 from tests.e2e.nvim.screen import Screen, nvim_screen
-from tests.support.html import Page
+from tests.support.exported_page import Page
 
 PLUGIN = Path(__file__).parents[3] / "nvim-client"
 SAMPLE = Path(north_lsp.__file__).parent / "cli" / "demo" / "sample"
