@@ -27,7 +27,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environ | folders | (more or {}),
+            env=environ | folders | {"NORTH_NO_TITLE": "1"} | (more or {}),  # no request beside those that are timed
         )
         self._id = 0
 

@@ -128,3 +128,32 @@ test("a row that is drawn anew keeps the focus", () => {
   put({ ...changes, note: "undone", buttons: [{ act: "redo", text: "Redo" }] });
   assert.equal(document.activeElement, at("#rows .changes"));
 });
+
+test("what comes is followed until one scrolls up oneself", () => {
+  const rows = at("#rows");
+  let height = 1000;
+  let top = 0;
+  Object.defineProperties(rows, {
+    scrollHeight: { get: () => height, configurable: true },
+    clientHeight: { get: () => 300, configurable: true },
+    scrollTop: { get: () => top, set: (wanted: number) => (top = Math.min(wanted, height - 300)), configurable: true },
+  });
+  const { Event: PageEvent } = document.defaultView as Window & typeof globalThis;
+  const scrolled = () => rows.dispatchEvent(new PageEvent("scroll"));
+  const grow = (by: number): void => {
+    height += by;
+    scrolled(); // of what was scrolled before
+    put({ kind: "notice", id: `n${height}`, severity: "info", text: "more" });
+  };
+  list.scrollToEnd();
+  assert.equal(top, 700);
+  grow(200); // a tall row
+  assert.equal(top, 900);
+  rows.scrollTop = 100;
+  grow(200);
+  assert.equal(top, 100);
+  rows.scrollTop = height;
+  scrolled();
+  grow(200);
+  assert.equal(top, 1300);
+});

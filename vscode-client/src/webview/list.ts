@@ -39,8 +39,10 @@ const stale = new Set<Row>();
 /** Rows of a conversation that was loaded, and that are filled as they come near, or when there is nothing else to do. */
 const unfilled = new Set<Row>();
 const byElement = new WeakMap<Element, Row>();
-/** The end is looked at: what comes is followed. */
+/** The end is looked at: what comes is followed, until the user scrolls up. */
 let following = true;
+/** Where the view was last. */
+let lastTop = 0;
 
 /** So many rows are filled at once. */
 const FIRST = 40;
@@ -92,6 +94,7 @@ export function scrollToEnd(): void {
   following = true;
   setHidden(toEnd, true);
   rows.scrollTop = rows.scrollHeight;
+  lastTop = rows.scrollTop;
 }
 
 /** The words of the last answer to what was said last, for those who hear the page; empty if there is none. */
@@ -205,7 +208,11 @@ let remembering: ReturnType<typeof setTimeout> | undefined;
 
 rows.addEventListener("scroll", () => {
   if (rows.clientHeight === 0) return; // hidden
-  following = rows.scrollHeight - rows.scrollTop - rows.clientHeight < 40;
+  const top = rows.scrollTop;
+  // A row that has just come, or less room, puts the end out of view as well; but only the user goes up.
+  if (rows.scrollHeight - top - rows.clientHeight < 40) following = true;
+  else if (top < lastTop) following = false;
+  lastTop = top;
   setHidden(toEnd, following);
   clearTimeout(remembering);
   remembering = setTimeout(() => remember({ place: following ? undefined : placeNow() }), 300);
