@@ -47,6 +47,7 @@ local RESTARTS, RESTART_SECONDS = 3, 60
 ---@field elsewhere? north.Holder another North that has it open
 ---@field taking boolean whether it is being taken over
 ---@field replayed string? the last of the user's messages that were loaded
+---@field wanted? fun() shows the conversation that a slash command asked for, once that is answered
 
 ---@type north.State
 local state = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false }
@@ -144,6 +145,14 @@ end
 ---@type fun()
 local resume
 
+local function take_wanted()
+  local wanted = state.wanted
+  state.wanted = nil
+  if wanted then
+    wanted()
+  end
+end
+
 local handlers = {
   ["_north/event"] = function(_, params, context)
     if context.client_id == state.client_id and params.sessionId == state.session_id and params.event == "open_elsewhere" then
@@ -178,13 +187,17 @@ local handlers = {
       chat.clear() -- all of it follows
     end
     if params.event == "conversation_wanted" then
-      vim.schedule(function()
+      -- The slash command that wants it is not answered yet: only other turns are worth a question.
+      state.wanted = function()
         if type(params.conversationId) == "string" then
           M.switch(params.conversationId, params.cwd)
         else
           M.new()
         end
-      end)
+      end
+      if #state.prompts == 0 then
+        vim.schedule(take_wanted)
+      end
     end
     rewind.on_event(M.places(), params)
   end,
@@ -428,6 +441,7 @@ local function answered(prompt, error, result)
   end
   pcall(vim.cmd.checktime)
   show_state()
+  take_wanted()
 end
 
 ---@param prompt north.Prompt
