@@ -154,18 +154,6 @@ local function take_wanted()
 end
 
 local handlers = {
-  ["_north/event"] = function(_, params, context)
-    if context.client_id == state.client_id and params.sessionId == state.session_id and params.event == "open_elsewhere" then
-      state.elsewhere = elsewhere.read(params.by)
-      show_state()
-      for _, prompt in ipairs(params.queued or {}) do
-        notice("Not sent: " .. prompt.text, "warning")
-      end
-      if params.unfinished then
-        resume()
-      end
-    end
-  end,
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,
@@ -185,6 +173,16 @@ local handlers = {
     end
     if params.event == "transcript_reset" then
       chat.clear() -- all of it follows
+    end
+    if params.event == "open_elsewhere" then
+      state.elsewhere = elsewhere.read(params.by)
+      show_state()
+      for _, prompt in ipairs(params.queued or {}) do
+        notice("Not sent: " .. prompt.text, "warning")
+      end
+      if params.unfinished then
+        resume()
+      end
     end
     if params.event == "conversation_wanted" then
       -- The slash command that wants it is not answered yet: only other turns are worth a question.
