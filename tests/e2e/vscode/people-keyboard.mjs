@@ -149,7 +149,7 @@ export function byKeyboard() {
     },
 
     async "by keyboard: the conversation and the keys of the chat as texts"() {
-      for (const [key, tab, words] of [["Alt+F2", "North: Conversation", "You:"], ["Alt+F1", "North: Accessibility Help", "by keyboard and for screen readers"]]) {
+      for (const [key, tab, words] of [["Alt+F2", "North: Conversation", "You chose: Accept (2 of 3 changes)"], ["Alt+F1", "North: Accessibility Help", "by keyboard and for screen readers"]]) {
         await keyboard.command("North: Show Chat");
         await until("the input to have the focus", async () => inInput(await keyboard.at()));
         await keyboard.press(key);
