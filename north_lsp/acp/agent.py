@@ -17,6 +17,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
+from north_lsp.acp.context import context_methods, with_editor
 from north_lsp.acp.control import confirm_after, control_methods, opened_fields, prompt_kind, unsent_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
@@ -124,6 +125,7 @@ class AcpAgent:
             **artifact_methods(self._session),
             **look_methods(self._session),
             **path_methods(self._session),
+            **context_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, self._prompt),
             **library_methods(Library(environment.locations), self._session, self._sessions),
@@ -318,7 +320,7 @@ class AcpAgent:
         """Steer the running turn. Returns `{delivered}`, whether the prompt became part of that turn, once that is
         known."""
         session = self._session(params)
-        parts = read.prompt_parts(params)
+        parts = with_editor(params, read.prompt_parts(params))
         queued_prompt: QueuedPrompt | None = None
         with anyio.CancelScope() as scope:
             call.on_cancel = scope.cancel
@@ -392,7 +394,8 @@ class AcpAgent:
     # -- a live session ----------------------------------------------------------------------------------------------
 
     async def _prompt(self, params: Params, call: Call) -> object:
-        session, parts, kind = self._session(params), read.prompt_parts(params), prompt_kind(params)
+        session, kind = self._session(params), prompt_kind(params)
+        parts = with_editor(params, read.prompt_parts(params))
         trace.belong_to(read.meta(params).get("traceparent"))
         answer = await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
         if session.moved_to is not None:

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import date, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +60,6 @@ from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.agent.shell.user_commands import UserCommand, UserCommands, nothing_to_run, parse_user_command
-from north_lsp.agent.turn.context import system_text
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Steering, Stopped, in_numbers
@@ -83,6 +81,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
     from north_lsp.agent.exports.document import Surroundings
     from north_lsp.agent.session.wiring import SessionParts
     from north_lsp.tools.registry import Registry
@@ -150,10 +149,9 @@ class Session:
         turns, today = environment.settings.turns, environment.costs.today
         self._spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, self._spending, self._editor)
+        self.context = stored.context
         self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
-        self._delivery = PromptDelivery(
-            log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
-        )
+        self._delivery = PromptDelivery(stored, self.queue, self._settings, self.choice, self._editor, self.saved)
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self.exports = Exports(log, self.roots[0], environment, self._surroundings)
         drafts = DraftMaker(workspace.roots, checkpoints.content)
@@ -534,6 +532,7 @@ class Session:
                 await self.recover()
             with self._diagnostics.guarded("looking for models"):
                 await self.choice.look_after()
+            await self._show(await self.context.load())
             self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
             if left is None:
                 await self._show(self.left_turn.give_up(await self.tools()))
@@ -567,9 +566,8 @@ class Session:
         started = anyio.current_time()
         self._diagnostics.begin_turn()
         self._diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
-        context = TurnContext(
-            model, self._system(), mode, await self.tools(), self._workspace, self._environment.settings
-        )
+        system, tools, settings = await self.context.system(model), await self.tools(), self._environment.settings
+        context = TurnContext(model, system, mode, tools, self._workspace, settings, self.context.follow)
         with self._diagnostics.guarded("reading the costs"):
             await self._environment.costs.look()
         parts = await self._loaded_parts()
@@ -636,17 +634,17 @@ class Session:
             tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
         return await anyio.to_thread.run_sync(offered_tools, tools, self._workspace, self._log)
 
-    def _system(self) -> str:
-        try:
-            started = datetime.fromisoformat(str(self._conversation.header.get("timestamp"))).date()
-        except ValueError:
-            started = date.today()
-        return system_text(self.roots, started)
+    async def context_report(self) -> "Report":
+        """Add up what the next request has."""
+        model = self.choice.model
+        specs = (await self.tools()).specs(self.mode)
+        return await self.context.report(model, specs, self._history.messages(model))
 
     async def _surroundings(self) -> "Surroundings":
         from north_lsp.agent.exports.document import Surroundings
 
-        return Surroundings(self._system(), (await self.tools()).specs(self.mode))
+        system = await self.context.system(self.choice.model)
+        return Surroundings(system, (await self.tools()).specs(self.mode))
 
     # -- everything else -------------------------------------------------------------------------------------------
 
