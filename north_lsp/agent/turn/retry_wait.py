@@ -38,8 +38,8 @@ class RetryWait:
             # A wait that ends has begun, however short it is.
             while (left := max(deadline - anyio.current_time(), 0.0)) > 0 or first:
                 if step.shown:
-                    event = RetryWaiting(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
-                    await ports.show(event)
+                    told = (id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first, failure.kind)
+                    await ports.show(RetryWaiting(*told))
                 first = False
                 if await control.wait(min(left, 1.0)):
                     break
@@ -52,7 +52,8 @@ class RetryWait:
             control.finished()
             if step.shown and not first:
                 with anyio.CancelScope(shield=True):
-                    await ports.show(RetryWaiting(id, step.attempt, step.of, 0, failure.message, outcome))
+                    over = (id, step.attempt, step.of, 0, failure.message, outcome)
+                    await ports.show(RetryWaiting(*over, kind=failure.kind))
         return outcome == "over"
 
     async def ended(self, error: str = "") -> None:

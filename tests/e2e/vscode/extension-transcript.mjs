@@ -31,7 +31,7 @@ const waits = (seconds, attempt, status = "in_progress") =>
   called("retry-1", {
     title: `Trying again in ${seconds} s (${attempt} of 5): Anthropic answered 529: overloaded`,
     status,
-    _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000 } } },
+    _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000, kind: "overloaded" } } },
   });
 const failed = (reason) => ({ ...says(`**The model gave no complete answer:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
 /** Text in pieces as a model sends them. */
@@ -51,7 +51,7 @@ const cases = {
       },
     );
     await chat.row("tool").locator(".details").waitFor({ state: "hidden" });
-    await chat.row("tool").locator(".call", { hasText: "Running npm test" }).click();
+    await chat.row("tool").locator(".call", { hasText: "Ran npm test" }).click();
     await chat.row("tool").locator(".output", { hasText: "three" }).waitFor();
     await chat.row("tool").locator(".input", { hasText: "timeout" }).waitFor();
     await chat.shot("output");
@@ -103,7 +103,7 @@ const cases = {
     await head.filter({ hasText: "Read 4 times" }).waitFor();
     assert.equal(await chat.row("tool").first().isVisible(), false);
     await head.click();
-    await chat.row("tool").locator(".title", { hasText: "Reading d.py" }).waitFor();
+    await chat.row("tool").locator(".title", { hasText: "Read d.py" }).waitFor();
     assert.equal(await chat.frame.locator("#welcome").isVisible(), false);
     await chat.shot("group");
   },
