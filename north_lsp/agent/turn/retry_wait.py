@@ -38,8 +38,9 @@ class RetryWait:
             # A wait that ends has begun, however short it is.
             while (left := max(deadline - anyio.current_time(), 0.0)) > 0 or first:
                 if step.shown:
-                    told = (id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first, failure.kind)
-                    await ports.show(RetryWaiting(*told))
+                    remaining, why = math.ceil(left), failure.message
+                    event = RetryWaiting(id, step.attempt, step.of, remaining, why, "waiting", first, failure.kind)
+                    await ports.show(event)
                 first = False
                 if await control.wait(min(left, 1.0)):
                     break
@@ -52,8 +53,8 @@ class RetryWait:
             control.finished()
             if step.shown and not first:
                 with anyio.CancelScope(shield=True):
-                    over = (id, step.attempt, step.of, 0, failure.message, outcome)
-                    await ports.show(RetryWaiting(*over, kind=failure.kind))
+                    why, kind = failure.message, failure.kind
+                    await ports.show(RetryWaiting(id, step.attempt, step.of, 0, why, outcome, kind=kind))
         return outcome == "over"
 
     async def ended(self, error: str = "") -> None:

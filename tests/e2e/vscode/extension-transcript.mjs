@@ -247,6 +247,39 @@ const cases = {
     await palette(page, "View: Close All Editors");
   },
 
+  /** Code of a shell is typed into a terminal, and does not run: what it would make is not there. */
+  async terminal({ chat, play, page }) {
+    await play([says("```sh\ntouch made-by-enter\n```\n\nso $E = mc^2$ and\n\n$$\n\\sum_{i=1}^n i\n$$")]);
+    assert.equal(await chat.row("answer").locator("div.math").textContent(), "\\sum_{i=1}^n i");
+    const colours = await chat.row("answer").locator(".c-call", { hasText: "touch" }).count();
+    assert.equal(colours, 1);
+    await chat.row("answer").getByRole("button", { name: "Type into the Terminal" }).click();
+    const terminal = page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper .xterm-accessibility-tree").first();
+    await page.locator(".terminal-wrapper").first().waitFor();
+    await terminal.waitFor({ state: "attached" });
+    await screenshot(page, "transcript-terminal");
+    const made = path.join(workspace, "made-by-enter");
+    await assert.rejects(readFile(made), "nothing has run");
+    await page.locator(".terminal-wrapper .xterm-helper-textarea").first().focus();
+    await until("it to run at Enter", async () => {
+      await page.keyboard.press("Enter");
+      return readFile(made).then(() => true, () => false);
+    });
+    await palette(page, "View: Close Panel");
+  },
+
+  /** At the side bar's first width nothing of the words below the input is cut. */
+  async widths({ chat, play }) {
+    await play([called("c", { title: "Running one two three four five six seven eight nine ten", kind: "execute", status: "completed" })]);
+    const cut = await chat.frame.locator("#activity, .picker:not([hidden]) span, .group-head .title").evaluateAll((all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0).map((one) => one.textContent));
+    assert.deepEqual(cut, []);
+    const tall = await chat.frame.locator("button:not([hidden], .examples button, .call)").evaluateAll((all) =>
+      all.filter((one) => one.clientHeight > 32 && one.querySelector(".codicon") === null).map((one) => one.textContent));
+    assert.deepEqual(tall, []);
+    await chat.shot("widths");
+  },
+
   /** Those who hear the page hear each answer once. */
   async heard({ chat, play }) {
     await chat.frame.locator("#announce").evaluate((place) => {
