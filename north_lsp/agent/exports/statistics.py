@@ -10,7 +10,7 @@ from typing import Any
 from north_lsp.agent.edits.totals import Totals
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.header import Header
-from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.display import money, one_line
@@ -59,7 +59,7 @@ def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> St
     path = list(path)
     prompts = sum(isinstance(one.entry, PromptEntry) and not one.entry.by_north for one in path)
     answers = [one.entry for one in path if isinstance(one.entry, AnswerEntry)]
-    used = [answer.usage for answer in answers if answer.usage is not None]
+    used = sum((answer.usage for answer in answers if answer.usage is not None), StoredUsage())
     return Statistics(
         prompts,
         len(answers),
@@ -68,12 +68,12 @@ def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> St
         _tools(path),
         len(_read(path)),
         changes,
-        sum(usage.input for usage in used),
-        sum(usage.output for usage in used),
-        sum(usage.cache_read for usage in used),
-        sum(usage.cache_write for usage in used),
-        sum(usage.cost for usage in used),
-        all(usage.priced for usage in used),
+        used.input,
+        used.output,
+        used.cache_read,
+        used.cache_write,
+        used.cost,
+        used.priced,
         _between(path),
         sum(answer.duration_ms or 0 for answer in answers) / 1000,
         header.parent,
