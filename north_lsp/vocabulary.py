@@ -1,4 +1,5 @@
-"""Types that all rooms share: what a prompt may do, what a call does, and where. Imports nothing of ours."""
+"""Words that all rooms share: what a prompt may do, what a call does, and where; and how names are spelled outside of
+Python. Imports nothing of ours."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,3 +15,9 @@ class Location:
 
     path: Path
     line: int | None = None
+
+
+def camel_case(name: str) -> str:
+    """Return a field's name as JSON and settings spell it (`cacheRead` for `cache_read`)."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -14,6 +14,7 @@ from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.display import money, one_line
+from north_lsp.vocabulary import camel_case
 
 
 @dataclass(slots=True)
@@ -47,10 +48,10 @@ class Statistics:
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers for clients."""
-        changes = {_camel(name): value for name, value in dataclasses.asdict(self.changes).items()}
+        changes = {camel_case(name): value for name, value in dataclasses.asdict(self.changes).items()}
         tools = {name: {"calls": use.calls, "errors": use.errors} for name, use in self.tools.items()}
         names = [one.name for one in dataclasses.fields(self) if one.name not in ("tools", "changes", "parent")]
-        numbers = {_camel(name): getattr(self, name) for name in names}
+        numbers = {camel_case(name): getattr(self, name) for name in names}
         return {**numbers, "tools": tools, "changes": changes, "parent": self.parent or None}
 
 
@@ -104,11 +105,6 @@ def _time(at: str) -> float | None:
         return datetime.fromisoformat(at).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)
 
 
 def in_words(numbers: Statistics) -> list[str]:
