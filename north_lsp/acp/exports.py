@@ -33,7 +33,7 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
         path, named = read.optional_text(params, "path"), read.optional_text(params, "format")
         if path is not None and not os.path.isabs(path):
             raise invalid_params("path", "must be an absolute path")
-        raw, replace = _flag(params, "raw"), _flag(params, "replace")
+        raw, replace = read.flag(params, "raw"), read.flag(params, "replace")
         try:
             format = as_format(named) if named is not None else format_for(path)
             exports = await exports_of(params)
@@ -55,13 +55,6 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
             raise _refused(error) from None
 
     return {"_north/sessions/export": export, "_north/sessions/stats": stats}
-
-
-def _flag(params: Params, field: str) -> bool:
-    value = params.get(field, False)
-    if not isinstance(value, bool):
-        raise invalid_params(field, "must be true or false")
-    return value
 
 
 def _refused(error: ToolError) -> RpcError:

@@ -82,9 +82,7 @@ def library_methods(
 
     async def archive(params: Params, call: Call) -> object:
         """Hide the conversation from lists, or show it there again (`archived: false`)."""
-        id, archived = read.text(params, "sessionId"), params.get("archived", True)
-        if not isinstance(archived, bool):
-            raise invalid_params("archived", "must be true or false")
+        id, archived = read.text(params, "sessionId"), read.flag(params, "archived", default=True)
         session = opened(id)
         try:
             await (
@@ -130,15 +128,8 @@ def _scope(params: Params) -> Scope:
     archived = params.get("archived", "hidden")
     if archived not in _ARCHIVED:
         raise invalid_params("archived", "must be hidden, shown or only")
-    limit, start = _count(params, "limit", 50, 1), _count(params, "start", 0, 0)
+    limit, start = read.whole_number(params, "limit", 50, 1), read.whole_number(params, "start", 0, 0)
     return Scope(Path(cwd) if cwd is not None else None, _ARCHIVED[archived], min(limit, _MOST), start)
-
-
-def _count(params: Params, field: str, default: int, least: int) -> int:
-    value = params.get(field, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise invalid_params(field, f"must be a whole number, {least} or more")
-    return value
 
 
 def _row(one: Summary) -> dict[str, Any]:
