@@ -1,7 +1,7 @@
 """`_north/sessions/export` and `_north/sessions/stats`: a conversation as a file or a text, and in numbers."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from north_lsp.acp import params as read
 from north_lsp.agent.session.environment import Environment
@@ -10,9 +10,7 @@ from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.peer import Call, Handler
 
 _MAX_CHARACTERS = 10_000_000
 

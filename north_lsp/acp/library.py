@@ -9,12 +9,10 @@ from north_lsp.agent.session.library import Library, NoConversation, Scope, Seve
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.conversation import UnknownConversation
 from north_lsp.storage.conversation_index import Archived
 from north_lsp.storage.summaries import Summary
-
-Handler = Callable[[Params, Call], Awaitable[object]]
 
 _MOST = 500
 _ARCHIVED: dict[str, Archived] = {"hidden": "hidden", "shown": "shown", "only": "only"}

@@ -14,9 +14,7 @@ from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.peer import Call, Handler
 
 _WHAT: tuple[What, ...] = get_args(What)
 
