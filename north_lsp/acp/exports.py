@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import refusal
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports, Wanted, stored_exports
 from north_lsp.agent.session.session import Session
-from north_lsp.display import visible
 from north_lsp.errors import ToolError
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler
 
 _MAX_CHARACTERS = 10_000_000
@@ -56,5 +56,4 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
 
 
 def _refused(error: ToolError) -> RpcError:
-    text = visible(f"{error.message}: {error.hint}" if error.hint else error.message)
-    return RpcError(RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST, text, {"code": error.code})
+    return refusal(error, f"{error.message}: {error.hint}" if error.hint else error.message)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import unknown_session
 from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
@@ -114,7 +115,7 @@ async def _stored(change: Awaitable[Any], id: str) -> Any:
     try:
         return await change
     except UnknownConversation:
-        raise RpcError(RESOURCE_NOT_FOUND, f"there is no session {id[:64]!r}", {"sessionId": id[:64]}) from None
+        raise unknown_session(id) from None
     except OSError as error:
         raise RpcError(INVALID_REQUEST, f"the session {id} cannot be changed: {error.strerror or error}") from None
 

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from typing import Any, get_args
 
 from north_lsp.acp import params as read
-from north_lsp.acp.checkpoints import CONFLICTS, failed, outcome
+from north_lsp.acp.checkpoints import CONFLICTS, outcome
 from north_lsp.acp.drafts import draft_blocks
+from north_lsp.acp.refusals import refusal
 from north_lsp.agent.log.tree import Row, find_filter
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.navigation import Copied, What
@@ -110,7 +111,7 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except ToolError as error:
-        raise failed(error) from None
+        raise refusal(error, error.message) from None
     except ValueError as error:
         raise RpcError(INVALID_REQUEST, visible(str(error)).replace("\n", " ")) from None
     except OSError as error:
