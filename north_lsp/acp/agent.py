@@ -411,7 +411,7 @@ class AcpAgent:
 
         def give_up() -> None:
             scope.cancel()
-            session.give_up_questions()
+            session.questions.give_up()
 
         call.on_cancel = give_up
         try:
