@@ -13,7 +13,7 @@ from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
-from north_lsp.display import money, one_line
+from north_lsp.display import counted, money, one_line
 from north_lsp.vocabulary import camel_case
 
 
@@ -110,8 +110,8 @@ def _time(at: str) -> float | None:
 def in_words(numbers: Statistics) -> list[str]:
     """Return the numbers as rows of Markdown."""
     failed = f" ({numbers.failed_answers} not complete)" if numbers.failed_answers else ""
-    own = f", {_count(numbers.own_commands, 'command')} of your own" if numbers.own_commands else ""
-    rows = [f"- {_count(numbers.prompts, 'prompt')}, {_count(numbers.answers, 'answer')}{failed}{own}"]
+    own = f", {counted(numbers.own_commands, 'command')} of your own" if numbers.own_commands else ""
+    rows = [f"- {counted(numbers.prompts, 'prompt')}, {counted(numbers.answers, 'answer')}{failed}{own}"]
     if numbers.tools:
         calls = [
             f"`{one_line(name)}` {use.calls}{f' ({use.errors} failed)' if use.errors else ''}"
@@ -127,10 +127,6 @@ def in_words(numbers: Statistics) -> list[str]:
     )
     rows.append(f"- time: {_duration(numbers.wall_seconds)}, of that {_duration(numbers.model_seconds)} in models")
     return rows + ([f"- comes from the conversation {one_line(numbers.parent)}"] if numbers.parent else [])
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:
