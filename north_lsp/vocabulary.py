@@ -3,10 +3,13 @@ Python. Imports nothing of ours."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 Mode = Literal["ask", "agent"]
 Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
+TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+TREE_FILTERS: tuple[TreeFilter, ...] = get_args(TreeFilter)
+"""Which entries of a conversation its tree shows."""
 
 
 @dataclass(frozen=True, slots=True)
