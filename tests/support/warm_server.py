@@ -44,7 +44,8 @@ def _become_server(request: bytes, fds: list[int]) -> NoReturn:
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir(folder)
     os.environ.clear()
-    os.environ.update(word.split("=", 1) for word in words[int(count) :])
+    variables = (word.partition("=") for word in words[int(count) :])
+    os.environ.update((name, value) for name, _, value in variables)
     sys.argv = ["north-lsp", *words[: int(count)]]
     from north_lsp.cli.main import main
 
