@@ -697,7 +697,7 @@ local function leave(following)
   permission.withdraw_all()
   state.prompts, state.waiting, state.replacing = {}, {}, false
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
-  running.note(root, nil)
+  running.note(state.root, nil)
   chat.clear()
   return old
 end
