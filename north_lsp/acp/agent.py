@@ -212,7 +212,7 @@ class AcpAgent:
     def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
-        unsent = session.pop_unsent_prompts()
+        unsent = session.unsent.pop()
         self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
 
@@ -286,7 +286,7 @@ class AcpAgent:
             notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
-            session.confirm_unsent(unsent)
+            session.unsent.confirm(unsent)
             session.share()
             await session.recover()
             await tell_of_moved_folder(self._moved_folders, session, self._client, self._editor(session.id))
@@ -454,7 +454,7 @@ class AcpAgent:
 
 
 def _take_unsent(session: Session, call: Call) -> dict[str, Any]:
-    back = session.pop_unsent_prompts()
+    back = session.unsent.pop()
     confirm_after(call, session, back)
     return unsent_fields(back)
 
