@@ -15,6 +15,7 @@ import type { Permissions } from "../review/permissions";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
+import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
 import { ServerLog, showStorage } from "./storage";
 
@@ -42,7 +43,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     const question = proposals.current();
     if (question !== undefined) await act(question);
   };
-  const commands: Record<string, () => unknown> = {
+  const commands = {
     newChat: async () => {
       await panel.show(false);
       await conversations.main.session.renew();
@@ -76,24 +77,14 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showAsText: () => showAsText(conversations),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
-    openSetting,
+    openSetting: () => openSetting(),
     restartServer: () => here().restart(),
     showLog: () => log.show(),
     showServerLog: () => serverLog.show(here()),
     showStorage: () => showStorage(here()),
   };
-  const registered = Object.entries(commands).map(([name, run]) =>
-    vscode.commands.registerCommand(`north.${name}`, async () => {
-      try {
-        await run();
-      } catch (error) {
-        log.error(`north.${name}: ${reason(error)}`);
-        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
-      }
-    }),
-  );
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(...registered, wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {
