@@ -5,6 +5,7 @@ import path from "node:path";
 
 import { flat, frameOf, frameTimes, listen, THEMES } from "./audit.mjs";
 import { fakeNorth } from "./bed.mjs";
+import { openFile } from "./controls.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, named, shot } from "./people.mjs";
 import { called, diffOf, failed, notes, plans, says, streamed, text, thinks, waits } from "./updates.mjs";
@@ -157,10 +158,7 @@ export function seenAndHeard() {
     },
 
     async "the input with chips and suggestions"() {
-      await page.keyboard.press("F1");
-      await page.locator(".quick-input-widget input.input").fill("hello.py");
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: "hello.py" }).first().click();
-      await page.locator(".tabs-container .tab.active", { hasText: "hello.py" }).waitFor();
+      await openFile(page, "hello.py");
       await chat.frame.locator(".chip.suggested").waitFor();
       await chat.input.pressSequentially("@file");
       await chat.frame.locator("#offers [role=option]", { hasText: "@file" }).waitFor();
