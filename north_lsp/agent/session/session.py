@@ -93,9 +93,9 @@ class Session:
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
-        models, history = environment.models, self._history
+        known, history = environment.models, self._history
         self.choice = ModelChoice(
-            start.model, models, lambda: environment.settings, log, self._editor, history.usage, start.allowed
+            start.model, known, lambda: environment.settings, log, self._editor, history.usage, start.allowed
         )
         self.choice.note(start.notices)
         self.approvals = SessionApprovals(stored.approvals, self._editor)
