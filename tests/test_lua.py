@@ -20,7 +20,7 @@ def test_nothing_is_there_twice_and_every_name_is_known(path: Path) -> None:
         ('local t = { a = 1, ["a"] = 2 }', "line 1: the key a is there twice"),
         (
             "local t = {\n  f = function(x)\n    local b, c = x, 1\n  end,\n  f = 1,\n}",
-            "line 6: the key f",
+            "line 5: the key f",
         ),
         ("local M = {}\nfunction M.f() end\nfunction M.f() end", "line 3: the function M.f is there twice"),
         ("local function f() end\nlocal function f() end", "line 2: the function f is there twice"),
