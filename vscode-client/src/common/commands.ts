@@ -2,11 +2,10 @@
 
 import * as vscode from "vscode";
 
-import { browse, manage, showWanted } from "../chat/browse";
+import { browse, deleteListed, manage, renameListed, showWanted } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import type { Panel } from "../chat/panel";
-import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
@@ -66,13 +65,15 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     redo: () => takeBack(here(), { redo: 1 }),
     undoEdit: () => chooseAndTakeBack(here()),
     stop: () => here().stop(),
-    switchMode: () => pick(here(), "mode"),
-    switchModel: () => pick(here(), "model"),
-    switchThinking: () => pick(here(), "thought_level"),
-    switchApprovals: () => pick(here(), "approvals"),
+    switchMode: () => conversations.active.panel.pick("mode"),
+    switchModel: () => conversations.active.panel.pick("model"),
+    switchThinking: () => conversations.active.panel.pick("thought_level"),
+    switchApprovals: () => conversations.active.panel.pick("approvals"),
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
     manageConversations: () => manage(conversations),
+    renameListed,
+    deleteListed,
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
     showWaiting: () => conversations.showWaiting(),
