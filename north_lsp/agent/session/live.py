@@ -4,12 +4,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import anyio
-
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.ports.editor import Choice
+from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.saved import SavedConversation
@@ -29,7 +27,7 @@ class LiveSession(Protocol):
     approvals: SessionApprovals
     queue: PromptQueue
     exports: Exports
-    questions: list[anyio.CancelScope]
+    questions: Questions
     navigation: Navigation
 
     @property
@@ -54,8 +52,6 @@ class LiveSession(Protocol):
     def undo_history(self) -> UndoHistory: ...
 
     async def context_report(self) -> "Report": ...
-
-    async def ask(self, choice: Choice) -> str | None: ...
 
     async def move(self, root: Path) -> None: ...
 

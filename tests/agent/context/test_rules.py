@@ -41,7 +41,7 @@ def test_a_head_is_split_from_the_text_also_where_it_is_not_yaml(
     assert found.body == body
 
 
-@pytest.mark.parametrize("head", ["a: &a [*a]", "a: !!timestamp {}", "- a\n- b", "x" * 20_000, "[" * 500])
+@pytest.mark.parametrize("head", ["a: &a [*a]", "- a\n- b", "x" * 20_000, "[" * 500])
 def test_a_hostile_head_costs_only_itself(head: str) -> None:
     found = split_front(f"---\n{head}\n---\nBody")
     assert found.body == "Body"
