@@ -211,8 +211,8 @@ export interface FoundPath {
 /** What the input offers and what goes with the next message. */
 export interface ComposerState {
   chips: Chip[];
-  /** The file in the editor, which is attached when the user wants it. */
-  suggested: Chip | undefined;
+  /** What is selected in the editor, and its file, which are attached when the user wants it: by their sources' names. */
+  suggested: (Chip & { id: "selection" | "file" })[];
   commands: SlashCommand[];
 }
 
@@ -242,7 +242,6 @@ export type FromPage =
   | { type: "stop" }
   | { type: "detach"; id: string }
   | { type: "attach" }
-  | { type: "attachSuggested" }
   | { type: "attachSource"; source: SourceName }
   | { type: "attachPath"; path: string }
   | { type: "attachUris"; uris: string[] }

@@ -154,6 +154,9 @@ local function take_wanted()
 end
 
 local handlers = {
+  ["_north/languageFeature"] = function(_, params)
+    return require("north.language").answer(params)
+  end,
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,

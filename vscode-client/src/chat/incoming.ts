@@ -22,7 +22,6 @@ const checks: Record<FromPage["type"], Check> = {
   stop: () => true,
   detach: (fields) => text(fields.id),
   attach: () => true,
-  attachSuggested: () => true,
   attachSource: (fields) => SOURCES.includes(fields.source),
   attachPath: (fields) => text(fields.path),
   attachUris: (fields) => Array.isArray(fields.uris) && fields.uris.every(text),

@@ -21,6 +21,7 @@ import { pageOf } from "./page";
 import { pick } from "./pickers";
 import type { PromptContent } from "./prompts";
 import { Rewinding } from "./rewinding";
+import { phaseWords } from "./phase";
 import type { Session } from "./session";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
@@ -85,6 +86,7 @@ export class Panel implements vscode.Disposable {
       if (read !== undefined) return this.receive(read);
     });
     webview.html = pageOf(webview, this.extension);
+    void this.session.open().catch(() => undefined); // while the page is loaded; it shows the problem
   }
 
   /** The webview is gone. */
@@ -105,6 +107,12 @@ export class Panel implements vscode.Disposable {
 
   async attach(attachment: Attachment): Promise<void> {
     this.composer.add(attachment);
+    await this.show(false);
+  }
+
+  /** Attaches what the editor shows; the cursor is in the chat's input then. */
+  async attachShown(): Promise<void> {
+    await this.composer.attachShown();
     await this.show(false);
   }
 
@@ -133,7 +141,7 @@ export class Panel implements vscode.Disposable {
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text, this.composer.take());
+        return this.session.steer(message.text, await this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
@@ -211,7 +219,7 @@ export class Panel implements vscode.Disposable {
       return this.post({ type: "draft", text });
     }
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
-    if (goes) await this.session.send(text, this.composer.take());
+    if (goes) await this.session.send(text, await this.composer.take());
     else this.post({ type: "restoreUnsent", text });
   }
 
@@ -253,7 +261,7 @@ export class Panel implements vscode.Disposable {
   private postState(): void {
     const { problem, remedies, calm, options, busy, queued, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
     const waiting = this.questions.openIn(id).length;
-    const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
+    const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : phaseWords(this.session.phase);
     const state: State = {
       problem,
       remedies,

@@ -11,6 +11,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   private session: Session | undefined;
   private panel: Panel | undefined;
+  private isOpening = false;
   private listeners: vscode.Disposable[] = [];
 
   /** `waiting`: how many questions wait, wherever. */
@@ -23,6 +24,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       // The page stays as it is while another view is shown: its place, a selection, what is unfolded.
       vscode.window.registerWebviewViewProvider(VIEW, this, { webviewOptions: { retainContextWhenHidden: true } }),
       session.onTitle(() => this.showState()),
+      session.onState(() => this.showProgress()),
     ];
   }
 
@@ -39,6 +41,22 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     });
     this.panel?.fill(webview);
     this.showState();
+  }
+
+  /** A bar at the top of the view, which is there before the page is. */
+  private showProgress(): void {
+    const { session } = this;
+    if (session === undefined || session.phase === "" || this.isOpening) return;
+    this.isOpening = true;
+    const opened = new Promise<void>((resolve) => {
+      const listener = session.onState(() => {
+        if (session.phase !== "") return;
+        listener.dispose();
+        this.isOpening = false;
+        resolve();
+      });
+    });
+    void vscode.window.withProgress({ location: { viewId: VIEW } }, () => opened);
   }
 
   async reveal(preserveFocus: boolean): Promise<void> {

@@ -16,6 +16,7 @@ export function registerMenus(chat: Chat, register: (name: string, run: (...args
   return vscode.Disposable.from(
     register("askSelection", () => attachSource(chat, "selection")),
     register("askFile", (uri, all) => attachFiles(chat, uri, all)),
+    register("attachShown", () => chat.attachShown()),
     register("askTerminal", () => attachSource(chat, "terminal")),
     register("fixTest", (argument) => fixTest(chat, argument)),
   );

@@ -19,7 +19,7 @@ const steer = find("#steer", HTMLButtonElement);
 const completion = new Completion();
 const history = new History(remembered().history);
 const REPEAT_MS = 700;
-let composed: ComposerState = { chips: [], suggested: undefined, commands: [] };
+let composed: ComposerState = { chips: [], suggested: [], commands: [] };
 let pictures = 0;
 let knowsHistory = false;
 
