@@ -8,6 +8,7 @@ import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { sessionFolders } from "../chat/sessionFolders";
 import { reason } from "../common/logger";
+import { registrar } from "../common/registering";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
 import { registerActions } from "./actions";
@@ -47,22 +48,18 @@ export class Places implements vscode.Disposable {
     };
     const chat: Chat = {
       attach: (attachment) => conversations.active.panel.attach(attachment),
-      attachShown: () => conversations.active.panel.attachShown(),
+      async attachShown() {
+        const { panel } = conversations.active;
+        await panel.composer.attachShown();
+        await panel.show(false);
+      },
       ask,
       async edit(text, attachments) {
         if (await mayEdit(conversations.active.session)) await ask(text, attachments);
       },
     };
-    const register = (name: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
-      vscode.commands.registerCommand(`north.${name}`, async (...args: unknown[]) => {
-        try {
-          await run(...args);
-        } catch (error) {
-          log.error(`north.${name}: ${reason(error)}`);
-          void vscode.window.showErrorMessage(`North: ${reason(error)}`);
-        }
-      });
     const inline = new InlineChat(chat);
+    const register = registrar(log);
     this.registered = vscode.Disposable.from(
       inline,
       this.terminals,
