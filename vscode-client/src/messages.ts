@@ -104,6 +104,13 @@ export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "t
 /** What VS Code knows and an `@` can name. */
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
+/** A name that a language server knows; `place` is where it stands, in words. */
+export interface FoundSymbol {
+  id: string;
+  name: string;
+  place: string;
+}
+
 export interface FoundPath {
   path: string;
   kind: "file" | "folder";
@@ -132,7 +139,7 @@ export type ToPage =
   | { type: "loadPicture"; mimeType: string; data: string }
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
-  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
+  | { type: "paths"; request: number; paths: FoundPath[]; symbols: FoundSymbol[]; isIncomplete: boolean }
   /** Names that the page has asked about, and those of them that lead somewhere. */
   | { type: "symbols"; asked: string[]; found: string[] }
   | { type: "focus" };
@@ -147,6 +154,7 @@ export type FromPage =
   | { type: "attach" }
   | { type: "attachSource"; source: SourceName }
   | { type: "attachPath"; path: string }
+  | { type: "attachSymbol"; id: string }
   | { type: "attachUris"; uris: string[] }
   | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
   | { type: "complete"; request: number; query: string }

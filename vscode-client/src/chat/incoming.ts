@@ -24,6 +24,7 @@ const checks: Record<FromPage["type"], Check> = {
   attach: () => true,
   attachSource: (fields) => SOURCES.includes(fields.source),
   attachPath: (fields) => text(fields.path),
+  attachSymbol: (fields) => text(fields.id),
   attachUris: (fields) => Array.isArray(fields.uris) && fields.uris.every(text),
   picture: (fields) => [fields.id, fields.mimeType, fields.data].every(text) && Number.isInteger(fields.width) && Number.isInteger(fields.height),
   history: () => true,

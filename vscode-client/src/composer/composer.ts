@@ -12,6 +12,7 @@ import { Automatic, offersOf } from "./editorContext";
 import { alwaysAttached, EditorWatch } from "./editorWatch";
 import { fileAddress } from "./fileAddress";
 import { chooseSource } from "./picking";
+import { Symbols } from "./symbols";
 
 /** What the composer needs of the conversation. */
 export interface Conversation {
@@ -40,6 +41,7 @@ export class Composer implements vscode.Disposable {
   private readonly automatic = new Automatic(alwaysAttached, (uri) => this.mayRead(uri));
   /** Paths that were offered, by what is shown of them: only those can be attached by their names. */
   private readonly offered = new Map<string, Completed["paths"][number]>();
+  private readonly symbols = new Symbols();
   private asked = 0;
   private posted = "";
   private readonly listeners: vscode.Disposable[];
@@ -120,6 +122,11 @@ export class Composer implements vscode.Disposable {
       case "attachPath": {
         const path = this.offered.get(message.path);
         if (path !== undefined) this.add(fileOrFolder(vscode.Uri.parse(path.uri, true), path.kind === "folder"));
+        return true;
+      }
+      case "attachSymbol": {
+        const symbol = await this.symbols.attachment(message.id);
+        if (symbol !== undefined) this.add(symbol);
         return true;
       }
       case "attachUris":
@@ -204,7 +211,10 @@ export class Composer implements vscode.Disposable {
     if (this.offered.size > MOST_REMEMBERED) this.offered.clear();
     for (const path of found.paths) this.offered.set(path.path, path);
     const paths = found.paths.map(({ path, kind }) => ({ path, kind }));
-    this.post({ type: "paths", request, paths, isIncomplete: found.isIncomplete });
+    const answer = { type: "paths" as const, request, paths, isIncomplete: found.isIncomplete };
+    this.post({ ...answer, symbols: [] });
+    const symbols = await this.symbols.find(query); // language servers take their time
+    if (symbols.length > 0 && request === this.asked) this.post({ ...answer, symbols });
   }
 
   private tell(text: string): void {

@@ -11,7 +11,7 @@ import type { Chat } from "./chat";
 /** By this name package.json knows the box: its buttons, and its keys. */
 const CONTROLLER = "north.inline";
 /** So long VS Code may take to ask where comments can be written. */
-const ASKED_MS = 2_000;
+const ASKED_MS = 10_000;
 
 interface Place {
   editor: vscode.TextEditor;
@@ -62,6 +62,7 @@ export class InlineChat implements vscode.Disposable {
 
   /** False where VS Code shows no comments. */
   private async openBox(place: Place): Promise<boolean> {
+    if (vscode.workspace.getConfiguration("comments").get("visible") === false) return false;
     const { document, selection } = place.editor;
     const controller = vscode.comments.createCommentController(CONTROLLER, "North");
     this.open = { controller, place };
