@@ -3,6 +3,8 @@
 local M = {}
 
 local MARK = "north_hidden"
+---@type integer? the buffer that is being loaded: events of that are not the user's
+local loading
 
 ---Whether a buffer was loaded for this, and nobody has had to do with it since.
 ---@param buffer integer
@@ -11,10 +13,16 @@ function M.is(buffer)
   return vim.b[buffer][MARK] == true
 end
 
----Somebody has to do with it.
+---Whether somebody has to do with it now, who had not before. Asked when it is shown or modified.
 ---@param buffer integer
-function M.forget(buffer)
+---@return boolean
+function M.emerges(buffer)
+  local is_used = buffer ~= loading and (vim.bo[buffer].modified or #vim.fn.win_findbuf(buffer) > 0)
+  if not is_used or not M.is(buffer) then
+    return false
+  end
   vim.b[buffer][MARK] = nil
+  return true
 end
 
 ---The buffer of a file as the disk has it, loaded without being shown if it is not loaded.
@@ -29,7 +37,9 @@ function M.load(path)
     end
     vim.b[buffer][MARK] = true
     vim.bo[buffer].autoread = true
+    loading = buffer
     vim.cmd(("silent! noswapfile call bufload(%d)"):format(buffer)) -- a swap file would ask
+    loading = nil
   elseif M.is(buffer) and not vim.bo[buffer].modified then
     pcall(vim.cmd, ("silent! checktime %d"):format(buffer))
   end

@@ -114,12 +114,8 @@ local function attach_files(client_id, root)
     group = group,
     desc = "North sees a file that it had only Neovim's language servers look at",
     callback = function(event)
-      local is_used = event.event == "BufWinEnter" or vim.bo[event.buf].modified
-      if is_used and hidden.is(event.buf) and vim.lsp.get_client_by_id(client_id) ~= nil then
-        hidden.forget(event.buf)
-        if belongs(event.buf, root) then
-          vim.lsp.buf_attach_client(event.buf, client_id)
-        end
+      if hidden.emerges(event.buf) and vim.lsp.get_client_by_id(client_id) and belongs(event.buf, root) then
+        vim.lsp.buf_attach_client(event.buf, client_id)
       end
     end,
   })
