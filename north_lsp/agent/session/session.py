@@ -45,6 +45,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.asking import ask
+from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -157,7 +158,8 @@ class Session:
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self.exports = Exports(log, self.roots[0], environment, self._surroundings)
         drafts = DraftMaker(workspace.roots, checkpoints.content)
-        self.navigation = Navigation(self, log, drafts, environment.locations)
+        summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
+        self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self._unsent = [QueuedPromptText(row["id"], row["text"]) for row in stored.queue]

@@ -10,6 +10,7 @@ local WORDS = {
   conversations = { "--all", "--archived" },
   log = require("north.storage").levels,
   mode = MODES,
+  restore = { "--all" },
   retry = { "now", "abort" },
   tree = rewind.filters,
   undo = { "choose" },
@@ -56,6 +57,9 @@ local subcommands = {
   end,
   rename = function(words)
     conversations.rename(words)
+  end,
+  restore = function(words)
+    conversations.restore(words)
   end,
   resume = function(words)
     conversations.resume(words)

@@ -46,11 +46,12 @@ local RESTARTS, RESTART_SECONDS = 3, 60
 ---@field replacing boolean whether the next update replaces what the chat shows
 ---@field elsewhere? north.Holder another North that has it open
 ---@field taking boolean whether it is being taken over
+---@field asked integer requests that take long and can be stopped, beside prompts
 ---@field replayed string? the last of the user's messages that were loaded
 ---@field wanted? fun() shows the conversation that a slash command asked for, once that is answered
 
 ---@type north.State
-local state = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false }
+local state = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false, asked = 0 }
 
 local function show_state()
   local parts = { "North", state.mode }
@@ -541,7 +542,7 @@ function M.stop()
   local connection, waited = client(), #state.waiting > 0
   state.waiting = {}
   local finishing = state.elsewhere ~= nil and state.elsewhere.leaving
-  if not connection or (#state.prompts == 0 and not finishing) then
+  if not connection or (#state.prompts == 0 and state.asked == 0 and not finishing) then
     if not waited then
       vim.notify("North: nothing is running", vim.log.levels.INFO)
     end
@@ -626,6 +627,13 @@ end
 function M.places()
   return {
     ask = ask_server,
+    ask_long = function(method, params, on_answer)
+      state.asked = state.asked + 1
+      ask_server(method, params, function(error, result)
+        state.asked = state.asked - 1
+        on_answer(error, result)
+      end)
+    end,
     root = function()
       return state.root
     end,
