@@ -29,6 +29,7 @@ from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
 from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.trash import trash_methods
@@ -57,7 +58,6 @@ from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    RESOURCE_NOT_FOUND,
     Params,
     RpcError,
     invalid_params,
@@ -209,7 +209,7 @@ class AcpAgent:
         try:
             session = await forked(params, self._sessions.get(id), self._conversations, self._open)
         except UnknownConversation:
-            raise _unknown(id) from None
+            raise unknown_session(id) from None
         self._announce_after(session, params, call)
         return {"sessionId": session.id, **self._state(session)}
 
@@ -244,7 +244,7 @@ class AcpAgent:
             try:
                 session = await self._factory.open(id, roots, agreed=agreed)
             except UnknownConversation:
-                raise _unknown(id) from None
+                raise unknown_session(id) from None
             except OtherProject as other:
                 raise invalid_params(
                     "cwd",
@@ -399,7 +399,7 @@ class AcpAgent:
         id = read.text(params, "sessionId")
         session = self._sessions.get(id)
         if session is None:
-            raise _unknown(id)
+            raise unknown_session(id)
         if session.is_closed:
             raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to go on with it")
         return session
@@ -426,7 +426,7 @@ class AcpAgent:
 
         def give_up() -> None:
             scope.cancel()
-            session.give_up_questions()
+            session.questions.give_up()
 
         call.on_cancel = give_up
         try:
@@ -484,10 +484,6 @@ def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
 
 def _not_sent(queued_prompt: QueuedPromptText) -> str:
     return f"this prompt was queued when North ended and was not sent: {one_line(queued_prompt.text, _UNSENT_LENGTH)}"
-
-
-def _unknown(id: str) -> RpcError:
-    return RpcError(RESOURCE_NOT_FOUND, f"there is no session {id[:64]!r}", {"sessionId": id[:64]})
 
 
 def _mode(text: str, field: str) -> Mode:

@@ -76,9 +76,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             if key not in _SETTABLE:
                 raise invalid_params(key, f"cannot be set here: only {', '.join(_SETTABLE)} can")
         queue = session.queue
-        enabled = wanted.get("autoRetryEnabled", session.retry.enabled)
-        if not isinstance(enabled, bool):
-            raise invalid_params("autoRetryEnabled", "must be true or false")
+        enabled = read.flag(wanted, "autoRetryEnabled", default=session.retry.enabled)
         steering = _one_of(wanted, "steeringMode", _DEQUEUE, queue.steering_mode)
         follow_up = _one_of(wanted, "followUpMode", _DEQUEUE, queue.follow_up_mode)
         interrupt = _one_of(wanted, "interruptMode", _INTERRUPT, queue.interrupt_mode)
@@ -127,13 +125,12 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             parts = read.prompt_parts(params)
         elif params.get("text") is not None:
             parts = (TextPart(read.text(params, "text")),)
-        kind, place = params.get("kind"), params.get("position")
+        kind = params.get("kind")
         if kind is not None and kind not in _KINDS:
             raise invalid_params("kind", "must be steer or followUp")
         if kind == "steer" and not session.queue.is_open:
             raise invalid_params("kind", "cannot be steer while no turn runs")
-        if place is not None and (not isinstance(place, int) or isinstance(place, bool) or place < 0):
-            raise invalid_params("position", "must be a whole number, 0 or more")
+        place = read.whole_number(params, "position", 0, 0) if params.get("position") is not None else None
         try:
             await session.edit_queued(queued_prompt, parts, _KINDS[kind] if kind is not None else None, place)
         except ValueError as error:

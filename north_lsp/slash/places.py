@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.vocabulary import TREE_FILTERS
 
-_FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 _WHAT = ("conversation", "files", "both")
 _WAYS = ("overwrite", "merge")
 _SUMMARY = "summarize"
 
 
 async def _tree(host: Host, words: Sequence[str]) -> Reply:
-    filter, query = (words[0], words[1:]) if words and words[0] in _FILTERS else ("default", words)
+    filter, query = (words[0], words[1:]) if words and words[0] in TREE_FILTERS else ("default", words)
     return Reply(await host.tree(filter, " ".join(query)))
 
 
@@ -34,7 +34,7 @@ async def _rewind(host: Host, words: Sequence[str]) -> Reply:
         raise CommandError(f"`{ways[0]}` is about files: add files or both")
     if summary is not None and what == ["files"]:
         raise CommandError("files alone leave nothing of the conversation behind to summarize")
-    return await host.rewind(place, *(what or _WHAT[:1]), *(ways or ["skip"]), summary)
+    return await host.rewind(place, (what or _WHAT)[0], (ways or ["skip"])[0], summary)
 
 
 async def _branch(host: Host, words: Sequence[str]) -> Reply:

@@ -329,7 +329,7 @@ async def test_without_a_summary_nothing_moves(world: World, server: ModelServer
             server.script(answer(Say("Hm"), Gate(cancel)))
             asking = await client.start_request("_north/sessions/rewind", {**where, "summarize": True})
             await server.reached(cancel)
-            params = {"requestId": asking} if cancel.startswith("$") else {"sessionId": session}
+            params: dict[str, Any] = {"requestId": asking} if cancel.startswith("$") else {"sessionId": session}
             await client.notify(cancel, params)
             with pytest.raises(RpcFailure) as refused:
                 await client.answer(asking)

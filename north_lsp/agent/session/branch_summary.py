@@ -15,6 +15,7 @@ from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.prompts import render
+from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.titles import title_model
 from north_lsp.providers.base import Done, Failed, ModelRequest, Text, Usage, UserMessage
@@ -34,17 +35,17 @@ class NoSummary(ValueError):
 
 
 class BranchSummaries:
-    """The summaries of one conversation. `root` is the project's folder; `scopes` has the scope of a request while it
-    runs, so that a cancel ends it."""
+    """The summaries of one conversation. `root` is the project's folder. A cancel that gives up `questions` ends a
+    request, too."""
 
     def __init__(
-        self, log: Log, choice: ModelChoice, environment: Environment, root: Path, scopes: list[anyio.CancelScope]
+        self, log: Log, choice: ModelChoice, environment: Environment, root: Path, questions: Questions
     ) -> None:
         self._log = log
         self._choice = choice
         self._environment = environment
         self._root = root
-        self._scopes = scopes
+        self._questions = questions
 
     @property
     def is_offered(self) -> bool:
@@ -68,12 +69,8 @@ class BranchSummaries:
         budget = model.window - self._settings.branch_summary_reserve
         text = _within(left, lambda row: tokens_of(len(row)), budget)
         asked = f"{text}\n\nThe programmer wants of the summary: {instructions}" if instructions else text
-        with anyio.CancelScope() as scope:
-            self._scopes.append(scope)
-            try:
-                summary = await self._answer(model, asked)
-            finally:
-                self._scopes.remove(scope)
+        with self._questions.waiting():
+            summary = await self._answer(model, asked)
             last = self._log.leaf
             return BranchSummaryEntry(last if last is not None else ROOT, summary, *_files(left, self._root))
         raise NoSummary("the summary was given up; the conversation is where it was")

@@ -29,7 +29,7 @@ from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import (
     CommandInfo,
     Event,
@@ -44,7 +44,7 @@ from north_lsp.agent.ports.events import (
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.session.asking import ask
+from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
@@ -137,7 +137,7 @@ class Session:
         self._recovered = False
         self._gate = TurnGate()
         self._scopes: list[anyio.CancelScope] = []
-        self.questions: list[anyio.CancelScope] = []
+        self.questions = Questions(self._editor)
         self.moved_to: Path | None = None
         self._arriving = anyio.Lock()
         self._one_ended = anyio.Event()
@@ -512,17 +512,12 @@ class Session:
             return None
         return await self._slash.take(parts)
 
-    def give_up_questions(self) -> None:
-        """Give up the questions that slash commands are asking."""
-        for scope in self.questions:
-            scope.cancel()
-
     def cancel(self) -> None:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
         if self._scopes:
             self._diagnostics.event("cancel_requested", state=self.status.current)
         self._restore_unsent()
-        self.give_up_questions()
+        self.questions.give_up()
         self.sharing.stop_elsewhere()
         for scope in self._scopes:
             scope.cancel()
@@ -664,10 +659,6 @@ class Session:
         self._log.move(root, project_hash(root), inode_of(root))
         await self.saved.sync()
         self.moved_to = root
-
-    async def ask(self, choice: Choice) -> str | None:
-        """Ask the user outside of a turn; None also if the user gives up the question."""
-        return await ask(self._editor, self.questions, choice)
 
     async def set_mode(self, mode: Mode) -> None:
         """Set the mode, for the next prompt on."""

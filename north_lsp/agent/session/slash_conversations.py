@@ -100,7 +100,8 @@ class ConversationsHost:
         folder = one_line(str(found.cwd), 300)
         question = f"{one_line(found.name)} is about another folder, {folder}. Where does it go on?"
         fork = ("fork", f"Copy it into this project, {one_line(str(here), 300)}")
-        return await self.choose(question, (fork, ("own", "Open it with its own folder"), ("none", "Leave it")))
+        options = (fork, ("own", "Open it with its own folder"), ("none", "Leave it"))
+        return await self._live.questions.choose(question, options)
 
     async def _forked(self, found: Summary, here: Path) -> str:
         try:
@@ -188,11 +189,8 @@ class ConversationsHost:
     async def _chosen(self, question: str, rows: Sequence[Summary]) -> Summary | None:
         now = datetime.now(UTC)
         options = [(one.id, f"{one_line(one.name)} ({ago(one.updated_at, now)})") for one in rows]
-        chosen = await self.choose(question, (*options, ("none", "None of them")))
+        chosen = await self._live.questions.choose(question, (*options, ("none", "None of them")))
         return next((one for one in rows if one.id == chosen), None)
-
-    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        raise NotImplementedError
 
     def _row(self, one: Summary, snippet: str = "") -> str:
         facts = [ago(one.updated_at, datetime.now(UTC)), f"{one.message_count} messages"]

@@ -1,6 +1,6 @@
 """The slash commands about places in a conversation, as far as they need a session; output in Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -50,7 +50,8 @@ class PlacesHost:
         with _told():
             id = navigation.find(place)
             if summary is None and what != "files" and navigation.offers_summary(id):
-                match await self.choose("Summarize what is left behind, for the model that goes on?", _SUMMARY):
+                question = "Summarize what is left behind, for the model that goes on?"
+                match await self._session.questions.choose(question, _SUMMARY):
                     case "summarize":
                         summary = ""
                     case "none":
@@ -60,9 +61,6 @@ class PlacesHost:
             gone = await navigation.go(id, cast("What", what), cast(Conflicts, conflicts), summary)
         then = partial(navigation.show_again, gone.draft) if gone.moved else None
         return Reply(_gone(gone, what, id), then=then)
-
-    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        raise NotImplementedError
 
     async def branch(self, place: str) -> Reply:
         navigation = self._session.navigation
