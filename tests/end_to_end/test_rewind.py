@@ -329,8 +329,8 @@ async def test_without_a_summary_nothing_moves(world: World, server: ModelServer
             server.script(answer(Say("Hm"), Gate(cancel)))
             asking = await client.start_request("_north/sessions/rewind", {**where, "summarize": True})
             await server.reached(cancel)
-            params: dict[str, Any] = {"requestId": asking} if cancel.startswith("$") else {"sessionId": session}
-            await client.notify(cancel, params)
+            which: dict[str, Any] = {"requestId": asking} if cancel.startswith("$") else {"sessionId": session}
+            await client.notify(cancel, which)
             with pytest.raises(RpcFailure) as refused:
                 await client.answer(asking)
             assert refused.value.code == (-32800 if cancel.startswith("$") else -32600)
