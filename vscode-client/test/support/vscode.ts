@@ -142,5 +142,7 @@ export function showTab(address: string): void {
   tabsChanged.fire();
 }
 
+export const ProgressLocation = { Notification: 15 };
+
 /** A part that is named by what is bundled, and not used in tests. */
 export const env = {};
