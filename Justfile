@@ -24,24 +24,9 @@ endurance kills="500":
     {{bin}}/python -m tests.support.killed_turns {{kills}}
     NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto tests/end_to_end/test_faulty_disk.py
 
-# The clients in a real VS Code and a real Neovim. The editors are set up outside the checkout, once.
-e2e: vsix
-    {{bin}}/python -m pytest tests/e2e/nvim/smoke.py tests/e2e/nvim/test_plugin.py tests/e2e/nvim/test_conversations.py tests/e2e/nvim/test_rewind.py
-    tests/e2e/vscode/run tests/e2e/vscode/smoke.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-safety.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-composer.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-review.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-faults.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-transcript.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-setup.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-places.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-conversations.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-reload.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-windows.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-exports.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-rewind.mjs
-    tests/e2e/vscode/run tests/e2e/vscode/extension-people.mjs
+# The clients in a real VS Code and a real Neovim, or those programs whose names contain a word. The editors are set up outside the checkout, once.
+e2e *words: vsix
+    {{bin}}/python -m tests.e2e.run {{words}}
 
 # Build the VS Code extension: vscode-client/north.vsix.
 vsix:

@@ -76,6 +76,11 @@ def money(dollars: float) -> str:
     return f"${dollars:.2f}" if dollars < 99.995 else f"${dollars:,.0f}"
 
 
+def counted(number: int, name: str) -> str:
+    """Return a number of things with their name, which ends in an s unless there is one (`1 file`, `2 files`)."""
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def ago(moment: str, now: datetime) -> str:
     """Tell how long ago a moment (`2025-12-10T10:20:30.000Z`) was; after a week, its date."""
     try:
@@ -88,7 +93,7 @@ def ago(moment: str, now: datetime) -> str:
     for size, unit in ((60, "minute"), (24 * 60, "hour"), (7 * 24 * 60, "day")):
         if minutes < size:
             count = minutes // {"minute": 1, "hour": 60, "day": 24 * 60}[unit]
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+            return f"{counted(count, unit)} ago"
     return f"on {moment[:10]}"
 
 

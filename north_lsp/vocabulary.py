@@ -1,11 +1,15 @@
-"""Types that all rooms share: what a prompt may do, what a call does, and where. Imports nothing of ours."""
+"""Words that all rooms share: what a prompt may do, what a call does, and where; and how names are spelled outside of
+Python. Imports nothing of ours."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 Mode = Literal["ask", "agent"]
 Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
+TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
+TREE_FILTERS: tuple[TreeFilter, ...] = get_args(TreeFilter)
+"""Which entries of a conversation its tree shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +18,9 @@ class Location:
 
     path: Path
     line: int | None = None
+
+
+def camel_case(name: str) -> str:
+    """Return a field's name as JSON and settings spell it (`cacheRead` for `cache_read`)."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.display import one_line, titled, visible, without_escapes
+from north_lsp.display import counted, one_line, titled, visible, without_escapes
 
 
 @given(st.text())
@@ -57,3 +57,7 @@ def test_escape_sequences_are_removed_from_output() -> None:
 def test_a_long_title_keeps_its_count(title: str, shown: str) -> None:
     assert titled(title) == shown
     assert len(titled(title)) <= 80
+
+
+def test_a_number_of_things_has_their_name_in_the_plural_unless_there_is_one() -> None:
+    assert [counted(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]

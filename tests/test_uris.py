@@ -8,9 +8,9 @@ from north_lsp.uris import local_path
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
-        ("file:///work/a.py", "/work/a.py"),
-        ("file://localhost/work/a.py", "/work/a.py"),
-        ("file:///work/a%20b%23.py", "/work/a b#.py"),
+        ("file:///repo/a.py", "/repo/a.py"),
+        ("file://localhost/repo/a.py", "/repo/a.py"),
+        ("file:///repo/a%20b%23.py", "/repo/a b#.py"),
     ],
 )
 def test_a_file_uri_names_an_absolute_path(uri: str, path: str) -> None:
@@ -27,7 +27,7 @@ def test_a_file_uri_names_an_absolute_path(uri: str, path: str) -> None:
         "file:a.py",
         "file://host/a.py",
         "untitled:a.py",
-        "/work/a.py",
+        "/repo/a.py",
         "file:///a%00b",
         "file://[/a",
     ],

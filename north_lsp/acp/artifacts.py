@@ -8,7 +8,7 @@ from north_lsp.acp import params as read
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
-from north_lsp.rpc.messages import RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.messages import RESOURCE_NOT_FOUND, Params, RpcError
 from north_lsp.rpc.peer import Call, Handler
 
 _MAX_CHARACTERS = 1_000_000
@@ -24,7 +24,8 @@ def artifact_methods(session_of: Callable[[Params], Session]) -> dict[str, Handl
 
     async def text(params: Params, call: Call) -> object:
         artifacts, id = session_of(params).artifacts, read.text(params, "artifactId")
-        offset, limit = _count(params, "offset", 0, 0), _count(params, "limit", _MAX_CHARACTERS, 1)
+        offset = read.whole_number(params, "offset", 0, 0)
+        limit = read.whole_number(params, "limit", _MAX_CHARACTERS, 1)
         if artifacts is None or not id.isascii() or not id.isdigit() or len(id) > 9:
             raise RpcError(RESOURCE_NOT_FOUND, "there is no such artifact", {"code": "NOT_FOUND"})
         try:
@@ -36,10 +37,3 @@ def artifact_methods(session_of: Callable[[Params], Session]) -> dict[str, Handl
         return found | ({"nextOffset": end} if end < len(whole) else {})
 
     return {"_north/artifacts/list": listed, "_north/artifacts/read": text}
-
-
-def _count(params: Params, field: str, default: int, least: int) -> int:
-    value = params.get(field, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise invalid_params(field, f"must be a whole number, {least} or more")
-    return value

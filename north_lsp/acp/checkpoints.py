@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import refusal
 from north_lsp.agent.edits.checkpoints import Checkpoint, depth, live
 from north_lsp.agent.edits.taking_back import Conflicts
 from north_lsp.agent.edits.totals import Totals, totals
@@ -14,7 +15,7 @@ from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler
 
 _KINDS = ("edit", "undo", "redo")
@@ -33,7 +34,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         try:
             return {"checkpointId": session_of(params).undo_history.name_point(read.text(params, "name"))}
         except ToolError as error:
-            raise failed(error) from None
+            raise refusal(error, error.message) from None
 
     async def changes(params: Params, call: Call) -> object:
         undoing = session_of(params).undo_history
@@ -41,7 +42,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         try:
             rows = await undoing.differences(read.optional_text(params, "since"))
         except ToolError as error:
-            raise failed(error) from None
+            raise refusal(error, error.message) from None
         files = [{"path": str(file.path), "diff": visible(text)} for file, text in rows]
         return {"files": files, "totals": _totals(totals(undoing.all(), turn))}
 
@@ -53,7 +54,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         try:
             rows = await undoing.diffs(read.text(params, "checkpointId"), now=against == "now")
         except ToolError as error:
-            raise failed(error) from None
+            raise refusal(error, error.message) from None
         return {"files": [{**_file(file), "diff": visible(text)} for file, text in rows]}
 
     async def restore(params: Params, call: Call) -> object:
@@ -62,7 +63,7 @@ def checkpoint_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
             prepare = partial(_plan, session.undo_history, params, _paths(params))
             plan = (await prepare())[0] if params.get("dryRun") is True else await session.take_back(prepare)
         except ToolError as error:
-            raise failed(error) from None
+            raise refusal(error, error.message) from None
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return outcome(plan)
@@ -155,8 +156,3 @@ def outcome(plan: Plan) -> dict[str, Any]:
     ]
     changed = [{"path": str(change.path), "action": change.action} for change in plan.changes]
     return {"checkpoints": list(plan.checkpoints), "files": files, "changed": changed}
-
-
-def failed(error: ToolError) -> RpcError:
-    code = RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST
-    return RpcError(code, visible(error.message).replace("\n", " "), {"code": error.code})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.display import one_line
+from north_lsp.display import counted, one_line
 from north_lsp.workspace.proposal import FileChange
 
 _NAMED = 3
@@ -47,7 +47,7 @@ def _size(change: FileChange) -> str:
         return " (a file that is not text)"
     lines = change.lines_removed if change.action == "delete" else change.lines_added
     if change.action in ("delete", "create"):
-        return f" ({lines} line{'' if lines == 1 else 's'})"
+        return f" ({counted(lines, 'line')})"
     return f" (+{change.lines_added}/-{change.lines_removed})" if change.hunks else ""
 
 

@@ -1,18 +1,16 @@
 """`_north/sessions/export` and `_north/sessions/stats`: a conversation as a file or a text, and in numbers."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import refusal
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports, Wanted, stored_exports
 from north_lsp.agent.session.session import Session
-from north_lsp.display import visible
 from north_lsp.errors import ToolError
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
+from north_lsp.rpc.peer import Call, Handler
 
 _MAX_CHARACTERS = 10_000_000
 
@@ -33,7 +31,7 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
         path, named = read.optional_text(params, "path"), read.optional_text(params, "format")
         if path is not None and not os.path.isabs(path):
             raise invalid_params("path", "must be an absolute path")
-        raw, replace = _flag(params, "raw"), _flag(params, "replace")
+        raw, replace = read.flag(params, "raw"), read.flag(params, "replace")
         try:
             format = as_format(named) if named is not None else format_for(path)
             exports = await exports_of(params)
@@ -57,13 +55,5 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
     return {"_north/sessions/export": export, "_north/sessions/stats": stats}
 
 
-def _flag(params: Params, field: str) -> bool:
-    value = params.get(field, False)
-    if not isinstance(value, bool):
-        raise invalid_params(field, "must be true or false")
-    return value
-
-
 def _refused(error: ToolError) -> RpcError:
-    text = visible(f"{error.message}: {error.hint}" if error.hint else error.message)
-    return RpcError(RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST, text, {"code": error.code})
+    return refusal(error, f"{error.message}: {error.hint}" if error.hint else error.message)

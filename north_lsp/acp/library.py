@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import unknown_session
 from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.conversation import UnknownConversation
 from north_lsp.storage.conversation_index import Archived
 from north_lsp.storage.summaries import Summary
-
-Handler = Callable[[Params, Call], Awaitable[object]]
 
 _MOST = 500
 _ARCHIVED: dict[str, Archived] = {"hidden": "hidden", "shown": "shown", "only": "only"}
@@ -82,9 +81,7 @@ def library_methods(
 
     async def archive(params: Params, call: Call) -> object:
         """Hide the conversation from lists, or show it there again (`archived: false`)."""
-        id, archived = read.text(params, "sessionId"), params.get("archived", True)
-        if not isinstance(archived, bool):
-            raise invalid_params("archived", "must be true or false")
+        id, archived = read.text(params, "sessionId"), read.flag(params, "archived", default=True)
         session = opened(id)
         try:
             await (
@@ -118,7 +115,7 @@ async def _stored(change: Awaitable[Any], id: str) -> Any:
     try:
         return await change
     except UnknownConversation:
-        raise RpcError(RESOURCE_NOT_FOUND, f"there is no session {id[:64]!r}", {"sessionId": id[:64]}) from None
+        raise unknown_session(id) from None
     except OSError as error:
         raise RpcError(INVALID_REQUEST, f"the session {id} cannot be changed: {error.strerror or error}") from None
 
@@ -130,15 +127,8 @@ def _scope(params: Params) -> Scope:
     archived = params.get("archived", "hidden")
     if archived not in _ARCHIVED:
         raise invalid_params("archived", "must be hidden, shown or only")
-    limit, start = _count(params, "limit", 50, 1), _count(params, "start", 0, 0)
+    limit, start = read.whole_number(params, "limit", 50, 1), read.whole_number(params, "start", 0, 0)
     return Scope(Path(cwd) if cwd is not None else None, _ARCHIVED[archived], min(limit, _MOST), start)
-
-
-def _count(params: Params, field: str, default: int, least: int) -> int:
-    value = params.get(field, default)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise invalid_params(field, f"must be a whole number, {least} or more")
-    return value
 
 
 def _row(one: Summary) -> dict[str, Any]:

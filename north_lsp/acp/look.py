@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import refusal
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
+from north_lsp.rpc.messages import Params, invalid_params
 from north_lsp.rpc.peer import Call, Handler
 
 
@@ -20,8 +21,7 @@ def look_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
         try:
             return {"text": visible(await session.look(tool, arguments))}
         except ToolError as error:
-            number = RESOURCE_NOT_FOUND if error.code == "NOT_FOUND" else INVALID_REQUEST
             hint = f" ({error.hint})" if error.hint else ""
-            raise RpcError(number, visible(f"{error.message}{hint}"), {"code": error.code}) from None
+            raise refusal(error, f"{error.message}{hint}") from None
 
     return {"_north/look": look}

@@ -59,7 +59,7 @@ class _ModelMethods:
     async def models(self, params: Params, call: Call) -> object:
         """List the models: `{pattern?, available?, sessionId?}` → `{models}`."""
         pattern = read.optional_text(params, "pattern") or ""
-        found = await self._models.listed(pattern, self._allowed_of(params), available=_flag(params, "available"))
+        found = await self._models.listed(pattern, self._allowed_of(params), available=read.flag(params, "available"))
         return {"models": [row.to_json() for row in found]}
 
     async def keys(self, params: Params, call: Call) -> object:
@@ -75,10 +75,10 @@ class _ModelMethods:
         secret = read.text(params, "key").strip()
         if not secret:
             raise invalid_params("key", "must not be empty")
-        problem = None if _flag(params, "force") else await self._keys.problem(info, secret)
+        problem = None if read.flag(params, "force") else await self._keys.problem(info, secret)
         if problem is not None:
             raise RpcError(AUTH_REQUIRED, problem, {"field": "key", "mayForce": True})
-        if _flag(params, "runtime"):
+        if read.flag(params, "runtime"):
             await self._keys.give(info, secret)
             return {}
         label = read.optional_text(params, "label") or info.title
@@ -115,10 +115,3 @@ def _shown(key: StoredKey) -> dict[str, Any]:
         "ending": key.ending,
         "createdAt": key.created_at,
     }
-
-
-def _flag(params: Params, field: str) -> bool:
-    value = params.get(field, False)
-    if not isinstance(value, bool):
-        raise invalid_params(field, "must be true or false")
-    return value

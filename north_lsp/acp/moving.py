@@ -12,6 +12,6 @@ async def tell_of_moved_folder(moved: MovedFolders, session: Session, client: Cl
     """Ask whether they continue here. A client that does not know North may not expect a question between turns: it is
     told the slash command instead."""
     root = session.roots[0]
-    told = await (moved.ask(root, session.ask) if client.knows_north and client.has_ui else moved.hint(root))
+    told = await (moved.ask(root, session.questions) if client.knows_north and client.has_ui else moved.hint(root))
     if told is not None:
         await editor.show(Notice("info", visible(told)))

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from typing import Any, get_args
 
 from north_lsp.acp import params as read
-from north_lsp.acp.checkpoints import CONFLICTS, failed, outcome
+from north_lsp.acp.checkpoints import CONFLICTS, outcome
 from north_lsp.acp.drafts import draft_blocks
+from north_lsp.acp.refusals import refusal
 from north_lsp.agent.log.tree import Row, find_filter
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.navigation import Copied, What
@@ -14,9 +15,7 @@ from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
-
-Handler = Callable[[Params, Call], Awaitable[object]]
+from north_lsp.rpc.peer import Call, Handler
 
 _WHAT: tuple[What, ...] = get_args(What)
 
@@ -112,7 +111,7 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except ToolError as error:
-        raise failed(error) from None
+        raise refusal(error, error.message) from None
     except ValueError as error:
         raise RpcError(INVALID_REQUEST, visible(str(error)).replace("\n", " ")) from None
     except OSError as error:

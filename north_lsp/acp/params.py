@@ -19,6 +19,20 @@ def optional_text(params: Params, field: str) -> str | None:
     return None if params.get(field) is None else text(params, field)
 
 
+def flag(params: Params, field: str, *, default: bool = False) -> bool:
+    value = params.get(field, default)
+    if not isinstance(value, bool):
+        raise invalid_params(field, "must be true or false")
+    return value
+
+
+def whole_number(params: Params, field: str, default: int, least: int) -> int:
+    value = params.get(field, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise invalid_params(field, f"must be a whole number, {least} or more")
+    return value
+
+
 def absolute_folder(value: object, field: str) -> Path:
     """Read an absolute path as an existing folder. Raises RpcError."""
     if not isinstance(value, str) or "\0" in value or not Path(value).is_absolute():

@@ -6,7 +6,7 @@ from typing import Any
 from north_lsp.acp import params as read
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
-from north_lsp.rpc.messages import Params, invalid_params
+from north_lsp.rpc.messages import Params
 from north_lsp.rpc.peer import Call, Handler
 from north_lsp.workspace.files.completion import FoundPath
 
@@ -18,10 +18,8 @@ def path_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
     """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError."""
 
     async def complete(params: Params, call: Call) -> object:
-        session, query, limit = session_of(params), read.text(params, "query"), params.get("limit", _LIMIT)
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise invalid_params("limit", "must be a whole number, 1 or more")
-        found = await session.complete_path(query[:_LONGEST_QUERY], limit)
+        session, query = session_of(params), read.text(params, "query")
+        found = await session.complete_path(query[:_LONGEST_QUERY], read.whole_number(params, "limit", _LIMIT, 1))
         return {"paths": [_row(one) for one in found.found], "isIncomplete": found.is_incomplete}
 
     return {"_north/paths/complete": complete}

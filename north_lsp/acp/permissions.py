@@ -6,7 +6,7 @@ from north_lsp.acp import params as read
 from north_lsp.agent.approvals.listing import what_it_allows
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
-from north_lsp.rpc.messages import Params, invalid_params
+from north_lsp.rpc.messages import Params
 from north_lsp.rpc.peer import Call, Handler
 
 
@@ -28,10 +28,8 @@ def permission_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
         """Set and return the workspace's trust. An editor with its own trust passes on what the user told it; without
         `trusted` this only reads."""
         session = session_of(params)
-        if (value := params.get("trusted")) is not None:
-            if not isinstance(value, bool):
-                raise invalid_params("trusted", "must be true or false")
-            await session.approvals.set_trusted(value, "editor")
+        if params.get("trusted") is not None:
+            await session.approvals.set_trusted(read.flag(params, "trusted"), "editor")
         decided = session.approvals.trusted
         return {"trusted": None, "by": None} if decided is None else {"trusted": decided[0], "by": decided[1]}
 

@@ -21,7 +21,7 @@ EDIT_OPTIONS = (
 )
 COMMAND_OPTIONS = (
     ("run", "Run", "allow_once"),
-    ("terminal", "Run in the terminal, where you can type", "allow_once"),
+    ("terminal", "Run in the terminal", "allow_once"),
     ("always", "Always run this command", "allow_always"),
     ("rule", "Always run commands like this", "allow_always"),
     ("all", "Run all commands", "allow_always"),

@@ -1,8 +1,9 @@
 """`_north/sessions/salvage`: copies what can be read of a damaged conversation into a new one."""
 
 from north_lsp.acp import params as read
+from north_lsp.acp.refusals import unknown_session
 from north_lsp.agent.session.conversations import Conversations
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError
+from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError
 from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.conversation import UnknownConversation
 
@@ -16,7 +17,7 @@ def salvage_method(conversations: Conversations) -> Handler:
         try:
             got = await conversations.salvage(id, root)
         except UnknownConversation:
-            raise RpcError(RESOURCE_NOT_FOUND, f"there is no session {id[:64]!r}", {"sessionId": id[:64]}) from None
+            raise unknown_session(id) from None
         except (ValueError, OSError) as error:
             raise RpcError(INVALID_REQUEST, f"nothing could be copied: {error}") from None
         return {"sessionId": got.id, "messages": got.messages, "leftOut": got.left_out}

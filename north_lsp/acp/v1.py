@@ -246,6 +246,7 @@ def _retrying(event: RetryWaiting) -> Update:
         "remainingMs": event.remaining_s * 1000,
         "reason": reason,
     }
+    retry |= {"kind": event.kind} if event.kind else {}
     fields = {"title": title, "kind": "other", "status": status, "_meta": {"north": {"retry": retry}}}
     kind = "tool_call" if event.state == "waiting" and event.is_first else "tool_call_update"
     return {"sessionUpdate": kind, "toolCallId": event.retry_id, **fields}

@@ -323,7 +323,7 @@ def _selection(given: dict[str, Any]) -> tuple[Part, ...]:
 
 def _give_up(session: Session, running: anyio.CancelScope) -> None:
     running.cancel()
-    session.give_up_questions()
+    session.questions.give_up()
 
 
 async def _run(session: Session, parts: tuple[Part, ...], scope: anyio.CancelScope) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from north_lsp.vocabulary import camel_case
+
 ThinkingFormat = Literal["openai", "openrouter", "zai", "qwen", "qwen-chat-template"]
 
 
@@ -121,16 +123,11 @@ def advice(before: Compat, after: Compat, title: str) -> str:
     """Return a message saying what to write in models.yml, so that the server need not refuse a request first."""
     changed = {item.name: getattr(after, item.name) for item in fields(after)}
     flags = [
-        f"{_camel(name)}: {str(value).lower() if isinstance(value, bool) else value}"
+        f"{camel_case(name)}: {str(value).lower() if isinstance(value, bool) else value}"
         for name, value in changed.items()
         if value != getattr(before, name)
     ]
     return f"{title} refused a parameter that North now leaves out: set compat {{{', '.join(flags)}}} in models.yml"
-
-
-def _camel(name: str) -> str:
-    head, *tail = name.split("_")
-    return head + "".join(part.capitalize() for part in tail)
 
 
 def _sent(compat: Compat) -> set[str]:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.vocabulary import TREE_FILTERS
 
-_FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 _WHAT = ("conversation", "files", "both")
 _WAYS = ("overwrite", "merge")
 
 
 async def _tree(host: Host, words: Sequence[str]) -> Reply:
-    filter, query = (words[0], words[1:]) if words and words[0] in _FILTERS else ("default", words)
+    filter, query = (words[0], words[1:]) if words and words[0] in TREE_FILTERS else ("default", words)
     return Reply(await host.tree(filter, " ".join(query)))
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.janitor import size_of
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
+from north_lsp.storage.sizes import measure
 
 Scope = Literal["spare", "project", "all"]
 """What to remove: what North can do without, all about one project, or everything."""
@@ -132,21 +132,12 @@ def human(size: int) -> str:
 
 
 def _area(id: str, title: str, paths: Iterable[Path], freed_by: str) -> Area:
-    size, count = 0, 0
-    for path in paths:
-        files = _count(path)
-        size, count = size + size_of(path), count + files
-    return Area(id, title, size, count, freed_by)
-
-
-def _count(path: Path) -> int:
-    if path.is_symlink() or not path.is_dir():
-        return int(os.path.lexists(path))
-    return sum(len(names) for _, _, names in os.walk(path))
+    measured = [measure(path) for path in paths]
+    return Area(id, title, sum(one.size for one in measured), sum(one.files for one in measured), freed_by)
 
 
 def _of(paths: Iterable[Path], held: Iterable[str] = (), unknown: Iterable[Path] = ()) -> Removal:
-    there = [(path, size_of(path)) for path in paths if os.path.lexists(path)]
+    there = [(path, measure(path).size) for path in paths if os.path.lexists(path)]
     return Removal(tuple(there), tuple(held), tuple(unknown))
 
 

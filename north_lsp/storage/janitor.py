@@ -9,7 +9,6 @@ import fcntl
 import os
 import re
 import shutil
-import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs
 from north_lsp.storage.listing import delete_idle_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
+from north_lsp.storage.sizes import measure
 from north_lsp.storage.summaries import summarize
 
 SHELL_FOLDER = "north-shell-"
@@ -71,7 +71,7 @@ def clear(locations: Locations, max_age_days: int = 0, seconds: float = 2.0) -> 
     for kind, path in (*_left_over(locations), *_orphans(locations)):
         if time.monotonic() > deadline:
             return removed
-        size = size_of(path)
+        size = measure(path).size
         if _remove(path):
             removed.append(Removed(kind, path.name, size))
     # While the index is being rebuilt, nobody knows for sure what is old, or needed.
@@ -137,7 +137,7 @@ def _retire(locations: Locations, days: int, deadline: float) -> Iterator[Remove
         is_old = bool(row.updated_at) and row.updated_at < limit and _age(path) > _DAY
         if time.monotonic() > deadline or not is_known or not is_old or row.archived:
             continue
-        size = size_of(path)
+        size = measure(path).size
         with suppress(ConversationBusy, OSError):
             if delete_idle_conversation(locations, row.id):
                 yield Removed("old conversation, to the trash", row.id, size)
@@ -152,24 +152,10 @@ def _unnamed_blobs(locations: Locations, deadline: float) -> Iterator[Removed]:
     for path in old if named is not None else ():
         if time.monotonic() > deadline:
             return
-        size = size_of(path)
+        size = measure(path).size
         # Asked again: somebody may have needed it meanwhile.
         if named is not None and path.name not in named and _age(path) > ORPHAN_DAYS * _DAY and _remove(path):
             yield Removed("content that no conversation names", path.name, size)
-
-
-def size_of(path: Path) -> int:
-    """Return how many bytes a file or a folder takes; what cannot be seen counts as none."""
-    total = 0
-    with suppress(OSError):
-        status = path.lstat()
-        if not stat.S_ISDIR(status.st_mode):
-            return status.st_size
-        for place, _, names in os.walk(path):
-            for name in names:
-                with suppress(OSError):
-                    total += os.lstat(os.path.join(place, name)).st_size
-    return total
 
 
 def _in_trash(path: Path) -> float:

@@ -15,9 +15,6 @@ from north_lsp.storage.summaries import Summary
 
 __all__ = ["Summary", "delete_conversation", "delete_idle_conversation", "list_conversations"]
 
-_INDEX_VERSION = 1
-_INDEX_LOCK_SECONDS = 0.2  # the index is not worth a wait
-
 
 def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: Path | None = None) -> list[Summary]:
     """List the stored conversations, newest first, archived ones too; of one project or one directory if given. Those
@@ -31,17 +28,7 @@ def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: P
 def delete_idle_conversation(store: Locations, id: str) -> bool:
     """Delete a conversation that nobody has open. Raises ConversationBusy while a running process writes it, and what
     `delete_conversation` raises."""
-    if not valid_conversation_id(id):
-        raise ValueError(f"not the id of a conversation: {id!r}")
-    if not any(store.conversations.glob(f"{id}*")):
-        return False
-    lock = try_lock(store.conversations / f"{id}.lock")
-    if not isinstance(lock, FileLock):
-        raise ConversationBusy(lock)
-    try:
-        return _move_to_trash(store, id)
-    finally:
-        lock.release(remove=True)
+    return _delete(store, id, must_be_idle=True)
 
 
 def delete_conversation(store: Locations, id: str) -> bool:
@@ -50,11 +37,17 @@ def delete_conversation(store: Locations, id: str) -> bool:
 
     Raises ValueError for what cannot be an id, and OSError.
     """
+    return _delete(store, id, must_be_idle=False)
+
+
+def _delete(store: Locations, id: str, *, must_be_idle: bool) -> bool:
     if not valid_conversation_id(id):
         raise ValueError(f"not the id of a conversation: {id!r}")
     if not any(store.conversations.glob(f"{id}*")):
         return False
     lock = try_lock(store.conversations / f"{id}.lock")
+    if must_be_idle and not isinstance(lock, FileLock):
+        raise ConversationBusy(lock)
     try:
         return _move_to_trash(store, id)
     finally:

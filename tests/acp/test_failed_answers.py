@@ -24,3 +24,5 @@ def test_a_wait_says_why_beside_its_numbers() -> None:
     update = told(RetryWaiting("retry-1", 2, 5, 7, "slow\ndown", "waiting", True))
     retry = {"attempt": 2, "maxAttempts": 5, "remainingMs": 7000, "reason": "slow down"}
     assert update["_meta"] == {"north": {"retry": retry}}
+    limited = told(RetryWaiting("retry-1", 2, 5, 7, "slow\ndown", "waiting", kind="rate_limit"))
+    assert limited["_meta"] == {"north": {"retry": retry | {"kind": "rate_limit"}}}

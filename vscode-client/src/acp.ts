@@ -53,7 +53,7 @@ export interface ToolCall {
 /** North's extension of the protocol. */
 export interface CallMeta {
   /** It counts down to the next attempt to reach the model. */
-  retry?: { attempt?: number; maxAttempts?: number; remainingMs?: number; reason?: string };
+  retry?: { attempt?: number; maxAttempts?: number; remainingMs?: number; reason?: string; kind?: string };
   /** Calls that look, one after the other, have the same one. */
   group?: string;
   /** The model got a part of the result. */

@@ -1,115 +1,8 @@
 /** What the extension and the chat's page say to each other. */
 
-import type { ToolStatus } from "./acp";
+import type { ChangesItem, FailureAction, Item } from "./items";
 
-export interface Option {
-  id: string;
-  name: string;
-  /** Rejecting can say why. */
-  rejects: boolean;
-  /** It allows more than this once: the extension asks again, in words. */
-  lasts: boolean;
-}
-
-/** A row of the conversation. A later one with the same `id` takes the place of the earlier one. */
-export type Item =
-  /** `entry`: the conversation can go back to it. */
-  | { kind: "user"; id: string; text: string; attachment?: string; entry?: string }
-  | { kind: "answer" | "thought"; id: string; markdown: string }
-  | ToolItem
-  | RetryItem
-  | { kind: "plan"; id: string; entries: PlanEntry[] }
-  | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
-  | { kind: "notice"; id: string; severity: string; text: string }
-  | ChangesItem
-  | Question;
-
-/** What a turn has changed in files. */
-export interface ChangesItem {
-  kind: "changes";
-  id: string;
-  text: string;
-  /** What became of it since; empty while it stands. */
-  note: string;
-  files: { path: string; name: string }[];
-  buttons: { act: "show" | "undo" | "redo"; text: string }[];
-}
-
-/** A tool call: what is done, with what, and what came of it. */
-export interface ToolItem {
-  kind: "tool";
-  id: string;
-  title: string;
-  /** `read`, `search`, `edit`, `execute` …: what it does, in ACP's words. */
-  does: string;
-  status: ToolStatus;
-  file?: string;
-  line?: number;
-  /** Calls with the same group that follow each other can be folded. */
-  group?: string;
-  /** Its arguments by name. */
-  input: { name: string; value: string }[];
-  parts: ToolPart[];
-  /** The model got a part of the result: which, in words. */
-  shortened?: string;
-  /** What became of its edit since; empty while it stands. */
-  note?: string;
-}
-
-export type ToolPart =
-  /** `code`: as it is; otherwise Markdown. */
-  | { kind: "text"; text: string; code: boolean }
-  /** It runs in a terminal of VS Code's. */
-  | { kind: "terminal" }
-  | ShownDiff;
-
-/** A changed file, or what has come of an edit that is still being written (`preview`). */
-export interface ShownDiff {
-  kind: "diff";
-  /** Absolute; `name` is what is shown of it. */
-  path: string;
-  name: string;
-  change: "create" | "update" | "delete" | "rename";
-  added: number;
-  removed: number;
-  hunks: { line: number; lines: string[] }[];
-  /** So many changed lines are not among them. */
-  left: number;
-  preview: boolean;
-}
-
-/** Waiting before the model is asked again. */
-export interface RetryItem {
-  kind: "retry";
-  id: string;
-  state: "waiting" | "over" | "stopped";
-  /** How often the model failed, one time after the other. */
-  failures: number;
-  seconds: number;
-  reason: string;
-}
-
-export interface PlanEntry {
-  text: string;
-  status: "pending" | "in_progress" | "completed";
-}
-
-/** What can be done about a failure: store a key, say it again, use another model. */
-export type FailureAction = "storeKey" | "again" | "switchModel";
-
-/** Something that only the user decides. `decision` is the chosen option's name, once there is one. */
-export interface Question {
-  kind: "edit" | "command" | "choice";
-  id: string;
-  title: string;
-  /** What is asked, in words. */
-  heading: string;
-  markdown: string;
-  options: Option[];
-  /** There are texts to compare. */
-  hasDiff: boolean;
-  decision?: string;
-}
+export type * from "./items";
 
 export type PickerId = "mode" | "model" | "thought_level" | "approvals";
 
@@ -168,9 +61,17 @@ export interface State {
   permittedSummary: string;
   queued: string[];
   elsewhere: ElsewhereBanner | undefined;
+  /** There is no conversation yet. */
+  starting: Starting | undefined;
   /** What is sent next takes the place of an earlier message. */
   editing: boolean;
   welcome: Welcome;
+}
+
+/** North starts; what can be done when that takes long. */
+export interface Starting {
+  text: string;
+  remedies: Remedy[];
 }
 
 /** Another editor has the conversation open; what the user can do about it. */
@@ -232,6 +133,8 @@ export type ToPage =
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
   | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
+  /** Names that the page has asked about, and those of them that lead somewhere. */
+  | { type: "symbols"; asked: string[]; found: string[] }
   | { type: "focus" };
 
 export type FromPage =
@@ -254,9 +157,13 @@ export type FromPage =
   | { type: "link"; address: string }
   /** A place that an answer names: looked for in the open folders. */
   | { type: "place"; path: string; line: number | null }
+  /** A name that an answer has: the language servers know where it is. */
+  | { type: "symbol"; name: string }
+  /** Names in answers: which of them do the language servers know? */
+  | { type: "symbols"; names: string[] }
   /** What an applied edit changed, in the diff editor: the part of a tool call. */
   | { type: "diff"; id: string; part: number }
-  | { type: "code"; what: "copy" | "insert" | "apply"; text: string; name: string; language: string }
+  | { type: "code"; what: CodeUse; text: string; name: string; language: string }
   | { type: "failure"; action: FailureAction }
   | { type: "decide"; id: string; option: string; comment: string }
   | { type: "review"; id: string }
@@ -270,6 +177,10 @@ export type FromPage =
   | { type: "blurred" }
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
+
+/** What can be done with a block of code. `terminal` types it there, and runs nothing. */
+export const CODE_USES = ["copy", "insert", "apply", "terminal"] as const;
+export type CodeUse = (typeof CODE_USES)[number];
 
 export const PROMPT_ACTS = ["edit", "rewind", "branch"] as const;
 export type PromptAct = (typeof PROMPT_ACTS)[number];

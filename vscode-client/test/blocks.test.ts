@@ -16,6 +16,7 @@ function randomNumbers(seed: number): (below: number) => number {
 const PIECES = [
   ..."# ## - * 1. 2) > ``` ```py ~~~ --- === | |---|:-: \\ ` ** _ [a](b.py#L2) [x] [ ] <b> ![i](u) & &amp; *** + :".split(" "),
   ..."word another a|b é 🙂 https://example.com http:// [r]: /u [r] #x 10. -x".split(" "),
+  "$$", "$", "$x$", "$$y$$", "\\[", "\\]", "\\(z\\)", "\n$$\n", "\n\\[\n",
   " ", "  ", "    ", "\t", "\n", "\n", "\n", "\n\n", "\n\n", "\n- ", "\n  - ", "\n> ", "\n```\n", "\n| a | b |\n|---|--:|\n",
 ];
 

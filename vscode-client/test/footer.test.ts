@@ -8,7 +8,7 @@ import type { State } from "../src/messages";
 const view = document.defaultView as Window & typeof globalThis;
 Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, Element: view.Element });
 for (const id of ["permitted", "stop", "usage", "mode", "model", "thought_level", "approvals"]) make("button", id);
-for (const id of ["problem", "queue", "activity", "editing"]) make("section", id);
+for (const id of ["problem", "starting", "queue", "activity", "editing"]) make("section", id);
 make("dl", "usage-rows");
 make("section", "waiting").append(document.createElement("textarea"));
 
@@ -26,7 +26,7 @@ const at = (selector: string): HTMLElement => {
 };
 const state: State = {
   problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], editing: false,
-  elsewhere: undefined,
+  elsewhere: undefined, starting: undefined,
   welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
 };
 const press = (key: string, target: Element = document.body): void => {
@@ -44,6 +44,23 @@ test("a button says what is chosen, and asks for the list of what can be", () =>
   assert.equal(at("#model").hidden, true);
   at("#mode").dispatchEvent(new view.Event("click"));
   assert.deepEqual(said.pop(), { type: "pick", picker: "mode" });
+});
+
+test("of a long name, what is left out stands before its end", () => {
+  showState({ ...state, pickers: [{ id: "model", label: "Claude Sonnet 4.5 (Bedrock)", title: "Model" }] });
+  assert.deepEqual([...at("#model").children].map((part) => part.textContent), ["Claude Sonnet 4.5 (", "Bedrock)"]);
+  showState({ ...state, pickers: [{ id: "model", label: "Claude Sonnet 4", title: "Model" }] });
+  assert.equal(at("#model .begin").textContent, "Claude Sonnet 4");
+});
+
+test("that North starts is said until it has, with what can be done when it takes long", () => {
+  showState({ ...state, starting: { text: "North is starting…", remedies: [] } });
+  assert.deepEqual([at("#starting").hidden, at("#starting .words").textContent], [false, "North is starting…"]);
+  showState({ ...state, starting: { text: "Still starting", remedies: [{ command: "north.showLog", label: "Show log" }] } });
+  at("#starting button").dispatchEvent(new view.Event("click"));
+  assert.deepEqual(said.pop(), { type: "run", command: "north.showLog" });
+  showState(state);
+  assert.equal(at("#starting").hidden, true);
 });
 
 test("what is allowed without a question takes the place of what is asked", () => {

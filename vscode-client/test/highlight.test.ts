@@ -33,6 +33,15 @@ test("a shell's # is a comment at the beginning of a word only", () => {
   assert.deepEqual(told('echo "$#" a#b # c', "bash"), ["keyword:echo", 'string:"$#"', "comment:# c"]);
 });
 
+test("a shell's programs, options and variables", () => {
+  assert.deepEqual(told("python3 -m hello Anna | tail -3 && ./run --all $HOME", "sh"), [
+    "call:python3", "number:-m", "call:tail", "number:3", "call:./run", "number:--all", "number:$HOME",
+  ]);
+  assert.deepEqual(told("$ git log\nfor i in 1; do echo $i; done", "console"), [
+    "call:git", "keyword:for", "keyword:in", "number:1", "keyword:do", "keyword:echo", "number:$i", "keyword:done",
+  ]);
+});
+
 test("diffs have colours by lines", () => {
   assert.deepEqual(told(" a\n-b\n+c", "diff"), ["removed:-b\n", "added:+c"]);
 });
@@ -44,6 +53,7 @@ test("a string that is not closed ends with its line", () => {
 test("long code takes no long time", () => {
   const begin = performance.now();
   highlight(`${"a".repeat(20_000)}\n${'"'.repeat(20_000)}\n${"/*".repeat(5_000)}`, "ts");
+  highlight(`${";".repeat(20_000)}${" ".repeat(20_000)}${"a ".repeat(5_000)}`, "sh");
   highlight(`${"((((".repeat(5_000)}${"'".repeat(20_000)}`, "py");
   assert.ok(performance.now() - begin < 1_000);
 });

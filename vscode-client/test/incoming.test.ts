@@ -10,6 +10,8 @@ test("a message of the page is read", () => {
     { type: "send", text: "hello" },
     { type: "open", file: "/a.py", line: null },
     { type: "pick", picker: "model" },
+    { type: "code", what: "terminal", text: "ls", name: "", language: "sh" },
+    { type: "symbols", names: ["greet"] },
     { type: "run", command: "north.showPermissions" },
   ]) {
     assert.deepEqual(readMessage(message), message);
@@ -30,6 +32,8 @@ test("whatever else arrives is left out", () => {
     { type: "open", file: "/a.py", line: 1.5 },
     { type: "decide", id: "question:1", option: "accept" },
     { type: "pick", picker: "_shell" },
+    { type: "code", what: "run", text: "ls", name: "", language: "sh" },
+    { type: "symbols", names: ["greet", 1] },
     { type: "run", command: "workbench.action.quit" },
     { type: "run", command: "north.runCommand" },
   ]) {

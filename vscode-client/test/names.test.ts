@@ -13,7 +13,7 @@ test("every row has a name", () => {
     { kind: "answer", id: "2", markdown: "hi" },
     { kind: "thought", id: "3", markdown: "hm" },
     { kind: "tool", id: "4", title: "Reading `a.py`", does: "read", status: "failed", input: [], parts: [] },
-    { kind: "retry", id: "5", state: "waiting", failures: 1, seconds: 3, reason: "busy" },
+    { kind: "retry", cause: "network", id: "5", state: "waiting", failures: 1, seconds: 3, reason: "busy" },
     { kind: "plan", id: "6", entries: [] },
     { kind: "failure", id: "7", text: "refused", actions: [] },
     { kind: "notice", id: "8", severity: "info", text: "Stopped." },

@@ -36,11 +36,11 @@ test("a question with what was chosen, a failure and a wait", () => {
   const items: Item[] = [
     { kind: "command", id: "1", title: "", heading: "Run this?", markdown: "`ls`", options: [], hasDiff: false, decision: "Run" },
     { kind: "failure", id: "2", text: "refused", actions: [] },
-    { kind: "retry", id: "3", state: "over", failures: 1, seconds: 0, reason: "busy" },
+    { kind: "retry", cause: "other", id: "3", state: "over", failures: 1, seconds: 0, reason: "busy" },
   ];
   assert.equal(
     readable(items).text,
-    "Run this?\n`ls`\nYou chose: Run\n\nThe model gave no complete answer:\nrefused\n\nThe model could not be reached:\nbusy",
+    "Run this?\n`ls`\nYou chose: Run\n\nThe model gave no complete answer:\nrefused\n\nThe model did not answer:\nbusy",
   );
 });
 

@@ -15,7 +15,7 @@ const long = [
   "# Title\n\nSome *words* and `a/b.ts:3`.\n\n",
   "1. one\n2. two\n   - deep\n\n   more\n\n- [ ] box\n- [x] done\n\n",
   "```py\ndef f(x):\n    # why\n    return 'a'\n```\n\n> quote\n> on\n\n",
-  "| a | b |\n|---|--:|\n| 1 | `2` |\n\n<b>text</b> https://e.org ![p](https://e.org/p.png)\n",
+  "so $x^2$ and\n$$\n\\frac{a}{b}\n$$\n\n| a | b |\n|---|--:|\n| 1 | `2` |\n\n<b>text</b> https://e.org ![p](https://e.org/p.png)\n",
 ].join("");
 
 test("drawn in pieces of any size, a text looks as it does when it is drawn as a whole", () => {
@@ -63,12 +63,25 @@ test("the buttons of a block take the code as it is now, with its name", () => {
   const prose = new StreamedMarkdown(parent);
   prose.show("```py a.py\nx");
   prose.show("```py a.py\nx = 1\n```\n");
-  for (const one of parent.querySelectorAll("button")) one.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
+  const shown = [...parent.querySelectorAll("button")].filter((one) => !one.hidden);
+  for (const one of shown) one.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
   assert.deepEqual(said.splice(0).map((message) => message.type === "code" && [message.what, message.text, message.name, message.language]), [
     ["copy", "x = 1", "a.py", "py"],
     ["insert", "x = 1", "a.py", "py"],
     ["apply", "x = 1", "a.py", "py"],
   ]);
+});
+
+test("what a shell runs can be typed into the terminal, once its language is known", () => {
+  const parent = div();
+  const prose = new StreamedMarkdown(parent);
+  prose.show("```s");
+  const toTerminal = () => parent.querySelector<HTMLElement>("[aria-label='Type into the Terminal']");
+  assert.equal(toTerminal()?.hidden, true);
+  prose.show("```sh\nnpm test\n```\n");
+  assert.equal(toTerminal()?.hidden, false);
+  toTerminal()?.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
+  assert.deepEqual(said.splice(0), [{ type: "code", what: "terminal", text: "npm test", name: "", language: "sh" }]);
 });
 
 test("harm stays text: no elements of its own, no addresses that a browser follows, no handlers", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Update } from "../src/acp";
+import type { ToolStatus, Update } from "../src/acp";
 import { Transcript } from "../src/chat/transcript";
 import type { Item, ToPage } from "../src/messages";
 
@@ -47,6 +47,23 @@ test("a call keeps what an update does not tell", () => {
   });
 });
 
+test("a call that is done says so, one that failed or is not known stays as it is", () => {
+  const title = (told: string, status: ToolStatus) => only(after(called({ title: told }), called({ status })), "tool").title;
+  assert.equal(title("Reading a.py", "completed"), "Read a.py");
+  assert.equal(title("Reading a.py", "failed"), "Reading a.py");
+  assert.equal(title("Reading a.py", "in_progress"), "Reading a.py");
+  assert.equal(title("Searching \"x\" - 1 matches", "completed"), "Searched \"x\" - 1 matches");
+  assert.equal(title("Running Reading", "completed"), "Ran Reading");
+  for (const other of ["Compiling a", "Reading", "Edited a.py", ""]) assert.equal(title(other, "completed"), other);
+});
+
+test("a wait says what failed, as far as the server tells", () => {
+  const waits = (kind?: string): Update => called({ status: "in_progress", _meta: { north: { retry: { remainingMs: 900, reason: "x", ...(kind ? { kind } : {}) } } } });
+  const causes = [undefined, "network", "rate_limit", "overloaded", "whatever"].map((kind) => only(after(waits(kind)), "retry").cause);
+  assert.deepEqual(causes, ["other", "network", "limited", "overloaded", "other"]);
+  assert.equal(only(after(waits("rate_limit"), waits()), "retry").cause, "limited");
+});
+
 test("output is what stands between the fences; the last is shown", () => {
   const transcript = after(called({ content: [content("```\none\n```")] }), called({ content: [content("````\none\n```\ntwo\n````")] }));
   assert.deepEqual(only(transcript, "tool").parts, [{ kind: "text", text: "one\n```\ntwo", code: true }]);
@@ -82,7 +99,7 @@ test("waits that follow each other are one row, with its reason", () => {
     wait("retry-2", "in_progress", "Trying again in 20 s (2 of 5): slow down", 20_000),
   );
   const { id, ...row } = only(transcript, "retry");
-  assert.deepEqual(row, { kind: "retry", state: "waiting", failures: 2, seconds: 20, reason: "slow down" });
+  assert.deepEqual(row, { kind: "retry", state: "waiting", cause: "other", failures: 2, seconds: 20, reason: "slow down" });
   transcript.take(wait("retry-2", "completed", "Tried again (2 of 5): slow down"));
   assert.equal(only(transcript, "retry").state, "over");
   transcript.take(says("Here it is."));

@@ -10,6 +10,7 @@ function told(nodes: Node[]): string {
   return nodes
     .map((node) => {
       if (node.kind === "text") return node.text;
+      if (node.kind === "math") return node.block ? `formula[${node.text}]` : `math[${node.text}]`;
       if (node.kind === "code") return `code[${node.language}](${node.text})`;
       const inner = told(node.children);
       if (node.kind === "link") return `link[${Object.values(node.target).join(":")}](${inner})`;
@@ -36,6 +37,10 @@ const cases: [string, string, string][] = [
   ["a link to a file", "[g](hello/greeting.py#L9)", "p(link[hello/greeting.py:9](g))"],
   ["a path with a line in code", "`a/b.ts:12`", "p(link[a/b.ts:12](code(a/b.ts:12)))"],
   ["code in a link is no second link", "[`a/b.ts:1`](c.ts)", "p(link[c.ts](code(a/b.ts:1)))"],
+  ["a formula", "so $E = mc^2$ and \\(a_1\\), $$x$$ in a line", "p(so math[E = mc^2] and math[a_1], math[x] in a line)"],
+  ["a formula that stands by itself", "so\n$$\n\\sum_{i=1}^n i\n- 1\n$$\nand\n\\[ y \\]", "p(so)formula[\\sum_{i=1}^n i\n- 1]p(and)formula[y]"],
+  ["a formula ends with its block", "$$ a\n\nb", "formula[a]p(b)"],
+  ["money and variables are no formulas", "$5 and $10, $HOME/$USER, a$b$c, `$x$`, \\$a$", "p($5 and $10, $HOME/$USER, a$b$c, code($x$), $a$)"],
   ["a definition stays text", "[a]: https://e.org", "p([a]: link[https://e.org](https://e.org))"],
 ];
 for (const [name, text, expected] of cases) test(name, () => assert.equal(told(whole(text)), expected));

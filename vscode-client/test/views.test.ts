@@ -95,7 +95,7 @@ test("a preview is in view while it is written", () => {
 });
 
 test("the wait's buttons are the same ones at each tick, so that they keep the focus", () => {
-  const wait: Item = { kind: "retry", id: "r", state: "waiting", failures: 1, seconds: 5, reason: "slow down" };
+  const wait: Item = { kind: "retry", cause: "limited", id: "r", state: "waiting", failures: 1, seconds: 5, reason: "slow down" };
   const { row, show } = shown(wait);
   const [now] = row.querySelectorAll("button");
   show({ ...wait, seconds: 4 });
@@ -104,6 +104,33 @@ test("the wait's buttons are the same ones at each tick, so that they keep the f
   show({ ...wait, state: "over", failures: 3 });
   assert.equal(row.querySelector<HTMLElement>(".buttons")?.hidden, true);
   assert.match(row.textContent ?? "", /3 times, and was asked again\./);
+});
+
+test("a wait says what failed", () => {
+  const wait: Item = { kind: "retry", id: "r", state: "waiting", cause: "network", failures: 1, seconds: 5, reason: "" };
+  const words = (item: Item) => shown(item).row.querySelector(".retry-words")?.textContent;
+  assert.equal(words(wait), "The model could not be reached. Trying again in 5 s.");
+  assert.equal(words({ ...wait, cause: "limited", state: "over" }), "The provider limited the requests, and was asked again.");
+  assert.equal(words({ ...wait, cause: "overloaded", failures: 2, state: "stopped" }), "The model was overloaded 2 times. Gave up.");
+});
+
+test("what was decided is one line, and what was asked is there when it is opened", () => {
+  const question: Item = {
+    kind: "command", id: "q", title: "Run it", heading: "North asks to run this command", markdown: "```sh\nnpm test\n```\n\nIn /repo.", options: [], hasDiff: false,
+  };
+  const { row, show } = shown(question);
+  assert.equal(row.textContent, "Waits for your decision below");
+  show({ ...question, decision: "Run" });
+  assert.equal(row.textContent, "You chose: Run");
+  const fold = row.querySelector("details");
+  assert.equal(fold?.hasAttribute("open"), false);
+  if (fold != null) fold.open = true;
+  fold?.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("toggle"));
+  assert.equal(row.querySelector(".decided-body code")?.textContent, "npm test");
+  const edit = shown({ ...question, kind: "edit", markdown: "", decision: "Accept" }).row;
+  assert.equal(edit.querySelector("details"), null);
+  assert.equal(edit.textContent, "You chose: Accept");
+  assert.equal(shown({ ...question, kind: "choice", heading: "Go on?", markdown: "", decision: "Yes" }).row.textContent, "Go on? — Yes");
 });
 
 test("a failure has its ways out", () => {

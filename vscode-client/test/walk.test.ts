@@ -117,6 +117,20 @@ test("a folded group is one stop, an open one has its rows", () => {
   assert.equal(document.activeElement, rows[0]);
 });
 
+test("a group says in words what was looked at", () => {
+  const said = (...does: ("read" | "search")[]): string => {
+    const groups = new Groups(div());
+    const one = row("x");
+    for (const [index, kind] of does.entries()) {
+      groups.place({ kind: "tool", id: `t${index}`, title: "", does: kind, status: index === 0 ? "failed" : "completed", group: "g", input: [], parts: [] }, one);
+    }
+    return one.closest(".group")?.querySelector(".group-head")?.textContent ?? "";
+  };
+  assert.equal(said("read", "read", "read", "search"), "Read 3 times, searched once · 1 failed");
+  assert.equal(said("read", "search", "search"), "Read once, searched 2 times · 1 failed");
+  assert.equal(said("search"), "Searched once · 1 failed");
+});
+
 test("a group does not close over the one who is in it", () => {
   const all = div();
   document.body.replaceChildren(all);

@@ -16,10 +16,7 @@ class Totals:
     def __init__(self) -> None:
         self.last: StoredUsage | None = None  # of the last answer that is still sent to models
         self._counted: StoredUsage | None = None  # of the last such answer that has numbers
-        self._any = False
-        self._cost, self._tokens = 0.0, 0
-        self._counts = Usage()
-        self._priced = True
+        self._sum: StoredUsage | None = None
 
     def add(self, logged: Logged, *, fills_window: bool = True) -> None:
         """Add an entry; one of a branch that was left only counts as cost."""
@@ -29,28 +26,23 @@ class Totals:
         if fills_window and not logged.entry.excluded:
             self.last = usage
             self._counted = usage if usage is not None and usage.all_tokens else self._counted
-        if usage is None:
-            return
-        self._any = True
-        self._cost += usage.cost
-        self._tokens += usage.all_tokens
-        self._counts += Usage(usage.input, usage.output, usage.cache_read, usage.cache_write)
-        self._priced = self._priced and usage.priced
+        if usage is not None:
+            self._sum = (self._sum or StoredUsage()) + usage
 
     def shown(self, window: int) -> UsageChanged | None:
         """Return the totals to show; the context is what the last answer read and wrote. None if no usage was
         recorded."""
-        if not self._any:
+        if (total := self._sum) is None:
             return None
         counted = self._counted or StoredUsage()
         return UsageChanged(
             counted.all_tokens,
             window,
-            self._cost,
+            total.cost,
             counted.estimated,
-            self._priced,
-            self._tokens,
-            counts=self._counts,
+            total.priced,
+            total.all_tokens,
+            counts=Usage(total.input, total.output, total.cache_read, total.cache_write),
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from north_lsp.agent.exports.document import Answered, Call, Document, Failure, Note, Prose, Said, Thought
+from north_lsp.vocabulary import camel_case
 
 _VERSION = 1
 _KINDS: dict[type, str] = {
@@ -37,10 +38,5 @@ def _plain(value: Any) -> Any:
 
 def _fields(value: Any) -> dict[str, Any]:
     kind = _KINDS.get(type(value))
-    fields = {_camel(one.name): _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    fields = {camel_case(one.name): _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
     return fields if kind is None else {"kind": kind} | fields
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)

@@ -341,14 +341,4 @@ class _Builder:
 
 def _summed(path: Iterable[Logged]) -> StoredUsage | None:
     used = [one.entry.usage for one in path if isinstance(one.entry, AnswerEntry) and one.entry.usage is not None]
-    if not used:
-        return None
-    return StoredUsage(
-        sum(one.input for one in used),
-        sum(one.output for one in used),
-        sum(one.cache_read for one in used),
-        sum(one.cache_write for one in used),
-        sum(one.cost for one in used),
-        all(one.priced for one in used),
-        any(one.estimated for one in used),
-    )
+    return sum(used, StoredUsage()) if used else None

@@ -9,20 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 from north_lsp.agent.exports.document import Picture
+from north_lsp.storage.masking import KEY_FORMS, MASK
 
-MASK = "[masked]"
 _SHORTEST = 8
-_FORMS = re.compile(
-    r"\bsk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"  # Anthropic, OpenAI, OpenRouter
-    r"|\bAIza[A-Za-z0-9_-]{30,}"  # Google
-    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"  # AWS
-    r"|xox[abposr]-[A-Za-z0-9-]{10,}"  # Slack
-    r"|\bnpm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{30,}"
-    r"|\bey[A-Za-z0-9_-]{10,}\.ey[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"  # JSON Web Tokens
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
-    r"|(?<=://)[^/\s:@]{1,100}:[^/\s@]{1,200}(?=@)"  # a password in an address
-)
 
 T = TypeVar("T")
 Mask = Callable[[str], str]
@@ -40,7 +29,7 @@ def mask_for(secrets: Iterable[str], home: str) -> Mask:
     def mask(text: str) -> str:
         if values is not None:
             text = values.sub(MASK, text)
-        text = _FORMS.sub(MASK, text)
+        text = KEY_FORMS.sub(MASK, text)
         return place.sub("~", text) if place is not None else text
 
     return mask

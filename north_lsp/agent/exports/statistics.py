@@ -10,10 +10,11 @@ from typing import Any
 from north_lsp.agent.edits.totals import Totals
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.header import Header
-from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
-from north_lsp.display import money, one_line
+from north_lsp.display import counted, money, one_line
+from north_lsp.vocabulary import camel_case
 
 
 @dataclass(slots=True)
@@ -47,10 +48,10 @@ class Statistics:
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers for clients."""
-        changes = {_camel(name): value for name, value in dataclasses.asdict(self.changes).items()}
+        changes = {camel_case(name): value for name, value in dataclasses.asdict(self.changes).items()}
         tools = {name: {"calls": use.calls, "errors": use.errors} for name, use in self.tools.items()}
         names = [one.name for one in dataclasses.fields(self) if one.name not in ("tools", "changes", "parent")]
-        numbers = {_camel(name): getattr(self, name) for name in names}
+        numbers = {camel_case(name): getattr(self, name) for name in names}
         return {**numbers, "tools": tools, "changes": changes, "parent": self.parent or None}
 
 
@@ -59,7 +60,7 @@ def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> St
     path = list(path)
     prompts = sum(isinstance(one.entry, PromptEntry) and not one.entry.by_north for one in path)
     answers = [one.entry for one in path if isinstance(one.entry, AnswerEntry)]
-    used = [answer.usage for answer in answers if answer.usage is not None]
+    used = sum((answer.usage for answer in answers if answer.usage is not None), StoredUsage())
     return Statistics(
         prompts,
         len(answers),
@@ -68,12 +69,12 @@ def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> St
         _tools(path),
         len(_read(path)),
         changes,
-        sum(usage.input for usage in used),
-        sum(usage.output for usage in used),
-        sum(usage.cache_read for usage in used),
-        sum(usage.cache_write for usage in used),
-        sum(usage.cost for usage in used),
-        all(usage.priced for usage in used),
+        used.input,
+        used.output,
+        used.cache_read,
+        used.cache_write,
+        used.cost,
+        used.priced,
         _between(path),
         sum(answer.duration_ms or 0 for answer in answers) / 1000,
         header.parent,
@@ -106,16 +107,11 @@ def _time(at: str) -> float | None:
         return None
 
 
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)
-
-
 def in_words(numbers: Statistics) -> list[str]:
     """Return the numbers as rows of Markdown."""
     failed = f" ({numbers.failed_answers} not complete)" if numbers.failed_answers else ""
-    own = f", {_count(numbers.own_commands, 'command')} of your own" if numbers.own_commands else ""
-    rows = [f"- {_count(numbers.prompts, 'prompt')}, {_count(numbers.answers, 'answer')}{failed}{own}"]
+    own = f", {counted(numbers.own_commands, 'command')} of your own" if numbers.own_commands else ""
+    rows = [f"- {counted(numbers.prompts, 'prompt')}, {counted(numbers.answers, 'answer')}{failed}{own}"]
     if numbers.tools:
         calls = [
             f"`{one_line(name)}` {use.calls}{f' ({use.errors} failed)' if use.errors else ''}"
@@ -131,10 +127,6 @@ def in_words(numbers: Statistics) -> list[str]:
     )
     rows.append(f"- time: {_duration(numbers.wall_seconds)}, of that {_duration(numbers.model_seconds)} in models")
     return rows + ([f"- comes from the conversation {one_line(numbers.parent)}"] if numbers.parent else [])
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:

@@ -179,6 +179,18 @@ class StoredUsage:
         """All tokens that the answer has read and written."""
         return self.input + self.output + self.cache_read + self.cache_write
 
+    def __add__(self, other: "StoredUsage") -> "StoredUsage":
+        """Sum up two answers: the price is known if both are, and the tokens are estimated if any are."""
+        return StoredUsage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.cost + other.cost,
+            self.priced and other.priced,
+            self.estimated or other.estimated,
+        )
+
     @classmethod
     def from_json(cls, stored: object) -> "StoredUsage | None":
         usage = as_object(stored)

@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import (
@@ -22,9 +21,8 @@ from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
 from north_lsp.display import one_line
 from north_lsp.providers.base import Text
+from north_lsp.vocabulary import TREE_FILTERS, TreeFilter
 
-Filter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
-FILTERS: tuple[Filter, ...] = get_args(Filter)
 _WIDTH = 120
 _QUIET = (ModeEntry, ModelEntry, ThinkingEntry, ServiceTierEntry, ToolSelectionEntry)
 _QUIET_TYPES = ("custom", "ttsr_injection", "session_init")
@@ -58,19 +56,19 @@ class _Said:
     more: str = ""
 
 
-def find_filter(name: str) -> Filter:
+def find_filter(name: str) -> TreeFilter:
     """Find a filter by its name. Raises ValueError naming all of them."""
-    for filter in FILTERS:
+    for filter in TREE_FILTERS:
         if filter == name:
             return filter
-    raise ValueError(f"there is no filter {name[:64]!r}; the filters are {', '.join(FILTERS)}")
+    raise ValueError(f"there is no filter {name[:64]!r}; the filters are {', '.join(TREE_FILTERS)}")
 
 
 def tree_rows(
     entries: Sequence[Logged],
     path: Sequence[Logged],
     labels: Mapping[str, str],
-    filter: Filter = "default",
+    filter: TreeFilter = "default",
     query: str = "",
 ) -> list[Row]:
     """Return the entries that pass the filter and match all words of the query: each branch from its oldest entry on,
@@ -133,7 +131,7 @@ def _placed(rows: Sequence[Row]) -> Iterator[Row]:
         yield replace(row, depth=depths[row.id], is_here=row.id == here)
 
 
-def _passes(one: Logged, said: _Said, label: str, filter: Filter, *, is_leaf: bool) -> bool:
+def _passes(one: Logged, said: _Said, label: str, filter: TreeFilter, *, is_leaf: bool) -> bool:
     entry = one.entry
     match filter:
         case "all":

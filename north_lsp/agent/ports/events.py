@@ -158,7 +158,8 @@ class Notice:
 @dataclass(frozen=True, slots=True)
 class RetryWaiting:
     """A failed model is going to be asked again: sent once a second while North waits (`state` waiting), and when that
-    is over. `remaining_s` is in seconds, `message` says what failed, and `is_first` marks the first event of a wait."""
+    is over. `remaining_s` is in seconds, `message` says what failed, `kind` in which way (`network`, `rate_limit` …),
+    and `is_first` marks the first event of a wait."""
 
     retry_id: str
     attempt: int
@@ -167,6 +168,7 @@ class RetryWaiting:
     message: str
     state: Literal["waiting", "over", "stopped"]
     is_first: bool = False
+    kind: str = ""
 
 
 Activity = Literal[

@@ -4,12 +4,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
 
-import anyio
-
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.ports.editor import Choice
+from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.saved import SavedConversation
@@ -26,7 +24,7 @@ class LiveSession(Protocol):
     approvals: SessionApprovals
     queue: PromptQueue
     exports: Exports
-    questions: list[anyio.CancelScope]
+    questions: Questions
     navigation: Navigation
 
     @property
@@ -49,8 +47,6 @@ class LiveSession(Protocol):
 
     @property
     def undo_history(self) -> UndoHistory: ...
-
-    async def ask(self, choice: Choice) -> str | None: ...
 
     async def move(self, root: Path) -> None: ...
 

@@ -1,7 +1,6 @@
 """Finds conversations of a folder that has moved, where its inode does not tell: after a copy, on another disk, in a
 new clone. The user is asked once."""
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,9 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.ports.editor import Choice
-from north_lsp.display import one_line
+from north_lsp.agent.session.asking import Questions
+from north_lsp.display import counted, one_line
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
-from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
@@ -42,7 +40,7 @@ class MovedFolders:
         self._one_at_a_time = anyio.Lock()
         self._asked: set[Path] = set()
 
-    async def ask(self, root: Path, choose: Callable[[Choice], Awaitable[str | None]]) -> str | None:
+    async def ask(self, root: Path, questions: Questions) -> str | None:
         """Ask, once per process and never again after an answer, whether a folder continues the conversations of one
         that is gone. Returns what to tell the user, if anything."""
         async with self._one_at_a_time:
@@ -53,10 +51,9 @@ class MovedFolders:
             for former in await anyio.to_thread.run_sync(self.formers, root):
                 question = (
                     f"{former.root} is gone, and {root} seems to be the same folder: {former.why}. "
-                    f"Continue its {_count(len(former.ids))} here?"
+                    f"Continue its {counted(len(former.ids), 'conversation')} here?"
                 )
-                choice = Choice(f"choice-{new_entry_id(())}", question, _ANSWERS, _NOT_ALONG)
-                match await choose(choice):
+                match await questions.choose(question, _ANSWERS, _NOT_ALONG):
                     case "yes":
                         told.append(await anyio.to_thread.run_sync(self.adopt, root, former))
                     case "no":
@@ -78,7 +75,7 @@ class MovedFolders:
         one = formers[0]
         return (
             f"{one.root} is gone, and this seems to be the same folder: {one.why}. "
-            f"`/move from {one.root}` continues its {_count(len(one.ids))} here."
+            f"`/move from {one.root}` continues its {counted(len(one.ids), 'conversation')} here."
         )
 
     def formers(self, root: Path) -> list[Former]:
@@ -118,7 +115,7 @@ class MovedFolders:
             except UnknownConversation:
                 continue  # deleted meanwhile
         moved = len(former.ids) - len(left)
-        told = f"{_count(moved)} of {former.root} continue{'s' if moved == 1 else ''} in {root}."
+        told = f"{counted(moved, 'conversation')} of {former.root} continue{'s' if moved == 1 else ''} in {root}."
         return told + (f" Left where they are: {one_line('; '.join(left), 500)}." if left else "")
 
     def _conversations_of(self, hash: str) -> tuple[str, ...]:
@@ -126,7 +123,3 @@ class MovedFolders:
 
 
 _ANSWERS = (("yes", "Continue them here"), ("no", "No, leave them"))
-
-
-def _count(number: int) -> str:
-    return f"{number} conversation" if number == 1 else f"{number} conversations"

@@ -16,7 +16,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry
-from north_lsp.agent.log.tree import Filter, Row, tree_rows
+from north_lsp.agent.log.tree import Row, tree_rows
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, TranscriptReset
 from north_lsp.agent.session.drafts import DraftMaker
@@ -26,7 +26,7 @@ from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
 from north_lsp.storage.copying import Relation
 from north_lsp.storage.locations import Locations
-from north_lsp.vocabulary import Mode
+from north_lsp.vocabulary import Mode, TreeFilter
 
 What = Literal["conversation", "files", "both"]
 _MAX_LABEL = 60
@@ -104,7 +104,7 @@ class Navigation:
         said = [one for one in self._log.path() if isinstance(one.entry, PromptEntry) and not one.entry.by_north]
         return [SaidPrompt(number, one.id, said_text(one)) for number, one in enumerate(said, start=1)]
 
-    async def tree(self, filter: Filter = "default", query: str = "") -> list[Row]:
+    async def tree(self, filter: TreeFilter = "default", query: str = "") -> list[Row]:
         """Return all branches as rows."""
 
         def rows() -> list[Row]:

@@ -113,11 +113,8 @@ class ConversationsHost:
     async def _chosen(self, question: str, rows: Sequence[Summary]) -> Summary | None:
         now = datetime.now(UTC)
         options = [(one.id, f"{one_line(one.name)} ({ago(one.updated_at, now)})") for one in rows]
-        chosen = await self.choose(question, (*options, ("none", "None of them")))
+        chosen = await self._live.questions.choose(question, (*options, ("none", "None of them")))
         return next((one for one in rows if one.id == chosen), None)
-
-    async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        raise NotImplementedError
 
     def _row(self, one: Summary, snippet: str = "") -> str:
         facts = [ago(one.updated_at, datetime.now(UTC)), f"{one.message_count} messages"]

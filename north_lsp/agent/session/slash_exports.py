@@ -8,20 +8,15 @@ from north_lsp.errors import ToolError
 from north_lsp.slash.base import CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from north_lsp.agent.session.live import LiveSession
 
 _REPLACE = (("replace", "Replace it"), ("keep", "Keep it"))
 
 
 class ExportsHost:
-    """The third of a slash command's `Host` that is about exports. Every method may raise CommandError."""
+    """The part of a slash command's `Host` that is about exports. Every method may raise CommandError."""
 
     _session: "LiveSession"
-
-    async def choose(self, question: str, options: "Sequence[tuple[str, str]]", detail: str = "") -> str | None:
-        raise NotImplementedError
 
     async def export(self, path: str | None, format: str | None, *, raw: bool) -> str:
         from north_lsp.agent.exports.export import as_format
@@ -31,7 +26,7 @@ class ExportsHost:
             target = await self._session.exports.target(wanted)
             if target.exists:
                 question = f"{target.path} exists already. Replace it?"
-                if await self.choose(visible(question), _REPLACE) != "replace":
+                if await self._session.questions.choose(visible(question), _REPLACE) != "replace":
                     raise CommandError(f"{visible(str(target.path))} exists already: name another file")
                 wanted = Wanted(path, wanted.format, raw, replace=True)
             return visible(str(await self._session.exports.write(wanted)))

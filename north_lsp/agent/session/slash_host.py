@@ -12,9 +12,8 @@ from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
-from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo
-from north_lsp.agent.session.asking import ask
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
@@ -29,7 +28,6 @@ from north_lsp.slash.base import CommandError, Costs, Host, Spent
 from north_lsp.slash.parsing import Invocation, find_command
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.approvals import Permission, Switch
-from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.trust import described as trust_in_words
 
 if TYPE_CHECKING:
@@ -110,7 +108,6 @@ class SessionHost(ChangesHost, ConversationsHost, ExportsHost, KeepingHost, Plac
         KeepingHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
         self._log = log
-        self._editor = editor
         self._listed: list[Permission] | None = None
 
     @property
@@ -242,9 +239,7 @@ class SessionHost(ChangesHost, ConversationsHost, ExportsHost, KeepingHost, Plac
         return f"Job {job.id} {job.state()}."
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
-        """Ask the user to choose; None also if the user gives up the question."""
-        choice = Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail)
-        return await ask(self._editor, self._session.questions, choice)
+        return await self._session.questions.choose(question, options, detail)
 
 
 def _switch(kind: str) -> Switch:

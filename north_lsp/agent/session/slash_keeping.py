@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from north_lsp.agent.ports.editor import Choice
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.display import fenced, visible
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.areas import human
-from north_lsp.storage.entries import new_entry_id
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -87,7 +85,7 @@ class KeepingHost:
         found = await self._kept.spare()
         question = f"Remove the trash, caches, logs and files that could not be read: {human(found.size)}?"
         answers = (("yes", "Remove them"), ("no", "Keep them"))
-        if await self._session.ask(Choice(f"choice-{new_entry_id(())}", question, answers)) != "yes":
+        if await self._session.questions.choose(question, answers) != "yes":
             return "Nothing was removed."
         failed = await self._kept.remove(found)
         return f"Removed {human(found.size)}." + "".join(

@@ -42,7 +42,8 @@ class RetryWait:
             # A wait that ends has begun, however short it is.
             while (left := max(deadline - anyio.current_time(), 0.0)) > 0 or first:
                 if step.shown:
-                    event = RetryWaiting(id, step.attempt, step.of, math.ceil(left), failure.message, "waiting", first)
+                    remaining, why = math.ceil(left), failure.message
+                    event = RetryWaiting(id, step.attempt, step.of, remaining, why, "waiting", first, failure.kind)
                     await ports.show(event)
                 first = False
                 if await control.wait(min(left, 1.0)):
@@ -56,7 +57,8 @@ class RetryWait:
             control.finished()
             if step.shown and not first:
                 with anyio.CancelScope(shield=True):
-                    await ports.show(RetryWaiting(id, step.attempt, step.of, 0, failure.message, outcome))
+                    why, kind = failure.message, failure.kind
+                    await ports.show(RetryWaiting(id, step.attempt, step.of, 0, why, outcome, kind=kind))
         return outcome == "over"
 
     async def ended(self, error: str = "") -> None:

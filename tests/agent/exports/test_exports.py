@@ -14,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from north_lsp.agent.exports.export import FORMATS, default_name, format_for, render, source_of
-from north_lsp.agent.exports.masking import MASK, mask_for
+from north_lsp.agent.exports.masking import mask_for
 from north_lsp.agent.exports.prose import inline, to_html
 from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.masking import MASK
+from north_lsp.storage.masking import masked as masked_in_logs
 from north_lsp.tools.builtin import builtin_tools
 from tests.agent.log.test_foreign_logs import LOG, ODD, changed
 from tests.agent.log.test_golden import GOLDEN, NAMES
@@ -307,6 +309,9 @@ def test_keys_and_the_home_folder_are_masked_everywhere(tmp_path: Path) -> None:
         "sk-proj-abcdefghijklmnop1234",
         "AIza" + "x" * 35,
         "ghp_" + "a" * 36,
+        "gsk_" + "a1" * 20,
+        "xai-" + "a1" * 20,
+        "sk_live_" + "a1" * 12,
         "AKIAABCDEFGHIJKLMNOP",
         "xoxb-1234567890-abc",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
@@ -314,12 +319,13 @@ def test_keys_and_the_home_folder_are_masked_everywhere(tmp_path: Path) -> None:
     ],
 )
 def test_what_looks_like_a_key_is_masked(secret: str) -> None:
-    masked = mask_for([], "")(f"before {secret} after")
-    assert masked == f"before {MASK} after"
+    text = f"before {secret} after"
+    assert mask_for([], "")(text) == f"before {MASK} after"
+    assert masked_in_logs(text) == f"before {MASK} after"
 
 
 def test_what_is_no_key_stays() -> None:
-    text = "sk-short, task-management-of-the-team, https://user@host/x, 0123456789abcdef0123456789abcdef"
+    text = "sk-short, task-management-of-the-team, https://user@host/x, 0123456789abcdef0123456789abcdef, pk_users_name"
     assert mask_for([], "/")(text) == text
     assert mask_for([], "")("https://me:secret@host/x") == f"https://{MASK}@host/x"
 

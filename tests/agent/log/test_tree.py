@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from north_lsp.agent.log.entries import Logged, logged_from_json
-from north_lsp.agent.log.tree import FILTERS, Row, find_filter, tree_rows
+from north_lsp.agent.log.tree import Row, find_filter, tree_rows
+from north_lsp.vocabulary import TREE_FILTERS
 
 
 def entry(id: str, parent: str | None, **payload: Any) -> Logged:
@@ -73,7 +74,7 @@ def test_the_filters() -> None:
     assert len(tree_rows(TWO, path, {}, "all")) == len(TWO)
     with pytest.raises(ValueError, match="the filters are default, no-tools, user-only, labeled-only, all"):
         find_filter("most")
-    assert [find_filter(name) for name in FILTERS] == list(FILTERS)
+    assert [find_filter(name) for name in TREE_FILTERS] == list(TREE_FILTERS)
 
 
 def test_an_answer_of_calls_alone_is_shown_where_it_failed_or_is_the_last() -> None:

@@ -81,7 +81,7 @@ const cases = {
     await until("its text in the input", async () => (await chat.input.inputValue()) === SECOND);
     await chat.row("changes").filter({ hasText: "Changed 1 file" }).getByRole("button", { name: "Undo" }).waitFor();
     assert.equal(await chat.row("changes").count(), 1, "what the left turn changed is not shown");
-    assert.equal(await chat.row("tool").filter({ hasText: "Editing greeting.py" }).count(), 1);
+    assert.equal(await chat.row("tool").filter({ hasText: "Edited greeting.py" }).count(), 1);
     await screenshot(page, "rewind-3-back");
     await chat.input.fill("");
     await chat.ask("find SALUTATION");

@@ -242,8 +242,12 @@ const cases = {
   page: {
     machine: named,
     async check({ page }) {
-      await page.locator('.activitybar .action-label[aria-label^="Extensions"]').click();
-      await page.locator(".extensions-list .extension-list-item", { hasText: "North" }).first().click();
+      const listed = page.locator(".extensions-list .extension-list-item", { hasText: "North" }).first();
+      await until("North among the extensions", async () => {
+        // The chat, which opens by itself, may take the side bar back.
+        await page.locator('.activitybar .action-label[aria-label^="Extensions"]').click();
+        return listed.click({ timeout: 5_000 }).then(() => true, () => false);
+      });
       const readme = page.frameLocator("iframe.webview.ready:not([src*='north.north'])").frameLocator("iframe#active-frame");
       await readme.getByRole("heading", { name: "North for VS Code" }).waitFor();
       const widths = await readme.locator("img").evaluateAll((found) => found.map((picture) => picture.naturalWidth));

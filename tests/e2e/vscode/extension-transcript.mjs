@@ -31,7 +31,7 @@ const waits = (seconds, attempt, status = "in_progress") =>
   called("retry-1", {
     title: `Trying again in ${seconds} s (${attempt} of 5): Anthropic answered 529: overloaded`,
     status,
-    _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000 } } },
+    _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000, kind: "overloaded" } } },
   });
 const failed = (reason) => ({ ...says(`**The model gave no complete answer:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
 /** Text in pieces as a model sends them. */
@@ -51,7 +51,7 @@ const cases = {
       },
     );
     await chat.row("tool").locator(".details").waitFor({ state: "hidden" });
-    await chat.row("tool").locator(".call", { hasText: "Running npm test" }).click();
+    await chat.row("tool").locator(".call", { hasText: "Ran npm test" }).click();
     await chat.row("tool").locator(".output", { hasText: "three" }).waitFor();
     await chat.row("tool").locator(".input", { hasText: "timeout" }).waitFor();
     await chat.shot("output");
@@ -103,7 +103,7 @@ const cases = {
     await head.filter({ hasText: "Read 4 times" }).waitFor();
     assert.equal(await chat.row("tool").first().isVisible(), false);
     await head.click();
-    await chat.row("tool").locator(".title", { hasText: "Reading d.py" }).waitFor();
+    await chat.row("tool").locator(".title", { hasText: "Read d.py" }).waitFor();
     assert.equal(await chat.frame.locator("#welcome").isVisible(), false);
     await chat.shot("group");
   },
@@ -245,6 +245,39 @@ const cases = {
     await page.keyboard.press("Control+S");
     assert.ok((await readFile(hello, "utf8")).includes("LAST = 1"));
     await palette(page, "View: Close All Editors");
+  },
+
+  /** Code of a shell is typed into a terminal, and does not run: what it would make is not there. */
+  async terminal({ chat, play, page }) {
+    await play([says("```sh\ntouch made-by-enter\n```\n\nso $E = mc^2$ and\n\n$$\n\\sum_{i=1}^n i\n$$")]);
+    assert.equal(await chat.row("answer").locator("div.math").textContent(), "\\sum_{i=1}^n i");
+    const colours = await chat.row("answer").locator(".c-call", { hasText: "touch" }).count();
+    assert.equal(colours, 1);
+    await chat.row("answer").getByRole("button", { name: "Type into the Terminal" }).click();
+    const terminal = page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper .xterm-accessibility-tree").first();
+    await page.locator(".terminal-wrapper").first().waitFor();
+    await terminal.waitFor({ state: "attached" });
+    await screenshot(page, "transcript-terminal");
+    const made = path.join(workspace, "made-by-enter");
+    await assert.rejects(readFile(made), "nothing has run");
+    await page.locator(".terminal-wrapper .xterm-helper-textarea").first().focus();
+    await until("it to run at Enter", async () => {
+      await page.keyboard.press("Enter");
+      return readFile(made).then(() => true, () => false);
+    });
+    await palette(page, "View: Close Panel");
+  },
+
+  /** At the side bar's first width nothing of the words below the input is cut. */
+  async widths({ chat, play }) {
+    await play([called("c", { title: "Running one two three four five six seven eight nine ten", kind: "execute", status: "completed" })]);
+    const cut = await chat.frame.locator("#activity, .picker:not([hidden]) span, .group-head .title").evaluateAll((all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0).map((one) => one.textContent));
+    assert.deepEqual(cut, []);
+    const tall = await chat.frame.locator("button:not([hidden], .examples button, .call)").evaluateAll((all) =>
+      all.filter((one) => one.clientHeight > 32 && one.querySelector(".codicon") === null).map((one) => one.textContent));
+    assert.deepEqual(tall, []);
+    await chat.shot("widths");
   },
 
   /** Those who hear the page hear each answer once. */

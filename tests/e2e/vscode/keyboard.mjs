@@ -52,9 +52,11 @@ export class Keyboard {
   /** A command from the palette. */
   async command(title) {
     const input = this.page.locator(".quick-input-widget input.input");
-    await this.press("F1");
-    await input.waitFor();
-    await until("the palette to have the focus", () => input.evaluate((one) => one === document.activeElement));
+    await until("the palette to have the focus", async () => {
+      await this.press("F1"); // again, if the key came while a list was closing
+      if (!(await input.waitFor({ timeout: 2_000 }).then(() => true, () => false))) return false;
+      return input.evaluate((one) => one === document.activeElement);
+    });
     await this.type(title);
     const entry = this.page.locator(".quick-input-list .monaco-list-row.focused .label-name", { hasText: title });
     await until(`"${title}" in the palette`, async () => {

@@ -5,6 +5,7 @@ import path from "node:path";
 
 import { flat, frameOf, frameTimes, listen, THEMES } from "./audit.mjs";
 import { fakeNorth } from "./bed.mjs";
+import { openFile } from "./controls.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, named, shot } from "./people.mjs";
 import { called, diffOf, failed, notes, plans, says, streamed, text, thinks, waits } from "./updates.mjs";
@@ -83,7 +84,7 @@ export function seenAndHeard() {
       await chat.frame.locator(".group-head").click();
       const nodes = await audited("conversation");
       holds(nodes, "feed", "Conversation");
-      holds(nodes, "article", "You", "Thoughts", "Plan", "Read 3 times", "done: Reading a.py", "failed: Reading nope.py", "Warned.", "North");
+      holds(nodes, "article", "You", "Thoughts", "Plan", "Read 3 times", "done: Read a.py", "failed: Reading nope.py", "Warned.", "North");
       holds(nodes, "button", "Copy", "Insert at Cursor", "Apply to File…", "Open Diff", "Details: Ran npm test");
       holds(nodes, "link", "greet", "https://example.com/page");
       assert.equal(named(nodes, "listitem").length >= 9, true);
@@ -96,7 +97,7 @@ export function seenAndHeard() {
         await chat.row("tool").locator(".output").waitFor();
         await chat.row("retry").getByRole("button", { name: "Give up" }).waitFor();
         const nodes = await audited("running");
-        holds(nodes, "article", "running: Running npm test", "The model could not be reached");
+        holds(nodes, "article", "running: Running npm test", "The model did not answer");
         holds(nodes, "button", "Stop", "Steer", "Try now", "Give up");
       });
     },
@@ -157,10 +158,7 @@ export function seenAndHeard() {
     },
 
     async "the input with chips and suggestions"() {
-      await page.keyboard.press("F1");
-      await page.locator(".quick-input-widget input.input").fill("hello.py");
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: "hello.py" }).first().click();
-      await page.locator(".tabs-container .tab.active", { hasText: "hello.py" }).waitFor();
+      await openFile(page, "hello.py");
       await chat.frame.locator(".chip.suggested").waitFor();
       await chat.input.pressSequentially("@file");
       await chat.frame.locator("#offers [role=option]", { hasText: "@file" }).waitFor();
@@ -191,7 +189,7 @@ export function seenAndHeard() {
       await play([called("old", { title: "Reading a.py", kind: "read", status: "completed", content: text("x") }), says("The words that are selected.\n")]);
       const selected = chat.row("answer").first();
       await selected.locator("p").evaluate((words) => getSelection().selectAllChildren(words));
-      const details = chat.row("tool").first().getByRole("button", { name: "Details: Reading a.py" });
+      const details = chat.row("tool").first().getByRole("button", { name: "Details: Read a.py" });
       await details.focus();
       const paragraph = "Some **words** of an answer with `code`, [links](a/b.py#L3) and more of them, until the line is full.\n\n";
       const whole = (paragraph.repeat(6) + "```ts\nconst a = 1; // why\nreturn f(a);\n```\n\n- one\n- two\n\n| a | b |\n|--|--|\n| 1 | 2 |\n\n").repeat(140).slice(0, 100_000);

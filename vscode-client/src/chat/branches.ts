@@ -9,8 +9,8 @@ import { sessionFolders } from "./sessionFolders";
 
 const { l10n } = vscode;
 
-export const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"] as const;
-export type Filter = (typeof FILTERS)[number];
+const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"] as const;
+type Filter = (typeof FILTERS)[number];
 
 interface Row extends vscode.QuickPickItem {
   node: TreeNode;

@@ -8,7 +8,7 @@ import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
 import { exportConversation } from "./exporting";
-import { Library } from "./library";
+import { Library, type Row } from "./library";
 import type { StoredConversation } from "./stored";
 
 interface Act {
@@ -47,6 +47,33 @@ export async function manage(conversations: Conversations): Promise<void> {
   });
 }
 
+/** What a key does with the chosen row of the list that is shown: F2 renames, Delete deletes while nothing is typed. */
+const keys = new Map<string, () => void>();
+
+export const renameListed = (): void => keys.get("rename")?.();
+export const deleteListed = (): void => keys.get("delete")?.();
+
+function keysOf(list: vscode.QuickPick<Row>, run: (row: Row, act: Act["run"]) => void): vscode.Disposable {
+  const setContext = (value: string): void => void vscode.commands.executeCommand("setContext", "north.conversationList", value);
+  const on = (act: Act["run"]) => (): void => {
+    const [row] = list.activeItems;
+    if (row === undefined) return;
+    list.hide(); // what is asked next takes its place
+    run(row, act);
+  };
+  const own = on(renameStored);
+  keys.set("rename", own);
+  keys.set("delete", on(deleteStored));
+  setContext(list.value === "" ? "all" : "searched");
+  const typed = list.onDidChangeValue((value) => setContext(value === "" ? "all" : "searched"));
+  return new vscode.Disposable(() => {
+    typed.dispose();
+    if (keys.get("rename") !== own) return; // another list is shown by now
+    keys.clear();
+    setContext("");
+  });
+}
+
 async function choose(conversations: Conversations, title: string, value: string, take: (stored: StoredConversation) => Promise<unknown>): Promise<void> {
   const buttons = new Map<vscode.QuickInputButton, Act>();
   const source = { ask: asking(conversations), places: () => places(conversations) };
@@ -76,6 +103,8 @@ async function choose(conversations: Conversations, title: string, value: string
     list.hide(); // what is asked next takes its place
     void attempt(() => act.run(conversations, item.stored));
   });
+  const byKey = keysOf(list, (row, act) => void attempt(() => act(conversations, row.stored)));
+  list.onDidHide(() => byKey.dispose());
   list.value = value;
   list.show();
   await library.fill().catch((error: unknown) => {

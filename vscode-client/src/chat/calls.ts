@@ -5,11 +5,15 @@ import { visible } from "../common/visible";
 import type { RetryItem, ToolItem, ToolPart } from "../messages";
 import { shownDiff } from "./diffs";
 
+/** The server's kinds of failures, as far as they are told apart here. */
+const CAUSES: Record<string, RetryItem["cause"]> = { network: "network", rate_limit: "limited", overloaded: "overloaded" };
 /** So much is shown of one text; the rest is said. */
 const LONGEST = 200_000;
 
 export interface CallTexts {
   nameOf(path: string): string;
+  /** The title of what is done. */
+  finished(title: string): string;
   /** The model got so many of the lines. */
   shortened(shown: number, total: number): string;
   /** So many characters are not shown. */
@@ -22,13 +26,15 @@ export function callAfter(before: ToolItem | undefined, call: ToolCall, words: C
   const file = place?.path ?? before?.file;
   const line = place !== undefined ? place.line : before?.line;
   const { group = before?.group, truncation } = call._meta?.north ?? {};
+  const title = typeof call.title === "string" ? visible(call.title) : (before?.title ?? "");
+  const status = call.status ?? before?.status ?? "pending";
   const shortened = truncation === undefined ? before?.shortened : shortenedWords(truncation, words);
   return {
     kind: "tool",
     id: `tool:${call.toolCallId}`,
-    title: typeof call.title === "string" ? visible(call.title) : (before?.title ?? ""),
+    title: status === "completed" ? words.finished(title) : title,
     does: call.kind ?? before?.does ?? "other",
-    status: call.status ?? before?.status ?? "pending",
+    status,
     input: call.rawInput ? inputOf(call.rawInput) : (before?.input ?? []),
     parts: call.content ? call.content.flatMap((content) => partOf(content, words)) : (before?.parts ?? []),
     ...(file !== undefined ? { file } : {}),
@@ -40,12 +46,13 @@ export function callAfter(before: ToolItem | undefined, call: ToolCall, words: C
 
 /** A wait; one that follows another right away goes on in its row. */
 export function retryAfter(before: RetryItem | undefined, call: ToolCall, isAnother: boolean): Omit<RetryItem, "id"> {
-  const { remainingMs = 0, reason } = call._meta?.north?.retry ?? {};
+  const { remainingMs = 0, reason, kind } = call._meta?.north?.retry ?? {};
   const state = call.status === "completed" ? "over" : call.status === "failed" ? "stopped" : "waiting";
   const told = reason ?? call.title?.replace(/^[^:]*(?:\(\d+ of \d+\)|Gave up): /, "") ?? "";
   return {
     kind: "retry",
     state,
+    cause: kind === undefined ? (before?.cause ?? "other") : (CAUSES[kind] ?? "other"),
     failures: (before?.failures ?? 0) + (isAnother ? 1 : 0),
     seconds: Math.ceil(remainingMs / 1000),
     reason: told === "" ? (before?.reason ?? "") : told,

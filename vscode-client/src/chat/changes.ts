@@ -29,7 +29,10 @@ export async function showChange(key: string, diff: Diff, title = titleOf(diff))
   opened += 1;
   const { path } = vscode.Uri.file(diff.path);
   const address = (side: string): vscode.Uri => vscode.Uri.from({ scheme: SCHEME, path, query: JSON.stringify({ key, side, opened }) });
-  await vscode.commands.executeCommand("vscode.diff", address("before"), address("after"), title, { preview: true });
+  if (diff.oldText === null || diff.oldText === undefined) {
+    // Against an empty text, VS Code would show an empty line as removed.
+    await vscode.commands.executeCommand("vscode.changes", title, [[address("after"), undefined, address("after")]]);
+  } else await vscode.commands.executeCommand("vscode.diff", address("before"), address("after"), title, { preview: true });
 }
 
 export async function closeChange(key: string): Promise<void> {

@@ -1,13 +1,15 @@
-/** What can be done with the code of an answer: copied, inserted at the cursor, or applied to a file, which is shown
- * as a diff before it is done. */
+/** What can be done with the code of an answer: copied, inserted at the cursor, applied to a file, which is shown as a
+ * diff before it is done, or typed into a terminal. */
 
 import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { FromPage } from "../messages";
 import { closeChange, showChange } from "./changes";
+import { mainFolder } from "../common/settings";
 import { findInside } from "./opening";
 import { placeOf } from "./codePlacement";
+import { commandsIn } from "./terminalText";
 
 type Code = Extract<FromPage, { type: "code" }>;
 
@@ -19,7 +21,31 @@ export async function useCode(code: Code): Promise<void> {
       return insert(code);
     case "apply":
       return apply(code);
+    case "terminal":
+      return typeIntoTerminal(code.text);
   }
+}
+
+/** The terminal of code that was typed before, so that not each block opens another one. */
+let terminal: vscode.Terminal | undefined;
+
+/** The user reads it there, and runs it with Enter. */
+async function typeIntoTerminal(code: string): Promise<void> {
+  const text = commandsIn(code);
+  if (text === undefined) {
+    const words = vscode.l10n.t("This code has characters that a terminal would not show as they are. Copy it instead.");
+    return void vscode.window.showWarningMessage(words);
+  }
+  if (terminal === undefined || terminal.exitStatus !== undefined) {
+    terminal = vscode.window.createTerminal({ name: vscode.l10n.t("North: Code"), cwd: mainFolder()?.uri });
+  }
+  terminal.show(false);
+  if (!text.includes("\n")) return terminal.sendText(text, false);
+  // Typed, each line would run at once. VS Code pastes them as one text, or asks before a shell runs them.
+  const before = await vscode.env.clipboard.readText();
+  await vscode.env.clipboard.writeText(text);
+  await vscode.commands.executeCommand("workbench.action.terminal.paste");
+  await vscode.env.clipboard.writeText(before);
 }
 
 /** The editor that was used last; the chat is none. */

@@ -1,6 +1,6 @@
 /** What the page may say: whatever else arrives is left out. */
 
-import { type FromPage, PAGE_COMMANDS, PROMPT_ACTS, SOURCE_NAMES } from "../messages";
+import { CODE_USES, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, SOURCE_NAMES } from "../messages";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (fields: Fields) => boolean;
@@ -9,7 +9,7 @@ const text = (value: unknown): boolean => typeof value === "string";
 const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
 const ACTS: readonly unknown[] = ["show", "undo", "redo"];
 const ELSEWHERE_ACTS: readonly unknown[] = ["takeOver", "fork"];
-const CODE_USES: readonly unknown[] = ["copy", "insert", "apply"];
+const ON_CODE: readonly unknown[] = CODE_USES;
 const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
 const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
@@ -41,8 +41,10 @@ const checks: Record<FromPage["type"], Check> = {
   prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),
   stopEditing: () => true,
   place: (fields) => text(fields.path) && (fields.line === null || Number.isInteger(fields.line)),
+  symbols: (fields) => Array.isArray(fields.names) && fields.names.every(text),
+  symbol: (fields) => text(fields.name),
   diff: (fields) => text(fields.id) && Number.isInteger(fields.part),
-  code: (fields) => CODE_USES.includes(fields.what) && text(fields.text) && text(fields.name) && text(fields.language),
+  code: (fields) => ON_CODE.includes(fields.what) && text(fields.text) && text(fields.name) && text(fields.language),
   failure: (fields) => FAILURE_ACTIONS.includes(fields.action),
   pick: (fields) => PICKERS.includes(fields.picker),
   run: (fields) => COMMANDS.includes(fields.command),

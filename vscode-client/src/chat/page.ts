@@ -28,6 +28,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <section id="waiting" aria-label="${say(t("North asks you"))}" hidden></section>
 <footer>
 <section id="elsewhere" role="status" hidden></section>
+<section id="starting" role="status"><span class="codicon codicon-loading codicon-modifier-spin" aria-hidden="true"></span><span class="words">${say(t("North is starting…"))}</span></section>
 <section id="problem" role="alert" hidden></section>
 <ul id="queue" aria-label="${say(t("Waiting to be sent"))}" hidden></ul>
 <p id="editing" role="status" hidden></p>
@@ -39,9 +40,11 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <div id="controls">
 <button type="button" id="attach" class="plain" title="${say(t("Attach files, problems, changes… (@ in the text, pictures by pasting)"))}" aria-label="${say(t("Attach…"))}"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
 <span id="activity" role="status"></span>
-<button type="button" id="stop" class="secondary" title="${say(t("Stop (Escape)"))}" hidden>${say(t("Stop"))}</button>
+<span id="buttons">
+<button type="button" id="stop" class="secondary" title="${say(t("Stop (Escape)"))}" hidden><span class="codicon codicon-debug-stop" aria-hidden="true"></span><span class="visually-hidden">${say(t("Stop"))}</span></button>
 <button type="button" id="steer" class="secondary" title="${say(t("For the turn that runs, at its next step (Alt+Enter)"))}" hidden>${say(t("Steer"))}</button>
 <button type="button" id="send">${say(t("Send"))}</button>
+</span>
 </div>
 </div>
 <dl id="usage-rows" hidden></dl>

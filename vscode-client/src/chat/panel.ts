@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import { reason } from "../common/logger";
-import type { FailureAction, FromPage, PromptAct, State, ToPage } from "../messages";
+import type { FailureAction, FromPage, PickerId, PromptAct, State, ToPage } from "../messages";
 import { confirmLasting } from "../review/approvals";
 import { permittedSummary } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
@@ -22,6 +22,8 @@ import { pick } from "./pickers";
 import type { PromptContent } from "./prompts";
 import { Rewinding } from "./rewinding";
 import type { Session } from "./session";
+import { StartingState } from "./starting";
+import { knownSymbols, openSymbol } from "./symbols";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
 import { welcomeOf } from "./welcome";
@@ -30,11 +32,14 @@ export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
   private readonly composer: Composer;
   private readonly rewinding: Rewinding;
+  private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
   private unsent: string[] = [];
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
+  /** The page has the keyboard's focus. */
+  private focused = false;
   /** The conversation that the page is to remember. */
   private kept = "";
   private readonly used = new vscode.EventEmitter<void>();
@@ -59,6 +64,7 @@ export class Panel implements vscode.Disposable {
     this.rewinding = new Rewinding(session, (words) => this.take(words), shown, openCopy, () => this.postState());
     this.listeners = [
       this.used,
+      this.starting,
       this.composer,
       transcript.onChange((message) => this.post(message)),
       session.onState(() => this.postState()),
@@ -115,6 +121,13 @@ export class Panel implements vscode.Disposable {
     this.restoreUnsent();
   }
 
+  /** Lets the user choose. The cursor goes to the input afterwards, if it was at this page before. */
+  async pick(picker: PickerId): Promise<void> {
+    const wasHere = this.focused;
+    await pick(this.session, picker);
+    if (wasHere) await this.show(false);
+  }
+
   /** What the user does with an earlier message. */
   async onPrompt(entry: string, act: PromptAct): Promise<void> {
     await this.rewinding.act(entry, act);
@@ -123,13 +136,14 @@ export class Panel implements vscode.Disposable {
 
   private async receive(message: FromPage): Promise<void> {
     if (message.type === "ready") return this.begin();
-    if (message.type === "blurred") return isAtChat(false);
+    if (message.type === "blurred") return this.noteFocus(false);
+    if (message.type === "symbols") return this.post({ type: "symbols", asked: message.names, found: await knownSymbols(message.names) });
     this.used.fire();
     this.proposals.typing.reset();
     if (await this.composer.receive(message)) return;
     switch (message.type) {
       case "focused":
-        return isAtChat(true);
+        return this.noteFocus(true);
       case "send":
         return this.send(message.text);
       case "steer":
@@ -144,6 +158,8 @@ export class Panel implements vscode.Disposable {
         return openLink(message.address);
       case "place":
         return openPlace(message.path, message.line);
+      case "symbol":
+        return openSymbol(message.name);
       case "diff": {
         const diff = this.transcript.diff(message.id, message.part);
         if (diff !== undefined) await showChange(`${message.id}:${message.part}`, diff);
@@ -172,7 +188,7 @@ export class Panel implements vscode.Disposable {
       case "elsewhere":
         return this.report(actElsewhere(this.session, message.act));
       case "pick":
-        return this.report(pick(this.session, message.picker));
+        return this.report(this.pick(message.picker));
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
@@ -228,6 +244,12 @@ export class Panel implements vscode.Disposable {
     else await this.proposals.reject(question, word);
   }
 
+  /** For keys that hold while the keyboard's focus is in a chat, wherever that is. */
+  private noteFocus(focused: boolean): void {
+    this.focused = focused;
+    void vscode.commands.executeCommand("setContext", "north.chatFocused", focused);
+  }
+
   /** As soon as the page can take it. */
   private giveFocus(): void {
     if (!this.ready || !this.wantsFocus) return;
@@ -267,14 +289,10 @@ export class Panel implements vscode.Disposable {
       permittedSummary: permittedSummary(permissions),
       queued,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
+      starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",
       welcome: welcomeOf(options),
     };
     this.post({ type: "state", state });
   }
-}
-
-/** For keys that hold while the keyboard's focus is in a chat, wherever that is. */
-function isAtChat(focused: boolean): void {
-  void vscode.commands.executeCommand("setContext", "north.chatFocused", focused);
 }

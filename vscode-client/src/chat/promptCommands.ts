@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { reason } from "../common/logger";
+import { registerAll, registrar } from "../common/registering";
 import type { PromptAct } from "../messages";
 import { choosePlace, fork, labelPlace } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
@@ -19,7 +19,7 @@ export function registerPromptCommands(conversations: Conversations, log: vscode
   /** The one whose menu was used. */
   const shown = (active: Conversation, entry: string): Conversation =>
     [active, ...conversations.all].find(({ transcript }) => transcript.has(entry)) ?? active;
-  const commands: Record<string, (context?: unknown) => Promise<void>> = {
+  const commands = {
     editPrompt: onPrompt("edit", l10n.t("North: Edit and Resend a Message")),
     rewind: onPrompt("rewind", l10n.t("North: Rewind to a Message")),
     branch: onPrompt("branch", l10n.t("North: Branch from a Message")),
@@ -31,18 +31,7 @@ export function registerPromptCommands(conversations: Conversations, log: vscode
     labelPlace: () => labelPlace(conversations.active),
     fork: () => fork(conversations, conversations.active.session.id),
   };
-  return vscode.Disposable.from(
-    ...Object.entries(commands).map(([name, run]) =>
-      vscode.commands.registerCommand(`north.${name}`, async (context?: unknown) => {
-        try {
-          await run(context);
-        } catch (error) {
-          log.error(`north.${name}: ${reason(error)}`);
-          void vscode.window.showErrorMessage(`North: ${reason(error)}`);
-        }
-      }),
-    ),
-  );
+  return registerAll(commands, registrar(log));
 }
 
 /** What the page says of the message under the pointer. */

@@ -30,7 +30,7 @@ function partOf(item: Item): string {
     case "tool":
       return toolText(item);
     case "retry":
-      return block(t("The model could not be reached"), item.reason);
+      return block(t("The model did not answer"), item.reason);
     case "plan":
       return block(t("Plan"), ...item.entries.map(({ text, status }) => `- ${text} (${statusWord(status)})`));
     case "failure":

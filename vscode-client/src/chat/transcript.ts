@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Diff, PlanRow, ToolCall, Update } from "../acp";
 import type { FailureAction, Item, ToPage } from "../messages";
 import { callAfter, retryAfter, type CallTexts } from "./calls";
+import { titleWhenDone } from "./titles";
 
 export class Transcript {
   private items = new Map<string, Item>();
@@ -199,6 +200,7 @@ export class Transcript {
   private words(): CallTexts {
     return {
       nameOf: this.nameOf,
+      finished: titleWhenDone,
       shortened: (shown, total) => vscode.l10n.t("The model got {0} of {1} lines.", shown, total),
       left: (count) => vscode.l10n.t("({0} characters before this are not shown)", count),
     };

@@ -2,11 +2,10 @@
 
 import * as vscode from "vscode";
 
-import { browse, manage, showWanted } from "../chat/browse";
+import { browse, deleteListed, manage, renameListed, showWanted } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import type { Panel } from "../chat/panel";
-import { pick } from "../chat/pickers";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
 import type { OpenQuestion, Questions } from "../review/questions";
@@ -15,6 +14,7 @@ import type { Permissions } from "../review/permissions";
 import { chooseAndTakeBack, takeBack } from "../review/undo";
 import { storeKey } from "./keys";
 import { reason } from "./logger";
+import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
 import { ServerLog, showStorage } from "./storage";
 
@@ -42,7 +42,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     const question = proposals.current();
     if (question !== undefined) await act(question);
   };
-  const commands: Record<string, () => unknown> = {
+  const commands = {
     newChat: async () => {
       await panel.show(false);
       await conversations.main.session.renew();
@@ -65,35 +65,27 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     redo: () => takeBack(here(), { redo: 1 }),
     undoEdit: () => chooseAndTakeBack(here()),
     stop: () => here().stop(),
-    switchMode: () => pick(here(), "mode"),
-    switchModel: () => pick(here(), "model"),
-    switchThinking: () => pick(here(), "thought_level"),
-    switchApprovals: () => pick(here(), "approvals"),
+    switchMode: () => conversations.active.panel.pick("mode"),
+    switchModel: () => conversations.active.panel.pick("model"),
+    switchThinking: () => conversations.active.panel.pick("thought_level"),
+    switchApprovals: () => conversations.active.panel.pick("approvals"),
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
     manageConversations: () => manage(conversations),
+    renameListed,
+    deleteListed,
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
-    openSetting,
+    openSetting: () => openSetting(),
     restartServer: () => here().restart(),
     showLog: () => log.show(),
     showServerLog: () => serverLog.show(here()),
     showStorage: () => showStorage(here()),
   };
-  const registered = Object.entries(commands).map(([name, run]) =>
-    vscode.commands.registerCommand(`north.${name}`, async () => {
-      try {
-        await run();
-      } catch (error) {
-        log.error(`north.${name}: ${reason(error)}`);
-        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
-      }
-    }),
-  );
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(...registered, wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -9,6 +9,7 @@ import { installForLater } from "../install/finding";
 import type { Installer } from "../install/installer";
 import { reason } from "./logger";
 import { isCalm, Problem } from "./problems";
+import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
 import { openSettingsFile } from "./settingsFile";
 
@@ -25,7 +26,7 @@ export function registerSetup({ conversations, installer, log }: Parts): vscode.
   let going: Promise<void> | undefined;
   /** One try at a time: trust brings settings along. */
   const again = (): Promise<void> => (going ??= goOn(session).finally(() => (going = undefined)));
-  const commands: Record<string, () => unknown> = {
+  const commands = {
     installServer: async () => {
       await installForLater(installer);
       await setInstalled(installer);
@@ -37,19 +38,9 @@ export function registerSetup({ conversations, installer, log }: Parts): vscode.
     openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
     openSettingsFile,
   };
-  const registered = Object.entries(commands).map(([name, run]) =>
-    vscode.commands.registerCommand(`north.${name}`, async () => {
-      try {
-        await run();
-      } catch (error) {
-        log.error(`north.${name}: ${reason(error)}`);
-        void offerWaysOut(error);
-      }
-    }),
-  );
   void setInstalled(installer);
   return vscode.Disposable.from(
-    ...registered,
+    registerAll(commands, registrar(log, offerWaysOut)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void again()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void takeFolders(session)),
     vscode.workspace.onDidChangeConfiguration((change) => {

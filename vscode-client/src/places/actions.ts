@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import type { Register } from "../common/registering";
 import { linesOf } from "../composer/chips";
 import { partOf } from "./attachments";
 import type { Chat } from "./chat";
@@ -15,7 +16,7 @@ const LINES_AROUND = 10;
 /** By the name of its command; the keys are contributed in package.json. */
 const EDITS = { writeTests: TESTS, document: DOCUMENT } as const;
 
-export function registerActions(chat: Chat, register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable): vscode.Disposable {
+export function registerActions(chat: Chat, register: Register): vscode.Disposable {
   const request = (how: "ask" | "edit", text: string) => async (uri?: unknown, range?: unknown) => {
     const place = await placeOf(uri, range);
     if (place !== undefined) await chat[how](text, [partOf(place.document, place.lines)]);

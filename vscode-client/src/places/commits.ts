@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import type { Register } from "../common/registering";
 import type { Attachment } from "../composer/chips";
 import { diffOf } from "./attachments";
 import type { Chat } from "./chat";
@@ -21,11 +22,7 @@ interface GitApi {
 /** Asks for a text in a conversation of its own, of which nothing stays. */
 export type AskOnce = (text: string, attachment: Attachment, token: vscode.CancellationToken) => Promise<string>;
 
-export function registerCommits(
-  chat: Chat,
-  askAside: AskOnce,
-  register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable,
-): vscode.Disposable {
+export function registerCommits(chat: Chat, askAside: AskOnce, register: Register): vscode.Disposable {
   return vscode.Disposable.from(
     register("writeCommitMessage", (view) => writeMessage(askAside, view)),
     register("reviewChanges", (view) => review(chat, view)),

@@ -8,6 +8,7 @@ import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { sessionFolders } from "../chat/sessionFolders";
 import { reason } from "../common/logger";
+import { registrar } from "../common/registering";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
 import { registerActions } from "./actions";
@@ -49,15 +50,7 @@ export class Places implements vscode.Disposable {
         if (await mayEdit(conversations.active.session)) await ask(text, attachments);
       },
     };
-    const register = (name: string, run: (...args: unknown[]) => unknown): vscode.Disposable =>
-      vscode.commands.registerCommand(`north.${name}`, async (...args: unknown[]) => {
-        try {
-          await run(...args);
-        } catch (error) {
-          log.error(`north.${name}: ${reason(error)}`);
-          void vscode.window.showErrorMessage(`North: ${reason(error)}`);
-        }
-      });
+    const register = registrar(log);
     this.registered = vscode.Disposable.from(
       this.terminals,
       this.language,

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import type { Register } from "../common/registering";
 import { linesOf } from "../composer/chips";
 import { attachmentsOf, fileOrFolder } from "../composer/attachmentSources";
 import type { SourceName } from "../messages";
@@ -12,7 +13,7 @@ import { around } from "./ranges";
 
 const LINES_AROUND = 20;
 
-export function registerMenus(chat: Chat, register: (name: string, run: (...args: unknown[]) => unknown) => vscode.Disposable): vscode.Disposable {
+export function registerMenus(chat: Chat, register: Register): vscode.Disposable {
   return vscode.Disposable.from(
     register("askSelection", () => attachSource(chat, "selection")),
     register("askFile", (uri, all) => attachFiles(chat, uri, all)),

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { reason } from "../common/logger";
+import { registerAll, registrar, type Run } from "../common/registering";
 import type { Decision, Proposals, Target } from "./proposals";
 import type { OpenQuestion } from "./questions";
 import { openAll, shownIn } from "./tabs";
@@ -23,7 +23,7 @@ export function registerReviewCommands(proposals: Proposals, log: vscode.LogOutp
     const question = proposals.current();
     if (question !== undefined) await act(question);
   };
-  const commands: Record<string, (argument: unknown) => unknown> = {
+  const commands: Record<string, Run> = {
     acceptAll: () => onEdit((question) => proposals.accept(question)),
     rejectAll: () => onEdit((question) => proposals.reject(question)),
     acceptFile: decideFile("accepted"),
@@ -44,17 +44,7 @@ export function registerReviewCommands(proposals: Proposals, log: vscode.LogOutp
       if (review !== undefined && review.shown.length > 0) await openAll(review);
     },
   };
-  const registered = Object.entries(commands).map(([name, run]) =>
-    vscode.commands.registerCommand(`north.${name}`, async (argument: unknown) => {
-      try {
-        await run(argument);
-      } catch (error) {
-        log.error(`north.${name}: ${reason(error)}`);
-        void vscode.window.showErrorMessage(`North: ${reason(error)}`);
-      }
-    }),
-  );
-  return vscode.Disposable.from(...registered, keepContext(proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), keepContext(proposals));
 }
 
 /** Anybody can run a command with any argument. */

@@ -19,8 +19,8 @@ function translated(name: string): string {
       return t("Reject");
     case "Run":
       return t("Run");
-    case "Run in the terminal, where you can type":
-      return t("Run in the terminal, where you can type");
+    case "Run in the terminal":
+      return t("Run in the terminal");
     case "Always run this command":
       return t("Always run this command");
     case "Always run commands like this":

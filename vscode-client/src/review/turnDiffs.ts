@@ -36,18 +36,19 @@ export class TurnDiffs implements vscode.TextDocumentContentProvider, vscode.Dis
   async show(session: Session, turn: Turn): Promise<void> {
     const { files } = await session.ask<{ files: { path: string; diff: string }[] }>("_north/checkpoints/changes", { since: turn.first });
     const wanted = files.filter((file) => turn.paths.includes(file.path));
-    const rows: [vscode.Uri, vscode.Uri, vscode.Uri][] = [];
+    const rows: [vscode.Uri, vscode.Uri | undefined, vscode.Uri][] = [];
     for (const { path: file, diff } of wanted) {
       const now = await textOf(file);
       const before = unapply(now ?? "", diff);
       if (before === undefined || !diff.includes("@@")) continue; // no text, or changed at this very moment
       const uri = vscode.Uri.file(file);
-      rows.push([uri, this.keep(file, before), now === undefined ? this.keep(file, "") : uri]);
+      // Against an empty text, VS Code would show an empty line as removed.
+      rows.push([uri, before === "" ? undefined : this.keep(file, before), now === undefined ? this.keep(file, "") : uri]);
     }
     const [first] = rows;
     if (first === undefined) {
       void vscode.window.showInformationMessage(vscode.l10n.t("North: these files are as they were before, or hold no text."));
-    } else if (rows.length === 1) {
+    } else if (rows.length === 1 && first[1] !== undefined) {
       const [uri, before, now] = first;
       await vscode.commands.executeCommand("vscode.diff", before, now, vscode.l10n.t("{0}: changed by North", path.basename(uri.fsPath)));
     } else {

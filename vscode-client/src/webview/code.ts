@@ -1,5 +1,6 @@
 /** Blocks of code: coloured, and with what can be done with them. */
 
+import type { CodeUse } from "../messages";
 import { iconButton, scrolls } from "./elements";
 import { highlight, type Piece } from "./highlight";
 import { post } from "./host";
@@ -8,6 +9,8 @@ import { WORDS } from "./texts";
 
 type Code = Extract<Node, { kind: "code" }>;
 
+/** Languages whose code can be typed into a terminal. */
+const SHELLS = new Set(["bash", "console", "fish", "sh", "shell", "shellsession", "shell-session", "zsh"]);
 /** What a block holds now: its buttons take it from here. */
 const shown = new WeakMap<HTMLElement, { code: Code; pieces: Piece[] }>();
 
@@ -23,6 +26,7 @@ export function codeBlock(code: Code): HTMLElement {
     iconButton("copy", WORDS.copy, () => act(made, "copy")),
     iconButton("insert", WORDS.insert, () => act(made, "insert")),
     iconButton("git-pull-request-go-to-changes", WORDS.apply, () => act(made, "apply")),
+    iconButton("terminal", WORDS.toTerminal, () => act(made, "terminal")),
   );
   const pre = scrolls(document.createElement("pre"), WORDS.code);
   pre.append(document.createElement("code"));
@@ -42,6 +46,8 @@ export function updateCode(block: HTMLElement, code: Code): boolean {
   patchPieces(body, before?.pieces ?? [], pieces);
   shown.set(block, { code, pieces });
   label.textContent = code.name === "" ? code.language : code.name;
+  const terminal = block.querySelector(".codicon-terminal")?.closest("button");
+  if (terminal != null) terminal.hidden = !SHELLS.has(code.language.toLowerCase());
   return true;
 }
 
@@ -68,7 +74,7 @@ function equal(one: Piece | undefined, two: Piece | undefined): boolean {
   return one?.kind === two?.kind && one?.text === two?.text;
 }
 
-function act(block: HTMLElement, what: "copy" | "insert" | "apply"): void {
+function act(block: HTMLElement, what: CodeUse): void {
   const code = shown.get(block)?.code;
   if (code === undefined) return;
   const { text, name, language } = code;

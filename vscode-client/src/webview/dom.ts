@@ -2,8 +2,8 @@
  * focused or open in it stays so. */
 
 import { codeBlock, updateCode } from "./code";
-import { element, scrolls } from "./elements";
-import type { Target } from "./targets";
+import { element, scrolls, setText } from "./elements";
+import { symbolOf, type Target } from "./targets";
 import { WORDS } from "./texts";
 import type { Node } from "./tree";
 
@@ -32,6 +32,8 @@ export function build(node: Node): ChildNode {
       return document.createTextNode(node.text);
     case "code":
       return codeBlock(node);
+    case "math":
+      return element(node.block ? "div" : "span", "math", node.text);
     case "link": {
       const made = link(node.target);
       for (const child of node.children) made.append(build(child));
@@ -40,6 +42,8 @@ export function build(node: Node): ChildNode {
     case "element": {
       const made = document.createElement(node.tag);
       if (node.start !== undefined && made instanceof HTMLOListElement) made.start = node.start;
+      const symbol = node.tag === "code" ? symbolOf(textOf(node)) : undefined;
+      if (symbol !== undefined) made.dataset.symbol = symbol;
       if (node.align !== undefined) made.classList.add(`align-${node.align}`);
       for (const child of node.children) made.append(build(child));
       if (node.checked !== undefined) addBox(made, node.checked);
@@ -56,16 +60,24 @@ function change(child: ChildNode, old: Node, node: Node): boolean {
     return true;
   }
   if (old.kind === "code" && node.kind === "code" && child instanceof HTMLElement) return updateCode(child, node);
+  if (old.kind === "math" && node.kind === "math" && old.block === node.block && child instanceof HTMLElement) {
+    setText(child, node.text);
+    return true;
+  }
   if (old.kind === "link" && node.kind === "link" && JSON.stringify(old.target) === JSON.stringify(node.target)) {
     patch(child, old.children, node.children);
     return true;
   }
   if (old.kind !== "element" || node.kind !== "element") return false;
   const same = old.tag === node.tag && old.start === node.start && old.align === node.align && old.checked === node.checked;
-  if (!same) return false;
+  if (!same || (node.tag === "code" && textOf(old) !== textOf(node))) return false; // it may be a link to a symbol
   const inner = node.tag === "table" ? child.firstChild : child;
   if (inner !== null) patchFrom(inner, node.checked === undefined ? 0 : 1, old.children, node.children);
   return true;
+}
+
+function textOf({ children }: Extract<Node, { kind: "element" }>): string {
+  return children.map((child) => (child.kind === "text" ? child.text : "")).join("");
 }
 
 /** Without `href` neither the browser nor VS Code follows a link: what happens is up to the extension. */

@@ -9,6 +9,7 @@ import { t } from "./translations";
 
 const permitted = find("#permitted", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
+const starting = find("#starting", HTMLElement);
 const queue = find("#queue", HTMLElement);
 const activity = find("#activity", HTMLElement);
 const editing = find("#editing", HTMLElement);
@@ -18,9 +19,11 @@ const usageRows = find("#usage-rows", HTMLElement);
 const pickers = (["mode", "model", "thought_level", "approvals"] as const).map((id) => ({ id, button: find(`#${id}`, HTMLButtonElement) }));
 let busy = false;
 let drawnProblem = "";
+let drawnStarting = "";
 
 export function showState(state: State): void {
   showProblem(state);
+  showStarting(state);
   queue.hidden = state.queued.length === 0;
   queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
   setHidden(editing, !state.editing);
@@ -32,7 +35,6 @@ export function showState(state: State): void {
   for (const { id, button } of pickers) {
     // What is allowed says more than what is asked.
     const shown = id === "approvals" && state.permittedSummary !== "" ? undefined : state.pickers.find((one) => one.id === id);
-    // The model's name needs the room.
     showPicker(button, shown, id === "approvals" ? "shield" : undefined);
   }
   showUsage(state);
@@ -48,13 +50,34 @@ function showProblem(state: State): void {
   problem.classList.toggle("calm", state.calm);
 }
 
+/** The page says that North starts before any script runs; its words change when it takes long. */
+function showStarting({ starting: now }: State): void {
+  const next = JSON.stringify(now ?? null);
+  if (next === drawnStarting) return;
+  drawnStarting = next;
+  const mark = icon("loading");
+  mark.classList.add("codicon-modifier-spin");
+  const ways = (now?.remedies ?? []).map(({ command, label }) => button(label, "secondary", () => post({ type: "run", command })));
+  redraw(starting, () => starting.replaceChildren(mark, element("span", "words", now?.text ?? ""), ...ways), toInput);
+  setHidden(starting, now === undefined);
+}
+
 function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined, iconName?: string): void {
   setHidden(button, picker === undefined);
   if (picker === undefined) return;
-  if (iconName === undefined) button.textContent = picker.label;
+  if (iconName === undefined) button.replaceChildren(...halves(picker.label));
   else button.replaceChildren(icon(iconName), screenReaderText(picker.label));
   button.title = `${picker.title}: ${picker.label}`;
   button.setAttribute("aria-label", button.title);
+}
+
+/** The end of a name tells it from others as well as its beginning: what does not fit is left out before it. */
+const END = 8;
+
+function halves(label: string): HTMLElement[] {
+  const letters = [...label];
+  if (letters.length <= 2 * END) return [element("span", "begin", label)];
+  return [element("span", "begin", letters.slice(0, -END).join("")), element("span", "end", letters.slice(-END).join(""))];
 }
 
 function showUsage({ usage: text, usageRows: rows }: State): void {

@@ -16,6 +16,8 @@ interface Family {
   keywords: string;
   /** Keywords in capitals are keywords, too. */
   anyCase?: boolean;
+  /** What else has a colour. */
+  others?: [kind: Kind, pattern: string][];
 }
 
 const QUOTED = String.raw`"(?:[^"\\\n]|\\[^])*(?:"|$)|'(?:[^'\\\n]|\\[^])*(?:'|$)`;
@@ -47,6 +49,11 @@ const FAMILIES: Record<string, Family> = {
     strings: String.raw`"(?:[^"\\]|\\[^])*(?:"|$)|'[^']*(?:'|$)`,
     keywords:
       "case cd do done echo elif else esac exit export fi for function if in local read return set shift source then trap unset until while",
+    others: [
+      // The program that a line, or a part of it, runs; its options; variables.
+      ["call", String.raw`(?=[A-Za-z_.\/~])(?<=(?<![^\n])[ \t]{0,40}(?:[$%] )?|[|;&(][ \t]{0,9})[\w.\/~+-]+(?=\s|[;|&)]|$)`],
+      ["number", String.raw`(?<=\s)--?[A-Za-z][\w-]*|\$(?:\w+|\{\w+\}?|[?#@*!$])`],
+    ],
   },
   sql: {
     comments: String.raw`--.*|\/\*[^]*?(?:\*\/|$)`,
@@ -83,7 +90,7 @@ const NAMES: Record<string, string[]> = {
     ..."c h cpp c++ cc hpp cs csharp dart go golang groovy java kotlin kt objc php proto rust rs scala swift zig".split(" "),
   ],
   python: ["python", "py", "pyi", "python3", "starlark"],
-  shell: ["bash", "console", "fish", "ps1", "powershell", "sh", "shell", "zsh", "dockerfile", "makefile", "make", "just"],
+  shell: ["bash", "console", "fish", "shellsession", "shell-session", "ps1", "powershell", "sh", "shell", "zsh", "dockerfile", "makefile", "make", "just"],
   sql: ["sql", "sqlite", "postgresql", "mysql"],
   lua: ["lua"],
   ruby: ["ruby", "rb", "elixir", "ex", "julia", "jl", "perl", "r"],
@@ -105,7 +112,7 @@ export function highlight(text: string, language: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
   for (const found of text.matchAll(pattern)) {
-    const kind = Object.entries(found.groups ?? {}).find(([, part]) => part !== undefined)?.[0] as Kind | undefined;
+    const kind = Object.entries(found.groups ?? {}).find(([, part]) => part !== undefined)?.[0].replace(/_.*/, "") as Kind | undefined;
     if (kind === undefined) continue;
     if (found.index > at) pieces.push({ kind: "plain", text: text.slice(at, found.index) });
     pieces.push({ kind, text: found[0] });
@@ -128,6 +135,7 @@ function patternOf(name: string): RegExp | undefined {
       `(?<string>${family.strings})`,
       String.raw`(?<number>(?<![\w$])(?:0[xob][\da-f_]+|\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\w*)`,
       `(?<keyword>${keyword})`,
+      ...(family.others ?? []).map(([kind, other], place) => `(?<${kind}_${place}>${other})`),
       String.raw`(?<call>(?<![\w$])[A-Za-z_$][\w$]*(?=\())`,
       // A word is looked at once, not from each of its letters.
       String.raw`[A-Za-z_$][\w$]*`,

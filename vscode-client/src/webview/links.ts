@@ -3,10 +3,11 @@
 import { find, post } from "./host";
 
 function follow(event: Event): void {
-  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  const link = event.target instanceof Element ? event.target.closest<HTMLElement>("a, code[data-symbol][role=link]") : null;
   if (link === null) return;
   event.preventDefault();
-  const { address, path, line } = link.dataset;
+  const { address, path, line, symbol } = link.dataset;
+  if (symbol !== undefined) return post({ type: "symbol", name: symbol });
   if (address !== undefined) post({ type: "link", address });
   else if (path !== undefined) post({ type: "place", path, line: line === undefined ? null : Number(line) });
 }

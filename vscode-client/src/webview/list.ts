@@ -9,6 +9,7 @@ import { redraw, setHidden } from "./focus";
 import { nameOf, shortened, wordsOf } from "./names";
 import type { Actions } from "./rows";
 import { WORDS } from "./texts";
+import { lookForSymbols } from "./symbols";
 import { fill, type Show } from "./views";
 import { Walk } from "./walk";
 
@@ -87,6 +88,7 @@ export function replaceAll(items: Item[]): void {
   showQuestion(actions);
   walk.toNewest();
   restorePlace();
+  lookForSymbols();
   if (early.length > 0) requestIdleCallback(fillSome);
 }
 
@@ -143,6 +145,7 @@ function drawStale(): void {
   showQuestion(actions);
   walk.toNewest();
   if (following) scrollToEnd();
+  lookForSymbols();
 }
 
 // -- a long conversation ------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import * as footer from "./footer";
 import { post, remember } from "./host";
 import "./links";
 import * as list from "./list";
+import * as symbols from "./symbols";
 import * as welcome from "./welcome";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
@@ -25,6 +26,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       composer.showState(message.state);
       welcome.showState(message.state);
       elsewhere.showState(message.state);
+      symbols.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
@@ -38,6 +40,8 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return composer.showHistory(message.prompts);
     case "paths":
       return composer.showPaths(message.request, message.paths, message.isIncomplete);
+    case "symbols":
+      return symbols.showSymbols(message.asked, message.found);
     case "loadPicture":
       return composer.loadPicture(message.mimeType, message.data);
     case "focus":

@@ -16,7 +16,7 @@ export function nameOf(item: Item): string {
     case "tool":
       return `${TOOL_STATUS[item.status]}: ${item.title.replaceAll("`", "")}`;
     case "retry":
-      return WORDS.wait;
+      return WORDS.wait(item);
     case "plan":
       return WORDS.plan;
     case "failure":

@@ -22,6 +22,12 @@ export function targetOfCode(text: string): Target | undefined {
   return place(text);
 }
 
+/** What may be the name of a symbol when it stands alone in code: `greet`, `greet()`, `Greeter.greet`. */
+export function symbolOf(text: string): string | undefined {
+  const name = text.replace(/\(\)$/, "");
+  return name.length >= 3 && name.length <= 100 && /^[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::|#)[\p{L}_$][\p{L}\p{N}_$]*)*$/u.test(name) ? name : undefined;
+}
+
 function place(text: string): Target | undefined {
   const [, path = "", hash, colon] = /^(.*?)(?:#L(\d+).*|:(\d+)(?:[:-]\d+)*|#.*)?$/s.exec(text) ?? [];
   // A path that cannot be read as it is leads nowhere.

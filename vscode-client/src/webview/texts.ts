@@ -1,6 +1,19 @@
 /** What the page says in the conversation. */
 
+import type { RetryItem } from "../messages";
 import { t } from "./translations";
+
+const CAUSES: Record<RetryItem["cause"], string> = {
+  network: t("The model could not be reached"),
+  limited: t("The provider limited the requests"),
+  overloaded: t("The model was overloaded"),
+  other: t("The model did not answer"),
+};
+
+/** What failed, and how often one time after the other. */
+function failed({ cause, failures }: Pick<RetryItem, "cause" | "failures">): string {
+  return failures < 2 ? CAUSES[cause] : t("{0} {1} times", CAUSES[cause], failures);
+}
 
 export const WORDS = {
   you: t("You"),
@@ -8,6 +21,7 @@ export const WORDS = {
   copy: t("Copy"),
   insert: t("Insert at Cursor"),
   apply: t("Apply to File…"),
+  toTerminal: t("Type into the Terminal"),
   thoughts: t("Thoughts"),
   showAll: t("Show all"),
   showLess: t("Show less"),
@@ -15,7 +29,6 @@ export const WORDS = {
   table: t("Table"),
   code: t("Code"),
   open: t("to be done"),
-  wait: t("The model could not be reached"),
   done: t("done"),
   running: t("running"),
   pending: t("waiting"),
@@ -35,18 +48,13 @@ export const WORDS = {
   moved: t("moved"),
   beingWritten: t("being written"),
   failedAnswer: t("The model gave no complete answer"),
-  waitsBelow: (heading: string) => t("{0} — waits for you below", heading),
+  waitsBelow: t("Waits for your decision below"),
   chose: (decision: string) => t("You chose: {0}", decision),
-  trying: (seconds: number, failures: number) =>
-    failures < 2
-      ? t("The model could not be reached. Trying again in {0} s.", seconds)
-      : t("The model could not be reached {0} times. Trying again in {1} s.", failures, seconds),
-  triedAgain: (failures: number) =>
-    failures < 2
-      ? t("The model could not be reached, and was asked again.")
-      : t("The model could not be reached {0} times, and was asked again.", failures),
-  gaveUp: (failures: number) =>
-    failures < 2 ? t("The model could not be reached. Gave up.") : t("The model could not be reached {0} times. Gave up.", failures),
+  /** Why North waits before it asks the model again. */
+  wait: (item: RetryItem) => failed(item),
+  trying: (item: RetryItem) => t("{0}. Trying again in {1} s.", failed(item), item.seconds),
+  triedAgain: (item: RetryItem) => t("{0}, and was asked again.", failed(item)),
+  gaveUp: (item: RetryItem) => t("{0}. Gave up.", failed(item)),
   linesFrom: (line: number) => t("Changes from line {0}", line),
   editPrompt: t("Edit and Resend"),
   rewindHere: t("Rewind to Here…"),
@@ -55,8 +63,12 @@ export const WORDS = {
   stopEditing: t("Cancel"),
   moreLines: (count: number) => t("Changed lines that are not shown: {0}", count),
   /** A folded group: what was looked at. */
-  looked: (read: number, searched: number) =>
-    searched === 0 ? t("Read {0} times", read) : read === 0 ? t("Searched {0} times", searched) : t("Read {0} times, searched {1} times", read, searched),
+  looked: (read: number, searched: number) => {
+    const reads = read === 1 ? t("Read once") : t("Read {0} times", read);
+    if (searched === 0) return reads;
+    if (read === 0) return searched === 1 ? t("Searched once") : t("Searched {0} times", searched);
+    return searched === 1 ? t("{0}, searched once", reads) : t("{0}, searched {1} times", reads, searched);
+  },
   failures: (count: number) => t("{0} failed", count),
   firstOf: (count: number) => t("1 of {0} questions", count),
 };

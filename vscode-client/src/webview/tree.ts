@@ -4,6 +4,7 @@
 import MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
 
+import { addMaths } from "./maths";
 import { type Target, targetOf, targetOfCode } from "./targets";
 
 const TAGS = [
@@ -17,6 +18,8 @@ export type Node =
   | { kind: "text"; text: string }
   | { kind: "element"; tag: string; children: Node[]; start?: number; align?: Align; checked?: boolean }
   | { kind: "link"; target: Target; children: Node[] }
+  /** A formula as it is written in TeX. `block`: it stands by itself. */
+  | { kind: "math"; text: string; block: boolean }
   /** A block of code. `name`: what stands behind its language, such as the file that it is for. */
   | { kind: "code"; language: string; name: string; text: string };
 
@@ -29,6 +32,7 @@ export interface Block {
 }
 
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false });
+addMaths(markdown);
 // A definition would change blocks above it, and below, which are shown already.
 markdown.disable("reference");
 markdown.validateLink = (address: string) => targetOf(address) !== undefined;
@@ -102,6 +106,9 @@ function leaf(token: Token, into: Parent, inLink: boolean): void {
       const target = inLink ? undefined : targetOfCode(token.content);
       return add(target === undefined ? code : { kind: "link", target, children: [code] });
     }
+    case "math_inline":
+    case "math_block":
+      return add({ kind: "math", text: token.content, block: token.block });
     case "fence":
     case "code_block": {
       const [language = "", ...rest] = token.info.trim().split(/\s+/);

@@ -119,10 +119,10 @@ function showRetry(row: HTMLElement, actions: Actions): Show {
   row.append(mark, words, reason, buttons);
   return (item) => {
     if (item.kind !== "retry") return;
-    const { state, failures, seconds } = item;
+    const { state } = item;
     row.dataset.state = state;
     mark.className = `codicon codicon-${state === "waiting" ? "sync" : state === "over" ? "debug-restart" : "error"}`;
-    const said = { waiting: WORDS.trying(seconds, failures), over: WORDS.triedAgain(failures), stopped: WORDS.gaveUp(failures) };
+    const said = { waiting: WORDS.trying(item), over: WORDS.triedAgain(item), stopped: WORDS.gaveUp(item) };
     setText(words, said[state]);
     setText(reason, item.reason);
     buttons.hidden = state !== "waiting";
@@ -169,21 +169,26 @@ function fillFailure(row: HTMLElement, item: Of<"failure">, actions: Actions): v
   row.append(heading, element("p", "reason", item.text), buttons);
 }
 
-/** A question in its place in the conversation: what was decided, or that it waits. */
+/** A question in its place in the conversation: that it waits, or what was decided, on one line. What was asked is drawn
+ * when the user opens it. */
 function fillQuestion(row: HTMLElement, question: Question): void {
   const { decision } = question;
   row.replaceChildren();
   row.classList.toggle("asking", decision === undefined);
   row.classList.toggle("decided", decision !== undefined);
   if (decision === undefined) {
-    row.append(element("p", "decision", WORDS.waitsBelow(question.heading)));
+    row.append(element("p", "decision", WORDS.waitsBelow));
     return;
   }
-  if (question.kind === "command") {
-    const body = element("div", "decided-body");
-    body.append(render(question.markdown));
-    row.append(body);
-    foldLong(body, question.markdown);
-  } else if (question.kind === "choice") row.append(element("p", "", question.heading));
-  row.append(element("p", "decision", WORDS.chose(decision)));
+  const chosen = question.kind === "choice" ? `${question.heading} — ${decision}` : WORDS.chose(decision);
+  if (question.markdown === "") return row.append(element("p", "decision", chosen));
+  const details = document.createElement("details");
+  const summary = element("summary", "decision");
+  summary.append(icon("chevron-right"), element("span", "", chosen));
+  const body = element("div", "decided-body");
+  details.append(summary, body);
+  details.addEventListener("toggle", () => {
+    if (details.open && body.childElementCount === 0) body.append(render(question.markdown));
+  });
+  row.append(details);
 }

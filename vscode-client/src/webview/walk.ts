@@ -3,7 +3,7 @@
 
 /** What one comes to with the arrow keys. */
 const ROW = ".row, .group-head";
-const INNER = "a[role=link], button, input, textarea, summary, .scrolls";
+const INNER = "[role=link], button, input, textarea, summary, .scrolls";
 /** Keys that these take for themselves are not taken from them. */
 const WRITTEN_IN = "input, textarea, .scrolls";
 

@@ -1,0 +1,103 @@
+"""Run the tests in real editors, several at once, and print a table: `python -m tests.e2e.run [words of names …]`.
+
+Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/` is a process of its own. As
+many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE` changes that. What each printed is shown
+when it ends.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CHECKOUT = HERE.parents[1]
+
+MOST_AT_ONCE = 4
+LIMIT_SECONDS = 1_200
+
+# They take the longest, so they begin first.
+LONG = [
+    "nvim/test_plugin.py",
+    "vscode/extension-people.mjs",
+    "vscode/extension-reload.mjs",
+    "vscode/extension-setup.mjs",
+]
+
+RUNNING: set[subprocess.Popen[str]] = set()
+
+
+def programs() -> Iterator[str]:
+    """Name every program, relative to this folder."""
+    for pattern in ("nvim/smoke.py", "nvim/test_*.py", "vscode/smoke.mjs", "vscode/extension*.mjs"):
+        yield from (str(path.relative_to(HERE)) for path in sorted(HERE.glob(pattern)))
+
+
+def command(program: str) -> list[str]:
+    path = str(HERE / program)
+    return [str(HERE / "vscode/run"), path] if program.endswith(".mjs") else [sys.executable, "-m", "pytest", path]
+
+
+def run(program: str) -> tuple[str, int, float, str]:
+    """Run one program, and return its name, exit code, seconds, and what it printed.
+
+    One that hangs is ended with all its processes.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command(program),
+        cwd=CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    RUNNING.add(process)
+    try:
+        output = process.communicate(timeout=LIMIT_SECONDS)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output = f"{process.communicate()[0]}\nended: it took longer than {LIMIT_SECONDS} s"
+    RUNNING.discard(process)
+    return program, process.returncode, time.monotonic() - began, output
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    wanted = [program for program in programs() if not words or any(word in program for word in words)]
+    if not wanted:
+        print(f"no program's name contains {' or '.join(words)}")
+        return 2
+    wanted.sort(key=lambda program: LONG.index(program) if program in LONG else len(LONG))
+    at_once = int(os.environ.get("NORTH_E2E_AT_ONCE") or min(os.cpu_count() or 1, MOST_AT_ONCE))
+    # Each set-up waits for the others on a lock; done before, no program's time has it.
+    for bed in ("setup-nvim.sh", "setup-vscode.sh"):
+        subprocess.run([HERE / bed], check=True, stdout=subprocess.DEVNULL)
+    results = []
+    with ThreadPoolExecutor(at_once) as pool:
+        ends = [pool.submit(run, program) for program in wanted]
+        try:
+            for end in as_completed(ends):
+                program, code, seconds, output = end.result()
+                results.append((program, code, seconds))
+                word = "ok" if code == 0 else f"FAILED, exit code {code}"
+                print(f"==== {program}: {word}, {seconds:.0f} s\n{output}", flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in tuple(RUNNING):
+                os.killpg(process.pid, signal.SIGINT)
+            raise
+    print("| program | seconds | |\n|---|---:|---|")
+    for program, code, seconds in sorted(results, key=lambda result: result[2]):
+        print(f"| {program} | {seconds:.0f} | {'ok' if code == 0 else 'FAILED'} |")
+    return 1 if any(code for _, code, _ in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,17 @@
+"""What both clients repeat of the server's, since they cannot ask for it, is the same there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from north_lsp.vocabulary import TREE_FILTERS
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("file", ["vscode-client/src/chat/branches.ts", "nvim-client/lua/north/rewind.lua"])
+def test_the_filters_of_a_tree_are_the_same_in_the_clients(file: str) -> None:
+    found = re.search(r"\bFILTERS = [\[{](.*?)[\]}]", (ROOT / file).read_text())
+    assert found is not None
+    assert tuple(re.findall(r'"([^"]+)"', found[1])) == TREE_FILTERS
