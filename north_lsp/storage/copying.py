@@ -8,7 +8,8 @@ from typing import Literal
 
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
-from north_lsp.storage.files import private_directory, write_atomic
+from north_lsp.storage.files import inode_of, private_directory, write_atomic
+from north_lsp.storage.importing import Place
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
@@ -20,8 +21,9 @@ class NotCopied(ValueError):
     """The conversation cannot be copied; the text says why."""
 
 
-def fork(source: Conversation, store: Locations) -> tuple[str, bool]:
-    """Copy a whole conversation; return the copy's id, and whether the full outputs of its calls could be copied.
+def fork(source: Conversation, store: Locations, place: Place | None = None) -> tuple[str, bool]:
+    """Copy a whole conversation, into another project if there is a `place`; return the copy's id, and whether the full
+    outputs of its calls could be copied.
 
     What is queued in the original is not queued in the copy, and the copy is not archived. Raises NotCopied, OSError.
     """
@@ -32,6 +34,9 @@ def fork(source: Conversation, store: Locations) -> tuple[str, bool]:
         more.append({"type": "queue_changed", "words": []})
     if source.archived:
         more.append({"type": "archived", "archived": False})
+    if place is not None and place.hash != source.header.get("repoHash"):
+        where = {"repoRoot": str(place.root), "repoHash": place.hash, "cwd": str(place.root)}
+        more.append({"type": "session_moved", **where, "rootInode": inode_of(place.root)})
     for record in more:
         lines += encode(record | {"id": source.reserve_id(), "timestamp": timestamp()})
     header = _header(source, id, {"id": source.id, "relation": "fork"})

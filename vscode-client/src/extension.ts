@@ -39,8 +39,8 @@ export function activate(context: vscode.ExtensionContext): void {
   running = server;
   const proposals = new Proposals(questions);
   const before = new TurnDiffs();
-  const { extensionUri: extension, workspaceState: memory } = context;
-  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory });
+  const { extensionUri: extension, workspaceState: memory, globalState: shared } = context;
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory, shared });
   isBusy = () => conversations.busy;
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);

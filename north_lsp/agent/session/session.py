@@ -29,6 +29,7 @@ from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleC
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
@@ -124,7 +125,8 @@ class Session:
         self._surroundings = ModelSurroundings(log, environment, self._settings, self.choice)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
-        self.navigation = Navigation(self, log, drafts, environment.locations)
+        summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
+        self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host)
         self.unsent = UnsentPrompts(self.queue, stored.queue)

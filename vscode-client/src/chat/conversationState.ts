@@ -47,7 +47,7 @@ export abstract class ConversationState implements vscode.Disposable {
 
   abstract get id(): string;
   abstract isCurrent(sessionId: string): boolean;
-  abstract ask<Result>(method: string, params: object): Promise<Result>;
+  abstract ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result>;
 
   /** Looks again at what is allowed: it changes with a decision, with a slash command, and in another window. */
   async askPermissions(): Promise<void> {

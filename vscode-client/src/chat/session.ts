@@ -150,9 +150,9 @@ export class Session extends ConversationState {
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
-  override async ask<Result>(method: string, params: object): Promise<Result> {
+  override async ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.open();
-    return client.sendRequest<Result>(method, { sessionId: this.current, ...params });
+    return client.sendRequest<Result>(method, { sessionId: this.current, ...params }, token);
   }
 
   async stop(): Promise<void> {

@@ -92,5 +92,7 @@ export const commands = { executeCommand: async (name: string, ...given: unknown
 
 export const window = { visibleTextEditors: [] as { document: unknown; options: object }[] };
 
+export const ProgressLocation = { Notification: 15 };
+
 /** A part that is named by what is bundled, and not used in tests. */
 export const env = {};
