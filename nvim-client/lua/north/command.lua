@@ -14,6 +14,7 @@ local WORDS = {
   conversations = { "--all", "--archived" },
   log = storage.levels,
   mode = MODES,
+  restore = { "--all" },
   retry = { "now", "abort" },
   tree = rewind.filters,
   undo = { "choose" },
@@ -60,6 +61,9 @@ local subcommands = {
   end,
   rename = function(words)
     conversations.rename(words)
+  end,
+  restore = function(words)
+    conversations.restore(words)
   end,
   resume = function(words)
     conversations.resume(words)
