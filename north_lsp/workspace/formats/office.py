@@ -55,7 +55,7 @@ def _pdf(path: Path, name: str) -> str:
     program = shutil.which("pdftotext")
     if program is None:
         what = "the package pypdf or the program pdftotext (poppler-utils)"
-        raise ToolError("UNAVAILABLE", f"{name} needs a converter: install {what}")
+        raise ToolError("UNAVAILABLE", f"{name} needs a converter: {what}", f"install {what}")
     try:
         with path.open("rb") as file:
             command = [program, "-layout", "-", "-"]

@@ -31,7 +31,8 @@ async def test_it_is_bounded_and_says_so(desk: Desk) -> None:
     lines = await shown(desk, "read_file", path="a.py")
     assert (len(lines), lines[-1]) == (61, "… 40 more")
     (line,) = await shown(desk, "search_text", query="zz")
-    assert len(line) < 400 and line.endswith("…")
+    assert len(line) < 400
+    assert line.endswith("…")
     assert len(shown_result({"files": ["x" * 290] * 60})) < 4_100
 
 
