@@ -23,7 +23,7 @@ from north_lsp.acp.library import library_methods
 from north_lsp.acp.listing import list_method
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
-from north_lsp.acp.moving import tell_of_moved_folder
+from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
 from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.options import option_methods
 from north_lsp.acp.paths import path_methods
@@ -32,16 +32,19 @@ from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
+from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.factory import Defaults, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
+from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.trash import Trash
 from north_lsp.display import one_line
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
@@ -108,6 +111,7 @@ class AcpAgent:
             **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),
             **export_methods(self._sessions.get, environment),
+            **trash_methods(Trash(environment.locations)),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
 
@@ -197,8 +201,16 @@ class AcpAgent:
         return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
-        """Open a session. With `shown`, the beginning of a long one is shown before the rest is read; the entries of
-        that are added to `shown`."""
+        """Open a session; if its folder is gone and this one is not like it, the user is asked first. With `shown`, the
+        beginning of a long one is shown before the rest is read; the entries of that are added to `shown`."""
+        try:
+            return await self._open_in(params, shown)
+        except UnlikeFolder as unlike:
+            await ensure_agreed(unlike, self._editor(read.text(params, "sessionId")))
+            return await self._open_in(params, shown, agreed=True)
+
+    async def _open_in(self, params: Params, shown: list[str] | None, *, agreed: bool = False) -> Session:
+        """Open a session. Raises UnlikeFolder unless the user has `agreed`."""
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -210,11 +222,14 @@ class AcpAgent:
             if shown is not None:
                 shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
-                session = await self._factory.open(id, roots)
+                session = await self._factory.open(id, roots, agreed=agreed)
             except UnknownConversation:
                 raise unknown_session(id) from None
             except OtherProject as other:
-                raise invalid_params("cwd", f"is not the project of this conversation: {other.root}") from None
+                raise invalid_params(
+                    "cwd",
+                    f"is not the project of this conversation: {other.root} is; `session/fork` copies it into this one",
+                ) from None
             except OSError as error:
                 problem = f"the session {id} cannot be read: {error.strerror or error}"
                 raise RpcError(INVALID_REQUEST, problem) from None

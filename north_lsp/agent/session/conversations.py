@@ -40,10 +40,11 @@ class Conversations:
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
 
-    async def fork(self, id: str) -> Copied:
-        """Copy a stored conversation. Raises UnknownConversation, NotCopied, OSError."""
+    async def fork(self, id: str, root: Path | None = None) -> Copied:
+        """Copy a stored conversation, into the project of a folder if one is given. Raises UnknownConversation,
+        NotCopied, OSError."""
         source = await anyio.to_thread.run_sync(Conversation.open, self._locations, id)
-        return await anyio.to_thread.run_sync(fork, Log(source), self._locations)
+        return await anyio.to_thread.run_sync(fork, Log(source), self._locations, root)
 
     async def salvage(self, id: str, root: Path) -> "Imported":
         """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,

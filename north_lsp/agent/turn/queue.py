@@ -208,7 +208,7 @@ class PromptQueue:
         return await self._taken(taken)
 
     def is_next(self, own: QueuedPrompt) -> bool:
-        """Tell whether `own` may have its turn now: the user has put no prompt before it whose request waits as well."""
+        """Tell whether `own` may have its turn now: no other prompt whose request waits has been put before it."""
         waiting = [one for one in self._prompts if one.kind == "followUp"]
         if self.follow_up_mode == "all" or own not in waiting or waiting[0] is own:
             return True

@@ -15,6 +15,7 @@ local WORDS = {
   conversations = { "--all", "--archived" },
   log = storage.levels,
   mode = MODES,
+  restore = { "--all" },
   retry = { "now", "abort" },
   tree = rewind.filters,
   undo = { "choose" },
@@ -61,6 +62,9 @@ local subcommands = {
   end,
   rename = function(words)
     conversations.rename(words)
+  end,
+  restore = function(words)
+    conversations.restore(words)
   end,
   resume = function(words)
     conversations.resume(words)

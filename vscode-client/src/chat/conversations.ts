@@ -5,8 +5,10 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
 import type { PromptContent } from "./prompts";
+import { openThere, takeHandedOver } from "./otherFolder";
 import { wordsOf } from "./rewinding";
 import type { Server } from "../common/server";
+import { mainFolder } from "../common/settings";
 import type { TurnDiffs } from "../review/turnDiffs";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
@@ -39,6 +41,8 @@ export interface Parts {
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
+  /** What all windows share. */
+  readonly shared: vscode.Memento;
 }
 
 const LAST = "north.conversation";
@@ -72,7 +76,8 @@ export class Conversations implements vscode.Disposable {
     this.used = this.main;
     const { session, panel, turns } = this.main;
     this.cut = parts.memory.get<string[]>(RUNNING) ?? [];
-    this.restoreIn(session, parts.memory.get<string>(LAST) ?? "");
+    const handed = takeHandedOver(parts.shared, mainFolder()?.uri.fsPath ?? "");
+    this.restoreIn(session, handed === "" ? (parts.memory.get<string>(LAST) ?? "") : handed);
     view.hold(session, panel);
     this.listeners = [
       this.changed,
@@ -117,6 +122,11 @@ export class Conversations implements vscode.Disposable {
 
   find(sessionId: string): Conversation | undefined {
     return this.all.find(({ session }) => session.isCurrent(sessionId));
+  }
+
+  /** Another window, of the folder that a conversation is about, shows it. */
+  openThere(folder: string, id: string): Promise<void> {
+    return openThere(this.parts.shared, folder, id);
   }
 
   isInView(conversation: Conversation): boolean {
