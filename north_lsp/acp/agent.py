@@ -45,7 +45,7 @@ from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.trash import Trash
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
@@ -309,7 +309,11 @@ class AcpAgent:
         """Open a session where its conversation was moved."""
         async with self._opening:
             await self._end(session.id)
-            self._sessions[session.id] = opened = await self._factory.reopen(session)
+            try:
+                self._sessions[session.id] = opened = await self._factory.reopen(session)
+            except (OSError, ValueError, UnknownConversation) as error:
+                why = f"the session {session.id} was closed to be moved, and cannot be opened: {error}. Load it again"
+                raise RpcError(INVALID_REQUEST, visible(why)) from None
         self._announce_after(opened, params, call)
 
     async def _delete(self, params: Params, call: Call) -> object:

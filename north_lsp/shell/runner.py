@@ -389,6 +389,15 @@ class CommandRunner:
             self._lost = why
         await self._close_shells(lambda live: True)
 
+    async def begin_anew(self, why: str) -> bool:
+        """Forget what earlier commands left, here or in another process: close the shells and go back to the first
+        directory; the next result says `why`. Returns False, and does nothing, while a command runs."""
+        if self.is_busy():
+            return False
+        await self._close_shells(lambda live: True)
+        self._lost, self._cwd, self._carried = why, None, {}
+        return True
+
     async def _close_shells(self, which: "Callable[[_Live], bool]") -> None:
         gone = [place for place, live in self._live.items() if which(live) and live.bash not in self._stopping]
         for live in [self._live.pop(place) for place in gone]:
