@@ -102,7 +102,7 @@ class LspService:
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "exit":
-            self._peer.stop(0 if self._shut_down else 1)
+            self._peer.stop(0 if self._shut_down else 1, "exit")
         elif method == "window/workDoneProgress/cancel" and params.get("token") == self._editor.token:
             self._stop()
         elif method == "workspace/didChangeWorkspaceFolders":
@@ -120,7 +120,7 @@ class LspService:
             try:
                 os.kill(pid, 0)
             except ProcessLookupError:
-                self._peer.stop(1)
+                self._peer.stop(1, "parent gone")
                 return
             except PermissionError:
                 continue

@@ -27,6 +27,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld
 from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.log_state import LogState, appended, is_tree_entry, read_state
+from north_lsp.storage.noting import note
 from north_lsp.storage.ownership import Ownership
 from north_lsp.storage.partial_file import PartialFile, Piece, recover
 from north_lsp.storage.records import encode, storable
@@ -487,11 +488,13 @@ class Conversation:
         """Rewrite a log of another format in today's; the former file is kept next to it."""
         data = b"".join(map(encode, records))
         try:
-            keep_beside(self.path, f"{self.path.name}.bak-{self.header.get('formerFormat')}")
+            former = self.header.get("formerFormat")
+            keep_beside(self.path, f"{self.path.name}.bak-{former}")
             write_atomic(self.path, data)
         except OSError as error:
             self._refused = error
             return
+        note("session_migrated", sessionId=self.id, formerFormat=former, entries=len(records) - 1)
         self._refused, self._state.former = None, None
         self._log.close()
         self._log.reread(data)

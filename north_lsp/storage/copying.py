@@ -11,6 +11,7 @@ from north_lsp.storage.entries import Record, free_conversation_id, timestamp
 from north_lsp.storage.files import inode_of, private_directory, write_atomic
 from north_lsp.storage.importing import Place
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
 
 Relation = Literal["fork", "branch"]
@@ -39,7 +40,7 @@ def fork(source: Conversation, store: Locations, place: Place | None = None) -> 
     for record in more:
         lines += encode(record | {"id": source.reserve_id(), "timestamp": timestamp()})
     header = _header(source, id, {"id": source.id, "relation": "fork"})
-    return id, _write(source, store, id, encode(header) + lines)
+    return id, _write(source, store, header, lines)
 
 
 def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, bool]:
@@ -53,7 +54,7 @@ def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, 
         for one in path
         if (label := source.labels.get(one["id"])) is not None
     ]
-    return id, _write(source, store, id, b"".join(map(encode, [header, *path, *labels])))
+    return id, _write(source, store, header, b"".join(map(encode, [*path, *labels])))
 
 
 def _new_id(source: Conversation, store: Locations) -> str:
@@ -67,15 +68,17 @@ def _header(source: Conversation, id: str, parent: Record) -> Record:
     return kept | {"id": id, "timestamp": timestamp(), "parentSession": parent}
 
 
-def _write(source: Conversation, store: Locations, id: str, data: bytes) -> bool:
+def _write(source: Conversation, store: Locations, header: Record, lines: bytes) -> bool:
     """Write the copy: its outputs first, so that whoever finds the log finds them, too."""
+    id, relation = header["id"], header["parentSession"]["relation"]
     private_directory(store.conversations)
     try:
         _copy_outputs(source.folder, store.conversations / id)
         whole = True
     except OSError:
         whole = False
-    write_atomic(store.conversations / f"{id}.jsonl", data)
+    write_atomic(store.conversations / f"{id}.jsonl", encode(header) + lines)
+    note("session_forked", sessionId=source.id, to=id, relation=relation, entries=lines.count(b"\n"))
     return whole
 
 

@@ -1,8 +1,9 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
+from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -67,7 +69,6 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _SALVAGE = "`/salvage` copies what can be read into a new conversation"
-_LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
 
 
@@ -325,11 +326,7 @@ class Session:
         """Leave a turn that stands still to the next process. What is left of it here must never run on."""
         self._closed = True
         self.saved.be_silent()
-        with anyio.CancelScope(shield=True):
-            await self._shell.runner.end_all(grace=0.3)
-            self._conversation.end(LEFT)
-            await self.saved.sync()
-            self._conversation.retire()
+        await self._end(Closing(self._environment.abandoned, self._diagnostics), LEFT)
 
     def share(self) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
@@ -516,16 +513,24 @@ class Session:
         self._closed = True
         self.saved.be_silent()
         self.cancel()
-        with anyio.CancelScope(shield=True):
-            with anyio.move_on_after(_LONGEST_END):
+        closing = Closing(self._environment.abandoned, self._diagnostics)
+        async with AsyncExitStack() as held:
+            with closing.limited("turn"):
                 while self._scopes:
                     self._one_ended = anyio.Event()
                     await self._one_ended.wait()
-            async with self._gate.turns():
-                await self._shell.runner.end_all(grace=0.3)
-                self._conversation.end(reason)
-                await self.saved.sync()
-                self._conversation.retire()
+                await held.enter_async_context(self._gate.turns())
+            if closing.was_cut:
+                self._conversation.resolve_pending()
+            await self._end(closing, reason)
+
+    async def _end(self, closing: Closing, reason: str) -> None:
+        """End the processes that commands left running, and close the log for good."""
+        with anyio.CancelScope(shield=True):
+            await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
+            self._conversation.end(reason)
+            await closing.run("saving", self.saved.sync)
+            self._conversation.retire()
 
 
 def _check(parts: tuple[Part, ...]) -> None:

@@ -93,7 +93,7 @@ export class Session extends ConversationState {
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
   open(): Promise<LanguageClient> {
     if (this.opening !== undefined) return this.opening;
-    const opening = this.openNow();
+    const opening = this.openNow().finally(() => this.opening === opening && this.setPhase(""));
     this.opening = opening;
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
@@ -138,8 +138,7 @@ export class Session extends ConversationState {
   async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     if (!this.busy) return this.send(text, attachments);
     const { current, stopCount } = this;
-    const prompt = blocksOf(text, attachments);
-    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
+    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt: blocksOf(text, attachments) }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
@@ -217,7 +216,9 @@ export class Session extends ConversationState {
 
   private async openNow(): Promise<LanguageClient> {
     const { leaveCount } = this;
+    this.setPhase("server");
     const client = await this.server.connect();
+    if (leaveCount === this.leaveCount) this.setPhase("conversation");
     if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
     const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders());
     if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
@@ -269,8 +270,7 @@ export class Session extends ConversationState {
     this.transcript.note("error", `${ended}.`);
     if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
-    const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
-    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
+    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, vscode.l10n.t("The conversation was loaded again, as far as it was saved.")));
   }
 
   private async afterRestart(stopped: Promise<void>): Promise<void> {
