@@ -17,6 +17,7 @@ from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
+from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.library import library_methods
@@ -96,6 +97,7 @@ class AcpAgent:
             "session/list": list_method(self._conversations),
             "session/close": self._close,
             "session/delete": self._delete,
+            "_north/sessions/import": import_method(self._conversations),
             "_north/sessions/salvage": salvage_method(self._conversations),
             **storage_methods(KeptData(environment.locations)),
             "_north/costs/get": self._costs,

@@ -268,7 +268,8 @@ async def test_a_move_of_which_a_step_fails_leaves_the_conversation_where_it_was
     target.mkdir()
     (target / "only-here.txt").write_text("a")
     server.script(answer(Say("One.")), answer(Say("Two.")))
-    is_first, failed = (owner, name) == (Log, "move"), []
+    is_first = (owner, name) == (Log, "move")
+    failed: list[str] = []
 
     async with inside(world.environ) as client:
         session = await new(client, world.project)
@@ -281,7 +282,7 @@ async def test_a_move_of_which_a_step_fails_leaves_the_conversation_where_it_was
                     failed.append(name)
                     raise error
                 is_bound = isinstance(real, staticmethod | classmethod)
-                call = real.__get__(None, owner) if is_bound else real  # type: ignore[arg-type]
+                call = real.__get__(None, owner) if is_bound else real
                 return call(*arguments, **more)
 
             def begin() -> None:

@@ -62,6 +62,9 @@ local subcommands = {
   rename = function(words)
     conversations.rename(words)
   end,
+  import = function(words)
+    conversations.import(words)
+  end,
   restore = function(words)
     conversations.restore(words)
   end,
@@ -172,7 +175,7 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
-  elseif first == "export" then
+  elseif first == "export" or first == "import" then
     candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}
