@@ -14,6 +14,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
+from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
@@ -109,6 +110,7 @@ class AcpAgent:
             **artifact_methods(self._session),
             **look_methods(self._session),
             **path_methods(self._session),
+            **context_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),

@@ -1,4 +1,5 @@
 ---`:North` and its subcommands.
+local context = require("north.context")
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
@@ -76,6 +77,9 @@ local subcommands = {
   end,
   log = function(words)
     storage.log(conversation.ask_server, words)
+  end,
+  context = function()
+    context.show(conversation.ask_server)
   end,
   dump = function()
     export.show(conversation.ask_server)
