@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Prompts } from "../src/chat/prompts";
-import { promptOf, Queue } from "../src/chat/queue";
+import { findSent, Queue } from "../src/chat/queue";
 import { Transcript } from "../src/chat/transcript";
 import type { QueuedRow, State } from "../src/messages";
 
@@ -79,10 +79,10 @@ test("words for the turn that were taken back are not sent in another way", asyn
 
 test("the server's text has what is attached behind the words", () => {
   const prompts = [content(""), content("Fix"), content("Fix it")];
-  assert.equal(promptOf(prompts, "Fix it\n\n[a.py]")?.text, "Fix it");
-  assert.equal(promptOf(prompts, "Fix\n\n[a.py]")?.text, "Fix");
-  assert.equal(promptOf(prompts, "[a.py]")?.text, "");
-  assert.equal(promptOf(prompts.slice(1), "other"), undefined);
+  assert.equal(findSent(prompts, "Fix it\n\n[a.py]")?.text, "Fix it");
+  assert.equal(findSent(prompts, "Fix\n\n[a.py]")?.text, "Fix");
+  assert.equal(findSent(prompts, "[a.py]")?.text, "");
+  assert.equal(findSent(prompts.slice(1), "other"), undefined);
 });
 
 test("each has its buttons; the first one cannot be sent earlier, nor the last one later", async () => {

@@ -4,8 +4,9 @@ import * as vscode from "vscode";
 
 import type { PromptResult, Unsent } from "../acp";
 import { reason } from "../common/logger";
-import { type Attachment, labelsOf } from "../composer/chips";
-import { promptOf } from "./queue";
+import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
+import type { EditorState } from "./editorState";
+import { findSent } from "./queue";
 import type { Transcript } from "./transcript";
 
 /** What the user wrote. */
@@ -75,7 +76,7 @@ export class Prompts implements vscode.Disposable {
 
   /** The user takes one back that waits, into the input (`edits`) or for good. Returns what undoes it. */
   withdraw(text: string, edits: boolean): () => void {
-    const prompt = promptOf(this.waiting, text);
+    const prompt = findSent(this.waiting, text);
     if (prompt === undefined) {
       this.steering.set(text, edits);
       return () => this.steering.delete(text);
@@ -86,7 +87,7 @@ export class Prompts implements vscode.Disposable {
 
   /** Whether the user has taken back words for the turn that runs; those to edit go into the input. */
   wasWithdrawn(content: PromptContent): boolean {
-    const text = [...this.steering.keys()].find((told) => promptOf([content], told) !== undefined);
+    const text = [...this.steering.keys()].find((told) => findSent([content], told) !== undefined);
     if (text === undefined) return false;
     if (this.steering.get(text) === true) this.restoreUnsent(content);
     return this.steering.delete(text);
@@ -96,7 +97,7 @@ export class Prompts implements vscode.Disposable {
   order(texts: readonly string[]): void {
     const rest = [...this.waiting];
     const ordered = texts.flatMap((text) => {
-      const prompt = promptOf(rest, text);
+      const prompt = findSent(rest, text);
       if (prompt === undefined) return [];
       rest.splice(rest.indexOf(prompt), 1);
       return [prompt];
@@ -153,6 +154,12 @@ export class Prompts implements vscode.Disposable {
     }
     this.changed();
   }
+}
+
+/** The request's parameters. During a turn it waits: words for the turn itself are steered. */
+export function promptOf({ text, attachments }: PromptContent, editorState: EditorState | undefined): object {
+  const north = { behavior: "followUp", ...(editorState === undefined ? {} : { editorState }) };
+  return { prompt: blocksOf(text, attachments), _meta: { north } };
 }
 
 /** ACP's error for a prompt to a model that has no key. */

@@ -59,7 +59,7 @@ export class Queue {
 }
 
 /** Which of the prompts the server's text is about: it shows what is attached behind the words. */
-export function promptOf<Content extends PromptContent>(prompts: readonly Content[], text: string): Content | undefined {
+export function findSent<Content extends PromptContent>(prompts: readonly Content[], text: string): Content | undefined {
   const fitting = prompts.filter((one) => one.text === text || text.startsWith(`${one.text}\n\n`) || one.text === "");
   return fitting.find((one) => one.text === text) ?? fitting.sort((one, other) => other.text.length - one.text.length)[0];
 }
