@@ -3,7 +3,7 @@
  * and copies. Packed, with the real server and the offline model. With words of the names of its cases: only those.
  */
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
