@@ -41,6 +41,7 @@ EXTENSION_METHODS = (
     "_north/sessions/branch",
     "_north/sessions/find",
     "_north/sessions/export",
+    "_north/sessions/import",
     "_north/sessions/label",
     "_north/sessions/last",
     "_north/sessions/list",

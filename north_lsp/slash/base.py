@@ -137,6 +137,11 @@ class Host(Protocol):
         """Have the editor open another conversation, by the beginning of its id or by words in it; empty asks which."""
         ...
 
+    async def continue_last(self) -> str:
+        """Have the editor open the last conversation of its window, else the project's newest, in place of a new one
+        in which nothing was said."""
+        ...
+
     async def begin_anew(self) -> str:
         """Have the editor begin a new conversation."""
         ...

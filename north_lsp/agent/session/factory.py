@@ -134,14 +134,17 @@ class SessionFactory:
         return session
 
     async def reopen(self, session: Session) -> Session:
-        """Open a session that was closed to be moved, in its new folder; where it was, if that fails. Raises what
-        `open` does."""
+        """Open a session that was closed to be moved, in its new folder; where it was, if that fails, which the user is
+        told. Raises what `open` does."""
         old, new = session.roots, session.moved_to or session.roots[0]
         try:
             return await self.open(session.id, Roots.of(new, *old[1:]))
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             await anyio.to_thread.run_sync(self._move_back, session.id, old[0])
-            return await self.open(session.id, Roots.of(*old))
+            back = await self.open(session.id, Roots.of(*old))
+            back.choice.note([f"this conversation could not continue in {new}: {why}. It continues in {old[0]}"])
+            return back
 
     def _move_back(self, id: str, root: Path) -> None:
         conversation = Conversation.open(self._environment.locations, id)

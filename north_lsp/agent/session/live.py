@@ -10,6 +10,7 @@ from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
+from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
@@ -29,6 +30,7 @@ class LiveSession(Protocol):
     exports: Exports
     questions: Questions
     navigation: Navigation
+    remembering: Remembering
 
     @property
     def id(self) -> str: ...

@@ -267,8 +267,7 @@ class Session:
             with scope:
                 if self._gate.is_taken:
                     await self.queue.changed()
-                async with self._gate.turns():
-                    stopped = await self._turns.run(queued_prompt)
+                stopped = await self._turns.take_turn(queued_prompt)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)
@@ -397,6 +396,10 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._shell.runner.take_over(other._shell.runner)
 
+    async def begin_shell_anew(self) -> None:
+        """Begin with a new shell, since another process has run the commands."""
+        await self._shell.begin_anew()
+
     async def _show(self, events: Iterable[Event]) -> None:
         for event in events:
             await self._editor.show(event)
@@ -412,8 +415,12 @@ class Session:
         Raises ValueError while something runs or waits."""
         if self.is_running or self.queue.waiting:
             raise ValueError("something is running here: cancel it first")
+        old = self.roots[0]
         self._log.move(root, project_hash(root), inode_of(root))
         await self.saved.sync()
+        if (error := self._conversation.write_error) is not None:
+            self._log.move(old, project_hash(old), inode_of(old))
+            raise ValueError(f"this conversation cannot be saved ({error.strerror or error}), so it stays in {old}")
         self.moved_to = root
 
     async def set_mode(self, mode: Mode) -> None:

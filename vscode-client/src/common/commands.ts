@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { browse, deleteListed, manage, renameListed, restore, showWanted } from "../chat/browse";
+import { browse, deleteListed, importConversation, manage, renameListed, restore, showWanted } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
@@ -74,6 +74,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
     manageConversations: () => manage(conversations),
+    importConversation: () => importConversation(conversations),
     restoreConversation: () => restore(conversations),
     renameListed,
     deleteListed,
