@@ -8,8 +8,10 @@ import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { type Prompt, type PromptContent, Prompts } from "./prompts";
+import type { EditorState } from "./editorState";
+import { type Prompt, type PromptContent, promptOf, Prompts } from "./prompts";
 import { ConversationState } from "./conversationState";
+import { Queue } from "./queue";
 import type { Transcript } from "./transcript";
 import { sessionFolders } from "./sessionFolders";
 import { handTrust } from "./trust";
@@ -27,6 +29,9 @@ export class Session extends ConversationState {
   private unsent: PromptContent[] = [];
   private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
+  readonly queue: Queue;
+  /** What was not sent belongs to the user again. */
+  readonly onUnsent: Prompts["onUnsent"];
   private readonly listeners: vscode.Disposable[];
 
   /** The id to find the conversation again by; empty while there is nothing to find. */
@@ -37,15 +42,17 @@ export class Session extends ConversationState {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
+    private readonly editor: () => EditorState | undefined = () => undefined,
   ) {
     super();
     this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
+    this.onUnsent = this.prompts.onUnsent;
+    this.queue = new Queue(this.prompts, (method, params) => this.ask(method, params), () => this.stateChanged.fire());
     this.listeners = [
       server.onCrash((again) => void this.afterCrash(again)),
       server.onRestart((stopped) => void this.afterRestart(stopped)),
       questions.onChange(() => this.stateChanged.fire()),
-      this.prompts,
-      this.storedIdChanged,
+      ...[this.prompts, this.storedIdChanged],
     ];
   }
 
@@ -71,14 +78,6 @@ export class Session extends ConversationState {
     return this.questions.openIn(this.current).length > 0;
   }
 
-  get queued(): string[] {
-    return this.prompts.waiting.map(({ text, attachments }) => text || labelsOf(attachments));
-  }
-
-  /** What was not sent belongs to the user again. */
-  get onUnsent(): Prompts["onUnsent"] {
-    return this.prompts.onUnsent;
-  }
 
   override isCurrent(sessionId: string): boolean {
     return sessionId === this.current;
@@ -108,9 +107,7 @@ export class Session extends ConversationState {
     await this.open();
     const sent = this.prompts.add({ text, attachments });
     this.storedIdChanged.fire(this.current);
-    // During a turn it waits: words for the turn itself are steered.
-    const _meta = { north: { behavior: "followUp" } };
-    await this.run(sent, "session/prompt", { prompt: blocksOf(text, attachments), _meta });
+    await this.run(sent, "session/prompt", promptOf({ text, attachments }, this.editor()));
   }
 
   /** Another North has it open, or has no more. */
@@ -142,6 +139,7 @@ export class Session extends ConversationState {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
+    if (!delivered && this.prompts.wasWithdrawn({ text, attachments })) return;
     if (!this.isCurrent(current) || (delivered && !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
     else if (stopCount === this.stopCount) await this.send(text, attachments);
@@ -210,6 +208,7 @@ export class Session extends ConversationState {
     this.leaveCount += 1;
     this.opening = undefined;
     this.prompts.clear();
+    this.queue.forget();
     if (old !== "") this.questions.cancelAll(old);
     this.reset();
   }
