@@ -216,6 +216,7 @@ _FLIPPED = {
     "stream.flushMs": "10", "queue.defaultBehavior": '"followUp"', "steeringMode": '"all"', "followUpMode": '"all"',
     "interruptMode": '"wait"', "queue.steeringMode": '"all"', "queue.followUpMode": '"all"',
     "queue.interruptMode": '"wait"', "cost.sessionLimitUsd": "1", "cost.dayLimitUsd": "1",
+    "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
     "context.editorState": "false", "disabledRules": '["a"]', "rules.maxBytes": "100",
     "contextPromotion.enabled": "false", "sessions.autoTitle": "false", "sessions.promptHistory": "false",
     "notifications": '"off"', "enabledModels": '["a"]',
