@@ -35,7 +35,7 @@ settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
 def warm_server() -> Iterator[None]:
     """Run the process that serves `SERVER`."""
     WARM_SOCKET.unlink(missing_ok=True)
-    command = [sys.executable, str(WARM_SERVER), "serve", str(WARM_SOCKET)]
+    command = [sys.executable, str(WARM_SERVER), str(WARM_SOCKET)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"

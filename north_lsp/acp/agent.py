@@ -1,13 +1,10 @@
 """Serves ACP's methods over any carrier: sessions are created, found and driven here. `v1.py` builds the updates."""
 
-import base64
-import binascii
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,23 +14,25 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
-from north_lsp.acp.control import confirm_after, control_methods, opened_fields, prompt_kind, unsent_fields
+from north_lsp.acp.context import context_methods
+from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.library import library_methods
+from north_lsp.acp.listing import list_method
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import tell_of_moved_folder
 from north_lsp.acp.navigation import forked, navigation_methods
+from north_lsp.acp.options import option_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
-from north_lsp.agent.log.modes import find_mode
-from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
@@ -44,28 +43,14 @@ from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.turn.failure import ModelFailed
-from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
 from north_lsp.display import one_line
-from north_lsp.providers.base import Failed
-from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
-from north_lsp.providers.credentials import MissingCredential
-from north_lsp.rpc.messages import (
-    AUTH_REQUIRED,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    Params,
-    RpcError,
-    invalid_params,
-)
+from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
-from north_lsp.vocabulary import Mode
 from north_lsp.workspace.paths import Roots
 
-_PAGE = 50
 _UNSENT_LENGTH = 2000
 _MCP_NOTICE = "MCP servers are not supported yet; the ones this editor passes on are not started."
 
@@ -99,33 +84,30 @@ class AcpAgent:
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
+        prompts = prompt_methods(self._session, self._reopen)
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
             "session/fork": self._fork,
-            "session/list": self._list,
+            "session/list": list_method(self._conversations),
             "session/close": self._close,
             "session/delete": self._delete,
             "_north/sessions/salvage": salvage_method(self._conversations),
             **storage_methods(KeptData(environment.locations)),
-            "session/prompt": self._prompt,
-            "session/set_mode": self._set_mode,
-            "session/set_config_option": self._set_config_option,
             "_north/costs/get": self._costs,
-            "_north/retry/now": self._retry_now,
-            "_north/steer": self._steer,
-            "_north/retry/abort": self._retry_abort,
-            "_north/turn/resume": self._resume_turn,
+            **prompts,
+            **option_methods(self._session, self._options),
             **checkpoint_methods(self._session),
             **model_methods(environment, self._allowed),
             **permission_methods(self._session),
             **artifact_methods(self._session),
             **look_methods(self._session),
             **path_methods(self._session),
+            **context_methods(self._session),
             **navigation_methods(self._session),
-            **control_methods(self._session, self._prompt),
+            **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),
             **export_methods(self._sessions.get, environment),
         }
@@ -212,7 +194,7 @@ class AcpAgent:
     def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
-        unsent = session.pop_unsent_prompts()
+        unsent = session.unsent.pop()
         self._announce_after(session, params, call, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
 
@@ -286,7 +268,7 @@ class AcpAgent:
             notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
-            session.confirm_unsent(unsent)
+            session.unsent.confirm(unsent)
             session.share()
             await session.recover()
             await tell_of_moved_folder(self._moved_folders, session, self._client, self._editor(session.id))
@@ -294,61 +276,9 @@ class AcpAgent:
         call.after = announce
         self._environment.models.catalog_refresh.discover_soon()
 
-    async def _list(self, params: Params, call: Call) -> object:
-        cwd = read.optional_text(params, "cwd")
-        if cwd is not None and not Path(cwd).is_absolute():
-            raise invalid_params("cwd", "must be an absolute path")
-        start = _read_cursor(read.optional_text(params, "cursor"))
-        folder = Path(cwd) if cwd is not None else None
-        found = await self._conversations.listed(folder)
-        page = found[start : start + _PAGE]
-        sessions = [
-            {
-                "sessionId": row.id,
-                "cwd": str(row.cwd),
-                "title": row.title or row.first_prompt,
-                "updatedAt": row.updated_at,
-            }
-            for row in page
-        ]
-        more = start + _PAGE < len(found)
-        return {"sessions": sessions} | ({"nextCursor": _write_cursor(start + _PAGE)} if more else {})
-
-    async def _steer(self, params: Params, call: Call) -> object:
-        """Steer the running turn. Returns `{delivered}`, whether the prompt became part of that turn, once that is
-        known."""
-        session = self._session(params)
-        parts = read.prompt_parts(params)
-        queued_prompt: QueuedPrompt | None = None
-        with anyio.CancelScope() as scope:
-            call.on_cancel = scope.cancel
-            try:
-                queued_prompt = await session.steer(parts)
-            except ValueError as error:
-                raise RpcError(INVALID_REQUEST, str(error)) from None
-        if queued_prompt is None or queued_prompt.delivered:
-            return {"delivered": queued_prompt is not None}
-        confirm_after(call, session, [QueuedPromptText(queued_prompt.id, queued_prompt.text)])
-        return {"delivered": False}
-
     async def _costs(self, params: Params, call: Call) -> object:
         """Return what each model has used and cost over all conversations."""
         return await self._environment.costs.totals()
-
-    async def _retry_now(self, params: Params, call: Call) -> object:
-        """Retry now instead of waiting any longer. Returns `{ok}`, whether a retry was waiting."""
-        control = self._session(params).retry_control
-        waiting = control.is_waiting
-        control.now()
-        return {"ok": waiting}
-
-    async def _retry_abort(self, params: Params, call: Call) -> object:
-        """Stop retrying: the turn ends with the failure that led to the retries. Returns `{ok}`, whether a retry was
-        waiting."""
-        control = self._session(params).retry_control
-        waiting = control.is_waiting
-        control.abort()
-        return {"ok": waiting}
 
     async def _close(self, params: Params, call: Call) -> object:
         session = self._session(params)
@@ -389,113 +319,6 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to go on with it")
         return session
 
-    # -- a live session ----------------------------------------------------------------------------------------------
-
-    async def _prompt(self, params: Params, call: Call) -> object:
-        session, parts, kind = self._session(params), read.prompt_parts(params), prompt_kind(params)
-        trace.belong_to(read.meta(params).get("traceparent"))
-        answer = await self._turn(session, call, lambda scope: session.prompt(parts, scope, kind))
-        if session.moved_to is not None:
-            await self._reopen(session, params, call)
-        return answer
-
-    async def _resume_turn(self, params: Params, call: Call) -> object:
-        """Go on with the turn that an earlier process did not finish. Answers like `session/prompt`."""
-        session = self._session(params)
-        return await self._turn(session, call, session.resume_turn)
-
-    async def _turn(
-        self, session: Session, call: Call, run: Callable[[anyio.CancelScope], Awaitable[Stopped]]
-    ) -> dict[str, Any]:
-        scope = anyio.CancelScope()
-
-        def give_up() -> None:
-            scope.cancel()
-            session.questions.give_up()
-
-        call.on_cancel = give_up
-        try:
-            stopped = await run(scope)
-            return {"stopReason": stopped, **_take_unsent(session, call)}
-        except MissingCredential as error:
-            raise RpcError(AUTH_REQUIRED, str(error)) from None
-        except ModelFailed as failed:
-            return {"stopReason": "end_turn", **_with_error(_take_unsent(session, call), failed.failure)}
-        except ValueError as error:
-            raise RpcError(INVALID_REQUEST, str(error)) from None
-
-    async def _set_mode(self, params: Params, call: Call) -> object:
-        session = self._session(params)
-        await session.set_mode(_mode(read.text(params, "modeId"), "modeId"))
-        return {}
-
-    async def _set_config_option(self, params: Params, call: Call) -> object:
-        session = self._session(params)
-        match read.text(params, "configId"):
-            case "mode":
-                await session.set_mode(_mode(read.text(params, "value"), "value"))
-            case "model":
-                try:
-                    await session.choice.choose(await session.choice.find(read.text(params, "value")))
-                except (UnknownModel, ValueError) as error:
-                    raise RpcError(-32602, f"invalid params: {error}", {"field": "value"}) from None
-            case "thought_level":
-                try:
-                    await session.choice.choose_thinking(read.text(params, "value"))
-                except ValueError as error:
-                    raise invalid_params("value", str(error)) from None
-            case "_edits":
-                await session.approvals.set_edits_auto_accepted(_is_auto(params))
-            case "_shell":
-                await session.approvals.set_commands_auto_approved(_is_auto(params))
-            case id:
-                raise invalid_params("configId", f"must be mode, model, thought_level, _edits or _shell, not {id!r}")
-        return {"configOptions": self._options(session.id)}
-
-
-def _take_unsent(session: Session, call: Call) -> dict[str, Any]:
-    back = session.pop_unsent_prompts()
-    confirm_after(call, session, back)
-    return unsent_fields(back)
-
-
-def _with_error(answer: dict[str, Any], failure: Failed) -> dict[str, Any]:
-    """Add why the turn ended without an answer to the `_meta` of `answer`. The text for the user is already in the
-    conversation."""
-    north = answer.get("_meta", {}).get("north", {})
-    error = {"kind": failure.kind, "status": failure.status, "retryable": failure.retryable}
-    return {"_meta": {"north": {**north, "error": error}}}
-
 
 def _not_sent(queued_prompt: QueuedPromptText) -> str:
     return f"this prompt was queued when North ended and was not sent: {one_line(queued_prompt.text, _UNSENT_LENGTH)}"
-
-
-def _mode(text: str, field: str) -> Mode:
-    try:
-        return find_mode(text)
-    except ValueError as error:
-        raise RpcError(-32602, f"invalid params: {error}", {"field": field}) from None
-
-
-def _is_auto(params: Params) -> bool:
-    value = read.text(params, "value")
-    if value not in ("review", "auto"):
-        raise invalid_params("value", f"must be review or auto, not {value!r}")
-    return value == "auto"
-
-
-def _write_cursor(start: int) -> str:
-    return base64.urlsafe_b64encode(f"from:{start}".encode()).decode()
-
-
-def _read_cursor(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    try:
-        kind, _, number = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
-        if kind == "from" and number.isdecimal():
-            return int(number)
-    except (binascii.Error, UnicodeError, ValueError):
-        pass
-    raise invalid_params("cursor", "is not a cursor from session/list")

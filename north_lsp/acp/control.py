@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
+from north_lsp.acp.context import with_editor
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.ports.events import QueuedPromptText
 from north_lsp.agent.session.session import Session
@@ -56,7 +57,7 @@ def confirm_after(call: Call, session: Session, queued_prompts: Sequence[QueuedP
     """Confirm the unsent prompts after the answer that lists them was sent; until then they stay stored."""
 
     async def confirm() -> None:
-        session.confirm_unsent(queued_prompts)
+        session.unsent.confirm(queued_prompts)
 
     if queued_prompts:
         call.after = confirm
@@ -76,11 +77,11 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             if key not in _SETTABLE:
                 raise invalid_params(key, f"cannot be set here: only {', '.join(_SETTABLE)} can")
         queue = session.queue
-        enabled = read.flag(wanted, "autoRetryEnabled", default=session.retry.enabled)
+        enabled = read.flag(wanted, "autoRetryEnabled", default=session.retry_control.settings.enabled)
         steering = _one_of(wanted, "steeringMode", _DEQUEUE, queue.steering_mode)
         follow_up = _one_of(wanted, "followUpMode", _DEQUEUE, queue.follow_up_mode)
         interrupt = _one_of(wanted, "interruptMode", _INTERRUPT, queue.interrupt_mode)
-        session.set_auto_retry(enabled)
+        session.retry_control.set_enabled(enabled)
         queue.set_modes(steering, follow_up, interrupt)
         return _state(session)
 
@@ -88,7 +89,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         """Queue a prompt that runs when the turn has ended. Returns `{ok, id}` at once."""
         session = session_of(params)
         try:
-            queued_prompt = await session.follow_up(read.prompt_parts(params))
+            queued_prompt = await session.follow_up(with_editor(params, read.prompt_parts(params)))
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return {"ok": True, "id": queued_prompt.id}
@@ -98,7 +99,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         session = session_of(params)
         was_running = session.is_running
         session.cancel()
-        back = session.pop_unsent_prompts()
+        back = session.unsent.pop()
         confirm_after(call, session, back)
         await session.quiet()
         return {"ok": was_running, "queued": _rows(back)}
@@ -108,7 +109,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         session = session_of(params)
         read.prompt_parts(params)  # reject an invalid prompt before ending anything
         session.cancel()
-        back = session.pop_unsent_prompts()
+        back = session.unsent.pop()
         answer = await prompt(params, call)
         confirm_after(call, session, back)
         stopped = answer.get("stopReason") if isinstance(answer, dict) else None
@@ -140,7 +141,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
     async def take_over(params: Params, call: Call) -> object:
         """Become the writer of a conversation that another process has open. Answers `{ok}` once that is so: when
         nothing runs there any more."""
-        await session_of(params).take_over()
+        await session_of(params).sharing.take_over()
         return {"ok": True}
 
     async def withdraw(params: Params, call: Call) -> object:
@@ -211,7 +212,7 @@ def _state(session: Session) -> dict[str, Any]:
         "isStreaming": state == "streaming",
         "isCompacting": state == "compacting",
         "isRetrying": state == "retrying",
-        "autoRetryEnabled": session.retry.enabled,
+        "autoRetryEnabled": session.retry_control.settings.enabled,
         "steeringMode": queue.steering_mode,
         "followUpMode": queue.follow_up_mode,
         "interruptMode": queue.interrupt_mode,

@@ -15,6 +15,7 @@ EXTENSION_METHODS = (
     "_north/artifacts/read",
     "_north/abort",
     "_north/abortAndPrompt",
+    "_north/context",
     "_north/checkpoints/diff",
     "_north/checkpoints/list",
     "_north/checkpoints/name",

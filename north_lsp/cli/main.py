@@ -141,8 +141,10 @@ def _environ() -> dict[str, str]:
 def _serve(protocol: "Protocol", options: Options) -> int:
     """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
     from north_lsp.rpc.opening import ConnectionEnded
+    from north_lsp.server.garbage import pause_collector
     from north_lsp.server.opening import claim_stdio, open_connection
 
+    pause_collector()
     opening = open_connection(protocol)
     read_fd, write_fd = claim_stdio()
     try:

@@ -35,7 +35,7 @@ def make_remote(
     put = {**info.transform.put, **model.transform.put}
     rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
     body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
-    http = make_client(rules, timeouts, environ)
+    http = make_client(rules, timeouts, environ, address=address)
     endpoint = Endpoint(info.title, address, key.source if key is not None else "")
     match model.api or info.api:
         case "anthropic-messages":

@@ -49,6 +49,7 @@ from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.server import lingering
+from north_lsp.server.garbage import resume_collector
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
 from north_lsp.server.telemetry import MISSING, NO_ENDPOINT, Exported, endpoint_of
@@ -247,13 +248,16 @@ async def _warm_up(
     times: StartTimes,
 ) -> None:
     """Load on a thread what the first prompt needs; then ask servers for their models."""
-    await anyio.sleep(_WARM_UP_AFTER_SECONDS)
-    await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
-    await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring", abandon_on_cancel=True)
-    times.reached("tools")
-    with contextlib.suppress(Exception):  # the first prompt reports what is wrong
-        await providers.get(defaults.model)
-    times.reached("model")
+    try:
+        await anyio.sleep(_WARM_UP_AFTER_SECONDS)
+        await anyio.to_thread.run_sync(tools, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring", abandon_on_cancel=True)
+        times.reached("tools")
+        with contextlib.suppress(Exception):  # the first prompt reports what is wrong
+            await providers.get(defaults.model)
+        times.reached("model")
+    finally:
+        resume_collector()
     await catalog_refresh.discover()
 
 

@@ -249,6 +249,18 @@ class Host(Protocol):
 
     async def set_trust(self, *, on: bool) -> None: ...
 
+    async def context(self) -> str:
+        """Say in Markdown what the next request has, part by part."""
+        ...
+
+    async def rules(self) -> str:
+        """List the rules and context files, with when they apply and why some do not."""
+        ...
+
+    async def set_rule(self, name: str, *, on: bool) -> str:
+        """Switch a rule off or on in the user's settings."""
+        ...
+
     def jobs(self) -> str:
         """List what was started in the background, in Markdown."""
         ...

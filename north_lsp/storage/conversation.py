@@ -13,8 +13,8 @@ from north_lsp.storage.entries import (
     HEADER,
     VERSION,
     Record,
+    free_conversation_id,
     is_from_user,
-    new_conversation_id,
     new_entry_id,
     timestamp,
     valid_conversation_id,
@@ -77,7 +77,7 @@ class Conversation:
     ) -> "Conversation":
         """Create a conversation, in memory only until `keep`, or until the user's first message is appended."""
         folder = store.conversations
-        id = id or new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+        id = id or free_conversation_id(folder)
         header: Record = {
             "type": HEADER,
             "version": VERSION,

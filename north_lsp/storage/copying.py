@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import Record, new_conversation_id, timestamp
+from north_lsp.storage.entries import Record, free_conversation_id, timestamp
 from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.records import encode
@@ -54,8 +54,7 @@ def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, 
 def _new_id(source: Conversation, store: Locations) -> str:
     if source.read_only_reason is not None:
         raise NotCopied(f"the conversation {source.id} cannot be copied: {source.read_only_reason}")
-    folder = store.conversations
-    return new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+    return free_conversation_id(store.conversations)
 
 
 def _header(source: Conversation, id: str, parent: Record) -> Record:

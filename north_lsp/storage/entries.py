@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Container, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 VERSION = 4
@@ -71,6 +72,11 @@ def new_conversation_id(exists: Callable[[str], bool]) -> str:
     while exists(id := os.urandom(4).hex()):
         pass
     return id
+
+
+def free_conversation_id(folder: Path) -> str:
+    """Make an id that nothing in the folder of all conversations has."""
+    return new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
 
 
 def valid_conversation_id(id: str) -> bool:

@@ -12,7 +12,7 @@ from north_lsp.storage.entries import (
     HEADER,
     VERSION,
     Record,
-    new_conversation_id,
+    free_conversation_id,
     new_entry_id,
     timestamp,
 )
@@ -68,7 +68,7 @@ def import_log(store: Locations, path: Path, place: Place, *, salvage: bool) -> 
     if not read.records:
         raise NotImported("none of its lines can be read", can_be_salvaged=False)
     folder = private_directory(store.conversations)
-    id = new_conversation_id(lambda id: (folder / f"{id}.jsonl").exists() or (folder / id).exists())
+    id = free_conversation_id(folder)
     former = state.header
     header: Record = {
         **{key: value for key, value in former.items() if key not in ("formerFormat",)},

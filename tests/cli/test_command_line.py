@@ -86,6 +86,33 @@ print(" ".join(sys.modules))
 
 
 @pytest.mark.parametrize("protocol", ["acp", "lsp"])
+def test_the_collector_rests_while_the_server_starts_and_works_from_then_on(tmp_path: Path, protocol: str) -> None:
+    script = f"""
+import gc, os, sys
+from north_lsp.server import connection
+print("before", gc.isenabled(), file=sys.stderr)
+run, end = connection.run_stdio, os._exit
+def starting(*arguments):
+    print("starting", gc.isenabled(), file=sys.stderr)
+    return run(*arguments)
+def ending(code):
+    print("ending", gc.isenabled(), gc.get_freeze_count() > 10_000, file=sys.stderr, flush=True)
+    end(code)
+connection.run_stdio, os._exit = starting, ending
+from north_lsp.cli.main import main
+main(["{protocol}"])
+"""
+    params = {"protocolVersion": 1, "capabilities": {}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
+    framed = body + b"\n" if protocol == "acp" else b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+    folders = {f"NORTH_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=framed, capture_output=True, env=os.environ | folders, cwd=tmp_path
+    )
+    assert done.stderr.decode().split("\n") == ["before True", "starting False", "ending True True", ""]
+
+
+@pytest.mark.parametrize("protocol", ["acp", "lsp"])
 def test_the_end_of_input_before_initialize_is_a_quiet_exit(tmp_path: Path, protocol: str) -> None:
     done = run(tmp_path, protocol)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

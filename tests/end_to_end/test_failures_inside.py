@@ -21,7 +21,7 @@ from north_lsp.agent.costs.account import Account
 from north_lsp.agent.edits import review as edits
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.shell import run as commands
 from north_lsp.agent.shell.approve import CommandApprover
 from north_lsp.agent.turn.arriving_calls import ArrivingCalls
@@ -65,7 +65,7 @@ _GOES_ON: list[tuple[object, str]] = [
     (costs.CostRecorder, "finish"),
     (costs.CostRecorder, "look"),
     (ModelChoice, "look_after"),
-    (Session, "recover"),
+    (Preparation, "recover"),
 ]
 # Where there is nothing to go on with: the turn ends in words.
 _ENDS: list[tuple[object, str]] = [

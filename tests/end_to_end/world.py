@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import warm_server
+from tests.support import warm_run, warm_server
 
 COLD_SERVER = [str(Path(sys.executable).with_name("north-lsp"))]
 """As a user starts it."""
@@ -16,7 +16,7 @@ COLD_SERVER = [str(Path(sys.executable).with_name("north-lsp"))]
 WARM_SERVER = Path(warm_server.__file__)
 WARM_SOCKET = Path(tempfile.gettempdir()) / f"north-tests-{os.getpid()}.socket"
 
-SERVER = [sys.executable, "-I", "-S", str(WARM_SERVER), "run", str(WARM_SOCKET)]
+SERVER = [sys.executable, "-I", "-S", warm_run.__file__, str(WARM_SOCKET)]
 """The same server, from a process that has done the imports (the fixture `warm`)."""
 
 

@@ -1,5 +1,6 @@
 """What the settings ask of every request, and what a vendor's SDK costs."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,3 +55,16 @@ async def test_kimi_is_asked_in_the_format_that_the_settings_say(server: ModelSe
     there = replace(kimi, api="anthropic-messages", address=f"{server.url}/anthropic")
     await ask(make_provider(there, environ), REQUEST)
     assert server.requests[0].path == "/anthropic/v1/messages"
+
+
+def test_certificates_are_only_loaded_where_there_may_be_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    model = catalog().find("sonnet-4-5")
+    environ = {"ANTHROPIC_API_KEY": "key", "NORTH_CA_BUNDLE": str(tmp_path / "missing.pem")}
+    make_remote(model, environ | {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, DEFAULT_TIMEOUTS)
+    with pytest.raises(OSError, match="NORTH_CA_BUNDLE cannot be used"):
+        make_remote(model, environ | {"ANTHROPIC_BASE_URL": "https://127.0.0.1:9"}, DEFAULT_TIMEOUTS)
+    monkeypatch.setenv("HTTP_PROXY", "https://127.0.0.1:9")  # which may show a certificate
+    with pytest.raises(OSError, match="NORTH_CA_BUNDLE cannot be used"):
+        make_remote(model, environ | {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, DEFAULT_TIMEOUTS)

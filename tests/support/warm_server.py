@@ -1,29 +1,28 @@
 """A process that has imported the server once and forks it for each test, since most of a server's start is imports.
 
-    python warm_server.py serve SOCKET      the process that forks; runs until its standard input ends
-    python -I -S warm_server.py run SOCKET ARGUMENTS…    as `north-lsp ARGUMENTS…`, with its descriptors and folder
+    python warm_server.py SOCKET    runs until its standard input ends
 
-The caller of `run` has a process that stands for the server: signals are passed on, its exit status is the server's,
-and the server dies with it. Tests of the start itself, of memory and of process ids start a server of their own.
+A test starts `warm_run.py`, which stands for the server that is forked. Tests of the start itself, of memory and of
+process ids start a server of their own.
 """
 
-import array
+import gc
 import importlib
-import json
 import os
 import selectors
 import signal
 import socket
 import sys
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import NoReturn
 
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _HEADER = 8
 _IMPORTED = (
-    *("anthropic", "openai"),
+    *("anthropic", "openai", "httpcore2", "rapidfuzz"),
     *("north_lsp.server.connection", "north_lsp.server.tcp", "north_lsp.acp.agent", "north_lsp.lsp.service"),
-    "north_lsp.agent.session.wiring",
+    *("north_lsp.lsp.bridge", "north_lsp.providers.adapter_factory", "north_lsp.providers.adapters.anthropic"),
+    *("north_lsp.providers.adapters.openai_chat", "north_lsp.providers.adapters.openai_responses"),
+    *("north_lsp.agent.session.wiring", "north_lsp.tools.support.discovery"),
     *("north_lsp.cli.demo.run", "north_lsp.cli.doctor"),
 )
 
@@ -38,33 +37,16 @@ def _receive(connection: socket.socket, size: int) -> bytes:
     return data
 
 
-def run(path: str, arguments: list[str]) -> None:
-    connection = socket.socket(socket.AF_UNIX)
-    connection.connect(path)
-    request = json.dumps({"argv": arguments, "env": dict(os.environ), "cwd": os.getcwd()}).encode()
-    fds = array.array("i", [0, 1, 2])
-    connection.sendmsg([len(request).to_bytes(_HEADER, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
-    connection.sendall(request)
-    pid = int.from_bytes(_receive(connection, _HEADER), "big")
-    for number in _FORWARDED:
-        signal.signal(number, lambda number, frame: os.kill(pid, number))
-    for fd in (0, 1, 2):
-        os.close(fd)
-    status = int.from_bytes(_receive(connection, _HEADER), "big")
-    if os.WIFSIGNALED(status):
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
-        os.kill(os.getpid(), os.WTERMSIG(status))
-    os._exit(os.waitstatus_to_exitcode(status))
-
-
-def _become_server(request: dict[str, Any], fds: list[int]) -> NoReturn:
+def _become_server(request: bytes, fds: list[int]) -> NoReturn:
+    folder, count, *words = map(os.fsdecode, request.split(b"\0"))
     for number, fd in enumerate(fds):
         os.dup2(fd, number)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    os.chdir(request["cwd"])
+    os.chdir(folder)
     os.environ.clear()
-    os.environ.update(request["env"])
-    sys.argv = ["north-lsp", *request["argv"]]
+    variables = (word.partition("=") for word in words[int(count) :])
+    os.environ.update((name, value) for name, _, value in variables)
+    sys.argv = ["north-lsp", *words[: int(count)]]
     from north_lsp.cli.main import main
 
     code = main()
@@ -75,7 +57,7 @@ def _become_server(request: dict[str, Any], fds: list[int]) -> NoReturn:
 def _fork(connection: socket.socket) -> int:
     """Take one order, fork the server, and return its process id."""
     data, fds, _, _ = socket.recv_fds(connection, _HEADER, 3)
-    request = json.loads(_receive(connection, int.from_bytes(data, "big")))
+    request = _receive(connection, int.from_bytes(data, "big"))
     pid = os.fork()
     if pid == 0:
         signal.set_wakeup_fd(-1)
@@ -90,9 +72,13 @@ def _fork(connection: socket.socket) -> int:
 def serve(path: str) -> None:
     for name in _IMPORTED:
         importlib.import_module(name)
+    from north_lsp.providers.catalog.catalog import catalog
     from north_lsp.server.connection import load_tools
 
-    load_tools()
+    catalog()
+    load_tools().specs("agent")
+    gc.collect()
+    gc.freeze()  # servers would copy the pages that the collector touches
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
@@ -134,7 +120,4 @@ def serve(path: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "serve":
-        serve(sys.argv[2])
-    else:
-        run(sys.argv[2], sys.argv[3:])
+    serve(sys.argv[1])

@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from north_lsp import __version__
 from north_lsp.agent.calls.tool_search import DeferredFinder
+from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
@@ -222,13 +223,17 @@ class SessionFactory:
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
+        context: ConversationContext
+        workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
         diagnostics = Diagnostics(self._log, conversation.id)
+        surroundings = (environment.locations, environment.environ, environment.settings_file.current)
+        context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
         entries, format = len(log.path()), conversation.header.get("formerFormat")
         diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
-        stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
+        stored = Stored(conversation, log, approvals, checkpoints, context, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
         start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

@@ -15,7 +15,9 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.events import Event, Notice, OpenElsewhere, QueuedPromptText
 from north_lsp.agent.session.left_turn import LeftTurn
+from north_lsp.agent.session.prompts import UnsentPrompts
 from north_lsp.agent.session.reading_along import ReadingAlong, Shows
+from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import Record
@@ -31,6 +33,7 @@ class SharedSession(Shows, Protocol):
 
     left_turn: LeftTurn
     replaying: anyio.Lock
+    unsent: UnsentPrompts
 
     @property
     def is_busy(self) -> bool:
@@ -39,12 +42,6 @@ class SharedSession(Shows, Protocol):
 
     @property
     def is_closed(self) -> bool: ...
-
-    def adopt_queue(self) -> None: ...
-
-    def pop_unsent_prompts(self) -> list[QueuedPromptText]: ...
-
-    def confirm_unsent(self, words: Sequence[QueuedPromptText]) -> None: ...
 
     async def let_go(self) -> None:
         """Stop being the writer, so that another process can be. Nothing may run."""
@@ -78,7 +75,7 @@ class _Look:
 
 
 class Sharing:
-    """Shares one conversation with other processes. `run` does so until the session is closed."""
+    """Shares one conversation with other processes, from `begin` on until the session is closed."""
 
     def __init__(self, session: SharedSession, log: Log, show: Callable[[Event], Awaitable[None]]) -> None:
         self.holder: LockHeld | None = None
@@ -89,17 +86,44 @@ class Sharing:
         self._conversation = log.conversation
         self._show = show
         self._told = OpenElsewhere(None)
+        self._arriving = anyio.Lock()
+        self._is_begun = False
         self._freed = anyio.Event()
 
-    async def run(self) -> None:
+    def begin(self, background: Background) -> None:
+        """Show from now on what other processes do with the conversation, and let go when one of them asks."""
+        if not self._is_begun:
+            self._is_begun = True
+            background.start_soon(self._run)
+
+    async def _run(self) -> None:
         """Look at what others do, until the session is closed."""
         while not self._session.is_closed:
             with suppress(OSError):  # it cannot be read now; the next look may do better
                 await self._step(await anyio.to_thread.run_sync(self._look))
             await anyio.sleep(_SECONDS if self.holder is not None else _SECONDS_ALONE)
 
+    @property
+    def is_here(self) -> bool:
+        """Whether this process is the writer, and has shown what another one has written before."""
+        return self._conversation.is_writer and not self._arriving.locked()
+
+    async def arrive(self) -> None:
+        """Become the writer, for one prompt after the other so that none overtakes another, and show what another
+        process has written meanwhile. Raises ConversationBusy while the other one has it open."""
+        async with self._arriving:
+            if self._conversation.is_writer:
+                return
+            if (held := await anyio.to_thread.run_sync(self._conversation.lock)) is not None:
+                raise ConversationBusy(held)
+            await self._arrived()
+
     async def take_over(self) -> None:
         """Become the writer. Where something runs in the process that is, wait for its end: then it lets go."""
+        async with self._arriving:
+            await self._take_over()
+
+    async def _take_over(self) -> None:
         ownership = self._conversation.ownership
         try:
             while await anyio.to_thread.run_sync(self._conversation.lock) is not None:
@@ -109,9 +133,9 @@ class Sharing:
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(ownership.want_no_more)
-        await self.arrived()
+        await self._arrived()
 
-    async def arrived(self) -> None:
+    async def _arrived(self) -> None:
         """Show what another process has written, now that this one writes."""
         async with self._session.replaying:
             await self.reading.more()
@@ -185,7 +209,7 @@ class Sharing:
         if await anyio.to_thread.run_sync(self._settle):
             await self._show(Notice("warning", "an interrupted answer was recovered"))
         await self.reading.more()
-        self._session.adopt_queue()
+        self._session.unsent.adopt(self._conversation.queue)
         left = self._session.left_turn.find()
         await self.reading.interrupted(left.open_ids if left is not None else ())
 
@@ -206,7 +230,7 @@ class Sharing:
             now = OpenElsewhere(holder.pid or 0, client, state, holder.is_leaving)
         else:
             left = self._session.left_turn.find() if not self._conversation.is_writer else None
-            queued = tuple(self._session.pop_unsent_prompts()) if self._told.pid is not None else ()
+            queued = tuple(self._session.unsent.pop()) if self._told.pid is not None else ()
             reason = left.reason if left is not None else ""
             now = OpenElsewhere(None, unfinished=reason, queued=queued, notice="\n".join(map(_unsent, queued)))
         told, self._told = self._told, now
@@ -215,4 +239,4 @@ class Sharing:
         if now != told and not (told.pid is None and now.pid is None):
             await self._show(now)
             if now.queued:
-                self._session.confirm_unsent(now.queued)
+                self._session.unsent.confirm(now.queued)

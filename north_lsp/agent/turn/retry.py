@@ -3,7 +3,7 @@ wait."""
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -99,15 +99,21 @@ class Retries:
 
 
 class RetryControl:
-    """The user's control while North waits: continue now, or give up."""
+    """The user's control over retries: whether there are any (`settings`), and while North waits for one, to continue
+    now or to give up."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: RetrySettings) -> None:
+        self.settings = settings
         self._event: anyio.Event | None = None
         self.aborted = False
 
     @property
     def is_waiting(self) -> bool:
         return self._event is not None
+
+    def set_enabled(self, enabled: bool) -> None:
+        """Set whether a failed model is asked again, from the next turn on."""
+        self.settings = replace(self.settings, enabled=enabled)
 
     def now(self) -> None:
         """End the wait; does nothing if there is none."""

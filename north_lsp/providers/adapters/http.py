@@ -40,9 +40,10 @@ def make_client(
     timeouts: Timeouts,
     environ: Mapping[str, str],
     transport: httpx2.AsyncBaseTransport | None = None,
+    address: str = "",
 ) -> httpx2.AsyncClient:
-    """Make the client for one model. It follows no redirects, because a key is for the host that the user has named.
-    Raises OSError for a `NORTH_CA_BUNDLE` that cannot be used."""
+    """Make the client for one model, which is served at `address`. It follows no redirects, because a key is for the
+    host that the user has named. Raises OSError for a `NORTH_CA_BUNDLE` that cannot be used."""
 
     async def add_headers(request: httpx2.Request) -> None:
         request.headers["user-agent"] = USER_AGENT
@@ -52,6 +53,6 @@ def make_client(
         timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
         follow_redirects=False,
         event_hooks={"request": [add_headers]},
-        verify=verification(environ),
+        verify=verification(environ, address),
         transport=transport,
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -18,7 +19,7 @@ from north_lsp.providers.catalog.models_merge import DEFAULT_THINKING
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
-from north_lsp.providers.tls import verification
+from north_lsp.providers.tls import may_be_proxied, verification
 
 if TYPE_CHECKING:
     from north_lsp.providers.catalog.models_cache import ModelsCache
@@ -67,9 +68,11 @@ class Discoverer:
                 return False
             changed = False
 
+            absent = await self._absent(due)
+
             async def ask(info: ProviderInfo) -> None:
                 nonlocal changed
-                found = await self._ask(info)
+                found = await self._ask(info) if info.id not in absent else None
                 if found is not None:
                     self._asked[info.id] = now
                     self._catalog.found_at[info.id] = time.time()
@@ -79,7 +82,8 @@ class Discoverer:
                 elif self._is_local(info):  # a stopped local server has no models; others keep theirs
                     changed = self._catalog.add([], info.id) or changed
 
-            await anyio.to_thread.run_sync(_import_client, abandon_on_cancel=True)
+            if len(absent) < len(due):
+                await anyio.to_thread.run_sync(_import_client, abandon_on_cancel=True)
             async with anyio.create_task_group() as tasks:
                 for info in due:
                     tasks.start_soon(ask, info)
@@ -116,6 +120,29 @@ class Discoverer:
         if info.id in self._asked:
             return now - self._asked[info.id] >= fresh
         return self._ages.get(info.id, fresh) >= fresh
+
+    async def _absent(self, infos: Sequence[ProviderInfo]) -> set[str]:
+        """Return the ids of the servers on this machine that refuse a connection. Loading the HTTP client only to be
+        told the same takes a while; where a proxy may stand between, only the client can tell."""
+        if may_be_proxied():
+            return set()
+        absent: set[str] = set()
+
+        async def connect(info: ProviderInfo) -> None:
+            try:
+                address = urlsplit(info.address_in(self._environ) or "")
+                port = address.port or (443 if address.scheme == "https" else 80)
+                with anyio.move_on_after(self._local_seconds):
+                    await (await anyio.connect_tcp(address.hostname or "", port)).aclose()
+            except OSError:
+                absent.add(info.id)
+            except ValueError:  # not a port: the client says what it makes of it
+                pass
+
+        async with anyio.create_task_group() as tasks:
+            for info in filter(self._is_local, infos):
+                tasks.start_soon(connect, info)
+        return absent
 
     async def _ask(self, info: ProviderInfo) -> list[Model] | None:
         """Ask a server for its models, None if it did not answer as a model server."""

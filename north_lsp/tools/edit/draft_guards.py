@@ -1,15 +1,17 @@
-"""Guards that refuse an edit before it is prepared: protected names, links, and text that cannot be written."""
+"""Guards that refuse an edit before it is prepared: protected names, links, generated files, and text that
+cannot be written."""
 
 import os
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.edit.draft_file import DraftFile
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.guards.aliases import Links, path_aliases
 from north_lsp.workspace.guards.protected import folded
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
-from north_lsp.workspace.text import encode, is_mixed
+from north_lsp.workspace.text import encode, is_generated, is_mixed
 from north_lsp.workspace.workspace import Workspace
 
 
@@ -67,4 +69,23 @@ def ensure_no_link(raw_path: str, meant: str, what: str, workspace: Workspace) -
             "CONFLICT",
             f"{raw_path} is a link to {meant}, so it is not {what}",
             f"name {meant} itself if you mean that; links are left to the user",
+        )
+
+
+def generated_marker(file: DraftFile, workspace: Workspace) -> str | None:
+    """Return the marker of a generated file; None if it is not generated or the settings allow editing it."""
+    if file.original is None or file.binary:
+        return None
+    marker = is_generated(file.original[:1024], file.resolved.path.name)
+    relative = file.resolved.path.relative_to(file.resolved.root).as_posix()
+    is_allowed = any_matches(workspace.edits.allow_generated, relative) is not None
+    return None if is_allowed else marker
+
+
+def guard_generated(file: DraftFile, workspace: Workspace) -> None:
+    """Check that a file may be edited: a change of a generated one would be lost. Raises ToolError GENERATED_FILE."""
+    marker = generated_marker(file, workspace)
+    if marker is not None:
+        raise ToolError(
+            "GENERATED_FILE", f"{file.relative} is generated ({marker})", "change its source and generate it again"
         )

@@ -1,14 +1,18 @@
 ---`:North` and its subcommands.
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
+local export = require("north.export")
+local login = require("north.login")
 local rewind = require("north.rewind")
+local storage = require("north.storage")
+local undo = require("north.undo")
 
 local M = {}
 
 local MODES = { "ask", "agent" }
 local WORDS = {
   conversations = { "--all", "--archived" },
-  log = require("north.storage").levels,
+  log = storage.levels,
   mode = MODES,
   retry = { "now", "abort" },
   tree = rewind.filters,
@@ -64,13 +68,15 @@ local subcommands = {
     conversation.ask(words, selection_of(arguments))
   end,
   log = function(words)
-    conversation.show_log(words)
+    storage.log(conversation.ask_server, words)
   end,
   dump = function()
-    conversation.dump()
+    export.show(conversation.ask_server)
   end,
   export = function(words)
-    conversation.export(words)
+    conversation.with_session(function(id, root)
+      export.write(conversation.ask_server, words, root, id)
+    end)
   end,
   branch = function()
     rewind.branch(conversation.places())
@@ -85,7 +91,7 @@ local subcommands = {
     rewind.tree(conversation.places(), words)
   end,
   login = function(words)
-    conversation.login(words)
+    login.login(conversation.ask_server, words)
   end,
   mode = function(words)
     if vim.list_contains(MODES, words) then
@@ -116,19 +122,19 @@ local subcommands = {
     conversation.take_over()
   end,
   storage = function()
-    conversation.show_storage()
+    storage.storage(conversation.ask_server)
   end,
   undo = function(words)
     if words == "" then
-      conversation.take_back({ steps = 1 })
+      undo.take_back(conversation.ask_server, { steps = 1 })
     elseif words == "choose" then
-      conversation.choose_undo()
+      undo.choose(conversation.ask_server)
     else
       vim.notify("North: :North undo, or :North undo choose", vim.log.levels.ERROR)
     end
   end,
   redo = function()
-    conversation.take_back({ redo = 1 })
+    undo.take_back(conversation.ask_server, { redo = 1 })
   end,
   stop = function()
     conversation.stop()

@@ -1,4 +1,5 @@
 ---The stored conversations: found by their words, opened, renamed, archived, deleted.
+local connection = require("north.connection")
 local conversation = require("north.conversation")
 
 local M = {}
@@ -228,7 +229,7 @@ end
 ---Go on with what this window showed last in the project, else with the newest conversation.
 function M.continue()
   conversation.with_server(function(ask, root)
-    ask("_north/sessions/last", { cwd = root, windowId = conversation.window_id() }, function(error, result)
+    ask("_north/sessions/last", { cwd = root, windowId = connection.window_id() }, function(error, result)
       if failed(error) or not result then
         return
       end

@@ -1,14 +1,11 @@
 ---The conversation as a file, or as a text in a buffer of its own. The server makes it.
+local refused = require("north.answers").refused
+
 local M = {}
 
 local EXPORT = "_north/sessions/export"
 local FORMATS = { html = true, htm = true, md = true, markdown = true, txt = true, json = true }
 local USAGE = "North: :North export [path], where the path ends in .html, .md, .txt or .json"
-
----@param error table?
-local function refused(error)
-  vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
-end
 
 ---@param ask north.Ask
 ---@param path string

@@ -1,12 +1,9 @@
 ---Storing a provider's API key: typed without being shown, tried out and kept by the server.
+local refused = require("north.answers").refused
+
 local M = {}
 
 local STORE, KEEP = "Store it all the same", "Do not store it"
-
----@param error table?
-local function refused(error)
-  vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
-end
 
 ---@param ask north.Ask
 ---@param provider { id: string, name: string }

@@ -1,4 +1,5 @@
 ---Going back in a conversation and to its other branches; copies of it. What comes back is put into the input.
+local refused = require("north.answers").refused
 local undo = require("north.undo")
 
 local M = {}
@@ -25,11 +26,6 @@ local WAYS = {
 ---@field label? string
 ---@field onPath boolean
 ---@field isLeaf boolean
-
----@param error table?
-local function refused(error)
-  vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
-end
 
 ---@param blocks table[]
 ---@return string

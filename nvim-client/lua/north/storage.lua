@@ -1,4 +1,6 @@
 ---The end of the server's own log, and what North keeps on the disk.
+local refused = require("north.answers").refused
+
 local M = {}
 
 local LINES, LEVELS = 1000, { "debug", "info", "warn", "error" }
@@ -52,7 +54,7 @@ function M.log(ask, words)
   end
   ask("_north/log/get", { lines = LINES, level = level }, function(error, result)
     if error or not result then
-      vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
+      refused(error)
       return
     end
     local lines = { result.path, "" }
@@ -64,7 +66,7 @@ end
 function M.storage(ask)
   ask("_north/storage/get", {}, function(error, result)
     if error or not result then
-      vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.ERROR)
+      refused(error)
       return
     end
     local lines, total = {}, 0

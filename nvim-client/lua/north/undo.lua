@@ -1,4 +1,6 @@
 ---Taking applied edits back and doing them again. What was changed since is lost only where the user says so.
+local refused = require("north.answers").refused
+
 local M = {}
 
 local RESTORE = "_north/checkpoints/restore"
@@ -10,11 +12,6 @@ local ANSWERS = {
 }
 
 ---@alias north.Ask fun(method: string, params: table, on_answer: fun(error: table?, result: table?))
-
----@param error table
-local function refused(error)
-  vim.notify("North: " .. error.message, vim.log.levels.ERROR)
-end
 
 ---@param result table
 function M.tell(result)
@@ -70,7 +67,7 @@ function M.take_back(ask, way)
   local function restore(conflicts)
     ask(RESTORE, vim.tbl_extend("error", way, { conflicts = conflicts }), function(error, result)
       if error or not result then
-        refused(error or { message = "no answer" })
+        refused(error)
       else
         M.tell(result)
       end
@@ -78,7 +75,7 @@ function M.take_back(ask, way)
   end
   ask(RESTORE, vim.tbl_extend("error", way, { dryRun = true }), function(error, planned)
     if error or not planned then
-      refused(error or { message = "no answer" })
+      refused(error)
     else
       M.decide(planned, restore)
     end
@@ -90,7 +87,7 @@ end
 function M.choose(ask)
   ask("_north/checkpoints/list", {}, function(error, result)
     if error or not result then
-      refused(error or { message = "no answer" })
+      refused(error)
       return
     end
     local edits = {}

@@ -34,7 +34,7 @@ async def test_a_wait_that_is_over_before_it_begins_is_told_like_any_other(tmp_p
     editor = cast(Editor, watching)
     log = DiagnosticsLog(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"), "info")
     ports = Ports(editor, Status(editor), Diagnostics(log))
-    waiting = RetryWait(Retries(RetrySettings()), RetryControl(), ports)
+    waiting = RetryWait(Retries(RetrySettings()), RetryControl(RetrySettings()), ports)
     failure = Failed("overloaded", "overloaded", AssistantMessage(()), 529)
     assert await waiting.wait(Wait("turn", 0.0, 1, 3, shown), failure)
     await waiting.ended()

@@ -1,6 +1,9 @@
 """Servers that are asked for their models: on this machine, and far away."""
 
+import os
 import socket
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -156,3 +159,32 @@ async def test_shipped_and_configured_models_stay(server: ModelServer) -> None:
 async def test_it_can_be_switched_off(server: ModelServer) -> None:
     server.pages = {"/llama/v1/models": {"data": [{"id": "ggml"}]}}
     assert await found(everything(server, NORTH_DISCOVERY="off")) == {}
+
+
+def test_where_no_server_listens_the_http_client_is_not_loaded() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        environ = {"OLLAMA_BASE_URL": address, "LLAMA_CPP_BASE_URL": address, "LM_STUDIO_BASE_URL": f"{address}/v1"}
+        assert loaded_by_asking(environ) == "False"
+        assert loaded_by_asking(environ, HTTP_PROXY="http://127.0.0.1:9") == "True"  # only the client can tell
+
+
+def test_a_server_that_listens_is_asked_with_the_http_client(server: ModelServer) -> None:
+    server.pages = {path: {} for path in ("/ollama/api/tags", "/llama/v1/models", "/studio/v1/models")}
+    assert loaded_by_asking(everything(server)) == "True"
+
+
+def loaded_by_asking(environ: dict[str, str], **more: str) -> str:
+    """Ask servers in a process of its own; returns whether that has loaded the HTTP client."""
+    program = f"""
+import asyncio, sys
+from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.discovery import Discoverer
+known = Catalog(catalog().providers, catalog().models, environ={environ})
+asyncio.run(Discoverer(known, {environ}, local_seconds=5).refresh())
+print("httpx2" in sys.modules)
+"""
+    ours = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    ran = subprocess.run([sys.executable, "-c", program], env=ours | more, check=True, capture_output=True, text=True)
+    return ran.stdout.strip()

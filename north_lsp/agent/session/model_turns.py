@@ -1,0 +1,116 @@
+"""Turns of a model: begun with what holds for them, and kept when they have ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.costs.limits import Spending
+from north_lsp.agent.log.unfinished import Unfinished
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports import trace
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.opened import Stored
+from north_lsp.agent.session.prompts import Prompts
+from north_lsp.agent.session.remembering import Remembering
+from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.surroundings import ModelSurroundings
+from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbers
+from north_lsp.agent.turn.retry import Retries, RetryControl
+from north_lsp.agent.turn.retry_wait import RetryWait
+from north_lsp.shell.runner import CommandRunner
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.wiring import SessionParts
+
+
+@dataclass
+class TurnMeans:
+    """What the turns of one session are made with."""
+
+    stored: Stored
+    history: History
+    runner: CommandRunner
+    environment: Environment
+    spending: Spending
+    ports: Ports
+    saved: SavedConversation
+    _parts: "SessionParts | None" = None
+
+    async def parts(self) -> "SessionParts":
+        """Return the parts that turns share; their modules are loaded with the first turn."""
+        if self._parts is None:
+            await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
+            from north_lsp.agent.session.wiring import session_parts
+
+            means = (self.runner, self.environment, self.spending, self.ports, self.saved)
+            self._parts = session_parts(self.stored, self.history, *means)
+        return self._parts
+
+
+class ModelTurns:
+    """The turns of one session's models, one after the other."""
+
+    def __init__(
+        self,
+        means: TurnMeans,
+        surroundings: ModelSurroundings,
+        choice: ModelChoice,
+        prompts: Prompts,
+        remembering: Remembering,
+        retry_control: RetryControl,
+    ) -> None:
+        self.surroundings = surroundings
+        self._means = means
+        self._retry_control = retry_control
+        self._choice = choice
+        self._prompts = prompts
+        self._remembering = remembering
+
+    async def run(self, batch: Sequence[QueuedPrompt], left: Unfinished | None) -> Stopped:
+        """Run one turn for prompts that are in the conversation, or go on with one. Raises MissingCredential,
+        ModelFailed."""
+        mode, means = batch[-1].mode, self._means
+        diagnostics, status = means.ports.diagnostics, means.ports.status
+        queue, delivery = self._prompts.queue, self._prompts.delivery
+        model, provider = await self._choice.answering()
+        started = anyio.current_time()
+        diagnostics.begin_turn()
+        diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
+        context = await self.surroundings.context(model, mode)
+        with diagnostics.guarded("reading the costs"):
+            await means.environment.costs.look()
+        parts = await means.parts()
+        waiting = RetryWait(Retries(self._retry_control.settings), self._retry_control, parts.ports)
+        turn = parts.turn(context, self._choice, provider, waiting, Steering(queue, delivery.join_turn))
+        queue.open(mode)
+        means.spending.begin_turn()
+        try:
+            return await turn.run(left)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await status.set("cancelling")
+            raise
+        finally:
+            queue.close()
+            with anyio.CancelScope(shield=True):
+                means.stored.conversation.resolve_pending()  # no question may be left without a decision
+                await turn.finalize()
+                await means.saved.sync()
+                self._remembering.turn_ended()
+                with diagnostics.guarded("counting costs"):
+                    await self._finish_costs()
+            duration, state = round((anyio.current_time() - started) * 1000), status.current
+            diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
+
+    async def _finish_costs(self) -> None:
+        costs = self._means.environment.costs
+        await costs.finish()
+        if (problem := costs.take_problem()) is not None:
+            await self._means.ports.show(Notice("warning", problem))

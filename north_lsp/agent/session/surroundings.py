@@ -1,0 +1,58 @@
+"""What models are told and offered besides the conversation: the system text and the tools."""
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from north_lsp.agent.calls.tool_search import offered_tools
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.opened import Stored
+from north_lsp.agent.session.settings import SessionSettings
+from north_lsp.agent.turn.history import History
+from north_lsp.providers.model import Model
+from north_lsp.vocabulary import Mode
+
+if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
+    from north_lsp.agent.exports.document import Surroundings
+    from north_lsp.tools.registry import Registry
+
+
+class ModelSurroundings:
+    """Those of one session's models."""
+
+    def __init__(
+        self, stored: Stored, environment: Environment, settings: SessionSettings, choice: ModelChoice
+    ) -> None:
+        self._log, self._told = stored.log, stored.context
+        self._environment = environment
+        self._settings = settings
+        self._choice = choice
+
+    async def tools(self) -> "Registry":
+        """Return the tools that the model may be offered."""
+        tools, workspace = await anyio.to_thread.run_sync(self._environment.load_tools), self._settings.workspace
+        if self._choice.model.wants_patches:
+            tools = tools.offering("edit_patch")
+        if workspace.language is not None:
+            tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
+        return await anyio.to_thread.run_sync(offered_tools, tools, workspace, self._log)
+
+    async def context(self, model: Model, mode: Mode) -> TurnContext:
+        """Return what holds for a turn that begins now."""
+        workspace, settings = self._settings.workspace, self._environment.settings
+        system, tools = await self._told.system(model), await self.tools()
+        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow)
+
+    async def report(self, mode: Mode, history: History) -> "Report":
+        """Add up what the next request has."""
+        model, tools = self._choice.model, await self.tools()
+        return await self._told.report(model, tools.specs(mode), history.messages(model))
+
+    async def exported(self, mode: Mode) -> "Surroundings":
+        """Return them for an export."""
+        from north_lsp.agent.exports.document import Surroundings
+
+        return Surroundings(await self._told.system(self._choice.model), (await self.tools()).specs(mode))

@@ -1,0 +1,206 @@
+---The server of the conversation: started when it is needed, and again when it dies.
+local chat = require("north.chat")
+local elsewhere = require("north.elsewhere")
+local permission = require("north.permission")
+local prompts = require("north.prompts")
+local server = require("north.server")
+local state = require("north.state")
+local updates = require("north.updates")
+
+local M = {}
+
+local RESTARTS, RESTART_SECONDS = 3, 60
+
+---@param session table the result of session/new or session/load
+local function ready(session)
+  state.phase = "ready"
+  state.mode = vim.tbl_get(session, "modes", "currentModeId") or state.mode
+  state.elsewhere = elsewhere.read(vim.tbl_get(session, "_meta", "north", "openElsewhere"))
+  local waiting = state.waiting
+  state.waiting = {}
+  for _, item in ipairs(waiting) do
+    item.run()
+  end
+  state.show()
+end
+
+---There is no conversation: nothing that waits for one is sent, and the next prompt tries again.
+local function give_up()
+  local connection = state.client()
+  state.phase, state.client_id = "stopped", nil
+  if connection then
+    connection:stop()
+  end
+  for _, item in ipairs(state.waiting) do
+    if item.text then
+      chat.add_notice("Not sent: " .. item.text, "warning")
+    end
+  end
+  state.waiting = {}
+  state.show()
+end
+
+---@param what string
+local function failed(what)
+  chat.add_notice(what, "error")
+  give_up()
+  vim.notify("North: " .. what, vim.log.levels.ERROR)
+end
+
+---The window that the server remembers the last conversation of.
+---@return string
+function M.window_id()
+  return "nvim " .. vim.fn.getcwd()
+end
+
+---@return table
+local function window_meta()
+  return { north = { windowId = M.window_id() } }
+end
+
+---Begin a conversation.
+function M.new_session()
+  state.request("session/new", { cwd = state.root, mcpServers = {}, _meta = window_meta() }, function(error, result)
+    if error or not result then
+      failed(("there is no conversation: %s"):format(error and error.message or "no answer"))
+      return
+    end
+    state.session_id = result.sessionId
+    ready(result)
+  end)
+end
+
+---Tell how the conversation stands after the server was started again, and which prompts it never got.
+local function tell_of_restart()
+  local running = state.prompts[1]
+  local kept = running and state.replayed and vim.startswith(vim.trim(state.replayed), vim.trim(running.text))
+  if state.ending then
+    local words = ("North's server ended (%s) and was started again."):format(state.ending)
+    words = running and kept and words .. " The turn that ran was not finished: ask again to go on." or words
+    chat.add_notice(words, "warning")
+  end
+  for index, prompt in ipairs(state.prompts) do
+    if index > 1 or not kept then
+      chat.add_notice("Not sent: " .. prompt.text, "warning")
+    end
+  end
+  state.prompts, state.ending, state.replayed = {}, nil, nil
+end
+
+---Load the conversation that is to be shown.
+function M.load_session()
+  state.replacing, state.replayed = true, nil
+  local params = { cwd = state.root, sessionId = state.session_id, mcpServers = {}, _meta = window_meta() }
+  state.request("session/load", params, function(error, result)
+    if state.session_id ~= params.sessionId then
+      M.new_session() -- a new conversation was asked for in the meantime
+      return
+    end
+    if error or not result then
+      state.replacing, state.session_id = false, nil
+      chat.add_notice(("This conversation could not be loaded again: %s"):format(error and error.message), "error")
+      tell_of_restart()
+      M.new_session()
+      return
+    end
+    updates.replace_chat()
+    tell_of_restart()
+    ready(result)
+    if vim.tbl_get(result, "_meta", "north", "unfinished") then
+      prompts.resume()
+    end
+  end)
+end
+
+---@param client_id integer
+---@param code integer
+---@param signal integer
+local function on_exit(client_id, code, signal)
+  if client_id ~= state.client_id then
+    return
+  end
+  local was = state.phase
+  state.phase, state.client_id, state.elsewhere = "stopped", nil, nil
+  permission.withdraw_all()
+  local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
+  if was == "starting" then
+    local words = "the server ended before it was ready (%s); see :checkhealth north and %s"
+    failed(words:format(how, vim.lsp.log.get_filename()))
+    state.prompts = {}
+    return
+  end
+  if code == 0 and signal == 0 and #state.prompts == 0 then
+    state.show() -- somebody stopped it; the next prompt starts it again
+    return
+  end
+  local now = os.time()
+  state.restarts = vim.tbl_filter(function(time)
+    return now - time < RESTART_SECONDS
+  end, state.restarts)
+  state.ending = how
+  if #state.restarts >= RESTARTS then
+    local words = "North's server ended again (%s). See :checkhealth north; the next prompt starts it once more."
+    chat.add_notice(words:format(how), "error")
+    state.prompts = {}
+    state.show()
+    return
+  end
+  table.insert(state.restarts, now)
+  chat.add_notice(("North's server ended (%s); starting it again …"):format(how), "warning")
+  M.start()
+end
+
+-- A turn that runs goes on when Neovim is back: its server is told before Neovim has it shut down.
+vim.api.nvim_create_autocmd("ExitPre", {
+  group = vim.api.nvim_create_augroup("north.leaving", { clear = true }),
+  desc = "North ends what it has begun",
+  callback = function()
+    local connection = state.client()
+    if connection and (#state.prompts > 0 or state.elsewhere) then
+      connection:notify("_north/leaving", vim.empty_dict())
+    end
+  end,
+})
+
+---Start the server, and load or begin the conversation on it.
+function M.start()
+  state.phase = "starting"
+  state.root = state.root or server.root()
+  state.show()
+  state.client_id = server.start({
+    root = state.root,
+    handlers = updates.handlers,
+    on_exit = on_exit,
+    on_ready = function(started)
+      if started.id ~= state.client_id then
+        return
+      end
+      if vim.tbl_get(started.server_capabilities, "experimental", "north") == nil then
+        failed("this server cannot chat: it is too old, or not North's server. Install a newer north-lsp.")
+      elseif state.session_id then
+        M.load_session()
+      else
+        M.new_session()
+      end
+    end,
+  })
+  if not state.client_id then
+    give_up()
+  end
+end
+
+---Run an action when there is a conversation.
+---@param action fun()
+---@param text? string the prompt's
+function M.when_ready(action, text)
+  if state.phase == "ready" then
+    action()
+    return
+  end
+  table.insert(state.waiting, { run = action, text = text })
+  if state.phase == "stopped" then
+    M.start()
+  end
+end
+
+return M

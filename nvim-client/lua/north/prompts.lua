@@ -1,0 +1,83 @@
+---The prompts of the conversation: sent, waiting and answered, and the turn that an earlier process left.
+local chat = require("north.chat")
+local state = require("north.state")
+
+local M = {}
+
+---Show the conversation that a slash command asked for, now that it is answered.
+function M.take_wanted()
+  local wanted = state.wanted
+  state.wanted = nil
+  if wanted then
+    wanted()
+  end
+end
+
+---@param prompt north.Prompt
+local function show_prompt(prompt)
+  if not prompt.visible then
+    prompt.visible = true
+    chat.add_user(prompt.shown)
+  end
+end
+
+---@param prompt north.Prompt
+---@param error table?
+---@param result table?
+local function answered(prompt, error, result)
+  local stop_reason = result and result.stopReason
+  if error then
+    chat.add_notice(error.message or "the turn failed", "error")
+  elseif stop_reason == "cancelled" then
+    chat.add_notice(prompt.visible and "Stopped." or ("Given up: " .. prompt.text))
+  elseif stop_reason ~= "end_turn" then
+    chat.add_notice(("Ended: %s"):format(stop_reason), "warning")
+  end
+  state.prompts = vim.tbl_filter(function(other)
+    return other ~= prompt
+  end, state.prompts)
+  local following = state.prompts[1]
+  if following and not following.stopped then
+    show_prompt(following)
+  end
+  pcall(vim.cmd.checktime)
+  state.show()
+  M.take_wanted()
+end
+
+---@param prompt north.Prompt
+function M.send(prompt)
+  table.insert(state.prompts, prompt)
+  if #state.prompts == 1 then
+    show_prompt(prompt)
+  end
+  local session_id = state.session_id
+  -- During a turn it waits: words for the turn itself are steered.
+  local meta = { north = { behavior = "followUp" } }
+  local params = { sessionId = session_id, prompt = prompt.blocks, _meta = meta }
+  state.request("session/prompt", params, function(error, result)
+    if session_id == state.session_id then
+      answered(prompt, error, result)
+    end
+  end)
+  state.show()
+end
+
+---Go on with the turn that an earlier process left: its question is asked again.
+function M.resume()
+  if #state.prompts > 0 then
+    return
+  end
+  ---@type north.Prompt
+  local prompt = { blocks = {}, text = "", shown = "", visible = true }
+  table.insert(state.prompts, prompt)
+  local session_id = state.session_id
+  state.request("_north/turn/resume", { sessionId = session_id }, function(error, result)
+    if session_id == state.session_id then
+      answered(prompt, error, result)
+    end
+  end)
+  state.show()
+end
+
+return M

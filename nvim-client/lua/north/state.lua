@@ -1,0 +1,79 @@
+---The conversation that is shown: how it stands, and requests about it.
+local chat = require("north.chat")
+local elsewhere = require("north.elsewhere")
+local permission = require("north.permission")
+local running = require("north.running")
+
+---@class north.Prompt
+---@field blocks table[]
+---@field text string
+---@field shown string what the chat shows
+---@field visible boolean whether the chat shows it already
+---@field stopped? boolean
+
+---@class north.Waiting
+---@field run fun()
+---@field text? string the prompt's, to be shown when it cannot be sent
+
+---@class north.State
+---@field phase "stopped"|"starting"|"ready"
+---@field root? string
+---@field client_id? integer
+---@field session_id? string
+---@field mode? string
+---@field prompts north.Prompt[] sent and not answered, the running one first
+---@field waiting north.Waiting[] what is to be done when the conversation is ready
+---@field restarts integer[] when the server was started again
+---@field ending? string how the server ended, while the conversation is loaded again
+---@field replacing boolean whether the next update replaces what the chat shows
+---@field elsewhere? north.Holder another North that has it open
+---@field taking boolean whether it is being taken over
+---@field replayed string? the last of the user's messages that were loaded
+---@field wanted? fun() shows the conversation that a slash command asked for, once that is answered
+
+---@type north.State
+local M = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false }
+
+---Show how the conversation stands.
+function M.show()
+  local parts = { "North", M.mode }
+  if M.elsewhere then
+    parts[#parts + 1] = elsewhere.words(M.elsewhere, M.taking)
+  elseif M.phase == "starting" then
+    parts[#parts + 1] = "starting"
+  elseif #M.prompts > 0 then
+    parts[#parts + 1] = permission.count() > 0 and "asks you (:North review)" or "working"
+  end
+  if #M.prompts > 1 then
+    parts[#parts + 1] = ("%d queued"):format(#M.prompts - 1)
+  end
+  if M.root and M.phase == "ready" then
+    local works = #M.prompts > 0 or (M.elsewhere and M.elsewhere.leaving)
+    running.note(M.root, works and M.session_id or nil)
+  end
+  chat.set_state(table.concat(parts, " · "))
+end
+
+---@return vim.lsp.Client?
+function M.client()
+  return M.client_id and vim.lsp.get_client_by_id(M.client_id) or nil
+end
+
+---@param method string
+---@param params table
+---@param on_answer fun(error: table?, result: table?)
+function M.request(method, params, on_answer)
+  local connection = M.client()
+  if not connection then
+    on_answer({ message = "the server is not running" })
+    return
+  end
+  local client_id = connection.id
+  connection:request(method, params, function(error, result)
+    if client_id == M.client_id then
+      on_answer(error, result)
+    end
+  end)
+end
+
+return M

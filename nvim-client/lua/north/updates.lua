@@ -1,0 +1,123 @@
+---What the server tells and asks about the conversation, shown in the chat.
+local chat = require("north.chat")
+local elsewhere = require("north.elsewhere")
+local permission = require("north.permission")
+local prompts = require("north.prompts")
+local rewind = require("north.rewind")
+local saving = require("north.saving")
+local state = require("north.state")
+
+local M = {}
+
+---The module that needs this one, for what a slash command asks the client to do.
+local function conversation()
+  return require("north.conversation")
+end
+
+---@type table<string, fun(update: table)>
+local on_update = {
+  user_message_chunk = function(update)
+    if update.content.type == "text" then
+      state.replayed = update.content.text
+      chat.add_user(update.content.text, update.messageId)
+    end
+  end,
+  agent_message_chunk = function(update)
+    if update.content.type == "text" then
+      chat.add_answer(update.content.text, update.messageId)
+    end
+  end,
+  agent_thought_chunk = function(update)
+    if update.content.type == "text" then
+      chat.add_thought(update.content.text, update.messageId)
+    end
+  end,
+  tool_call = chat.set_call,
+  tool_call_update = function(update)
+    chat.set_call(update)
+    if update.status == "completed" or update.status == "failed" then
+      permission.withdraw(update.toolCallId)
+    end
+  end,
+  current_mode_update = function(update)
+    state.mode = update.currentModeId
+    state.show()
+  end,
+  notice = function(update)
+    chat.add_notice(update.title, update.severity)
+  end,
+}
+
+---Clear what is shown, where the next update is to take its place.
+function M.replace_chat()
+  if state.replacing then
+    state.replacing = false
+    chat.clear()
+  end
+end
+
+---@type table<string, function>
+M.handlers = {
+  ["_north/saveFiles"] = function(_, params)
+    return saving.save(params.files)
+  end,
+  ["session/update"] = function(_, params, context)
+    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
+      return
+    end
+    local show = on_update[params.update.sessionUpdate]
+    if show then
+      M.replace_chat()
+      show(params.update)
+    end
+  end,
+  ["_north/event"] = function(_, params, context)
+    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
+      return
+    end
+    if params.event == "transcript_reset" then
+      chat.clear() -- all of it follows
+    end
+    if params.event == "open_elsewhere" then
+      state.elsewhere = elsewhere.read(params.by)
+      state.show()
+      for _, prompt in ipairs(params.queued or {}) do
+        chat.add_notice("Not sent: " .. prompt.text, "warning")
+      end
+      if params.unfinished then
+        prompts.resume()
+      end
+    end
+    if params.event == "conversation_wanted" then
+      -- The slash command that wants it is not answered yet: only other turns are worth a question.
+      state.wanted = function()
+        if type(params.conversationId) == "string" then
+          conversation().switch(params.conversationId, params.cwd)
+        else
+          conversation().new()
+        end
+      end
+      if #state.prompts == 0 then
+        vim.schedule(prompts.take_wanted)
+      end
+    end
+    rewind.on_event(conversation().places(), params)
+  end,
+  ["session/request_permission"] = function(_, params, context)
+    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
+      return { outcome = { outcome = "cancelled" } }
+    end
+    local call = params.toolCall
+    chat.set_call({ toolCallId = call.toolCallId, title = call.title, status = "waiting", content = call.content })
+    vim.schedule(state.show)
+    local result = permission.request(params)
+    if result.outcome.outcome == "selected" then
+      -- What comes of it is told by the server; until then the call does not wait for the user any more.
+      chat.set_call({ toolCallId = call.toolCallId, status = "pending" })
+    end
+    state.show()
+    return result
+  end,
+}
+
+return M
