@@ -1,6 +1,8 @@
-"""The one error that tools and the rooms below them raise for a model and a user to read. Imports nothing of ours."""
+"""What a model or a user reads of a failure: the one error that tools and the rooms below them raise, and problems in
+files that users write. Imports nothing of ours."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, get_args
 
 ErrorCode = Literal[
@@ -57,3 +59,23 @@ class UnsavedUnknown(ToolError):
             "nothing was written; try again; if it keeps failing, ask the user to save the file and check the editor",
         )
         self.why = why
+
+
+class Problem(str):
+    """What is wrong in a file that users write, in a line for them; the rest is for North's log: the file, the key in
+    it, and the event."""
+
+    path: Path | None
+    key: str | None
+    event: str
+
+    def __new__(
+        cls,
+        text: str,
+        path: Path | None = None,
+        key: str | None = None,
+        event: Literal["config_error", "capability_warning", "extension_error"] = "config_error",
+    ) -> "Problem":
+        problem = super().__new__(cls, text)
+        problem.path, problem.key, problem.event = path, key, event
+        return problem

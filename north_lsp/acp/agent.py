@@ -18,13 +18,14 @@ from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
+from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.library import library_methods
 from north_lsp.acp.listing import list_method
 from north_lsp.acp.look import look_methods
 from north_lsp.acp.models import model_methods
-from north_lsp.acp.moving import tell_of_moved_folder
+from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
 from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.options import option_methods
 from north_lsp.acp.paths import path_methods
@@ -33,17 +34,20 @@ from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
+from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.factory import Defaults, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
+from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
-from north_lsp.display import one_line
+from north_lsp.agent.session.trash import Trash
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
@@ -94,6 +98,7 @@ class AcpAgent:
             "session/list": list_method(self._conversations),
             "session/close": self._close,
             "session/delete": self._delete,
+            "_north/sessions/import": import_method(self._conversations),
             "_north/sessions/salvage": salvage_method(self._conversations),
             **storage_methods(KeptData(environment.locations)),
             "_north/costs/get": self._costs,
@@ -110,6 +115,7 @@ class AcpAgent:
             **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),
             **export_methods(self._sessions.get, environment),
+            **trash_methods(Trash(environment.locations)),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
 
@@ -199,8 +205,16 @@ class AcpAgent:
         return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
-        """Open a session. With `shown`, the beginning of a long one is shown before the rest is read; the entries of
-        that are added to `shown`."""
+        """Open a session; if its folder is gone and this one is not like it, the user is asked first. With `shown`, the
+        beginning of a long one is shown before the rest is read; the entries of that are added to `shown`."""
+        try:
+            return await self._open_in(params, shown)
+        except UnlikeFolder as unlike:
+            await ensure_agreed(unlike, self._editor(read.text(params, "sessionId")))
+            return await self._open_in(params, shown, agreed=True)
+
+    async def _open_in(self, params: Params, shown: list[str] | None, *, agreed: bool = False) -> Session:
+        """Open a session. Raises UnlikeFolder unless the user has `agreed`."""
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -212,11 +226,14 @@ class AcpAgent:
             if shown is not None:
                 shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
-                session = await self._factory.open(id, roots)
+                session = await self._factory.open(id, roots, agreed=agreed)
             except UnknownConversation:
                 raise unknown_session(id) from None
             except OtherProject as other:
-                raise invalid_params("cwd", f"is not the project of this conversation: {other.root}") from None
+                raise invalid_params(
+                    "cwd",
+                    f"is not the project of this conversation: {other.root} is; `session/fork` copies it into this one",
+                ) from None
             except OSError as error:
                 problem = f"the session {id} cannot be read: {error.strerror or error}"
                 raise RpcError(INVALID_REQUEST, problem) from None
@@ -296,7 +313,11 @@ class AcpAgent:
         """Open a session where its conversation was moved."""
         async with self._opening:
             await self._end(session.id)
-            self._sessions[session.id] = opened = await self._factory.reopen(session)
+            try:
+                self._sessions[session.id] = opened = await self._factory.reopen(session)
+            except (OSError, ValueError, UnknownConversation) as error:
+                why = f"the session {session.id} was closed to be moved, and cannot be opened: {error}. Load it again"
+                raise RpcError(INVALID_REQUEST, visible(why)) from None
         self._announce_after(opened, params, call)
 
     async def _delete(self, params: Params, call: Call) -> object:

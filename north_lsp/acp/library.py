@@ -34,14 +34,14 @@ def library_methods(
         scope = _scope(params)
         rows = await library.listed(Scope(scope.folder, scope.archived, scope.limit + 1, scope.start))
         more = {"nextStart": scope.start + scope.limit} if len(rows) > scope.limit else {}
-        return {"sessions": [_row(one) for one in rows[: scope.limit]], **more}
+        return {"sessions": [summary_row(one) for one in rows[: scope.limit]], **more}
 
     async def search(params: Params, call: Call) -> object:
         """Find conversations by their words. `truncated`: not all could be looked through in time."""
         results = await library.search(read.text(params, "query"), _scope(params))
         rows = [
             {
-                **_row(hit.summary),
+                **summary_row(hit.summary),
                 "match": {"place": hit.place, "snippet": visible(hit.snippet), "entryId": hit.entry_id},
             }
             for hit in results.found
@@ -56,16 +56,16 @@ def library_methods(
         except NoConversation as error:
             raise RpcError(RESOURCE_NOT_FOUND, visible(str(error))) from None
         except SeveralConversations as error:
-            candidates = [_row(one) for one in error.candidates]
+            candidates = [summary_row(one) for one in error.candidates]
             raise RpcError(INVALID_REQUEST, visible(str(error)), {"candidates": candidates}) from None
-        return {**_row(found), "isHere": found.cwd == folder}
+        return {**summary_row(found), "isHere": found.cwd == folder}
 
     async def last(params: Params, call: Call) -> object:
         """Return what to continue in `cwd`: what the window (`windowId`) had last, else the newest; `session` is null
         without any."""
         folder = read.absolute_folder(params.get("cwd"), "cwd")
         found = await library.last(read.optional_text(params, "windowId"), folder)
-        return {"session": _row(found) if found is not None else None}
+        return {"session": summary_row(found) if found is not None else None}
 
     async def rename(params: Params, call: Call) -> object:
         """Give the conversation the user's own title. Returns `{title}`, as it is shown."""
@@ -131,7 +131,7 @@ def _scope(params: Params) -> Scope:
     return Scope(Path(cwd) if cwd is not None else None, _ARCHIVED[archived], min(limit, _MOST), start)
 
 
-def _row(one: Summary) -> dict[str, Any]:
+def summary_row(one: Summary) -> dict[str, Any]:
     texts = {"title": one.title, "firstPrompt": one.first_prompt, "lastPrompt": one.last_prompt, "name": one.name}
     return {
         "sessionId": one.id,

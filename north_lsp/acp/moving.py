@@ -1,11 +1,13 @@
-"""Tells the user of conversations whose folder has moved to the one that a session was opened in."""
+"""Tells and asks the user about conversations whose folder has moved, or is gone."""
 
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.editor import UserInterface
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.moved_folders import MovedFolders
+from north_lsp.agent.session.other_folders import UnlikeFolder, is_agreed
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
+from north_lsp.rpc.messages import INVALID_REQUEST, RpcError
 
 
 async def tell_of_moved_folder(moved: MovedFolders, session: Session, client: Client, editor: UserInterface) -> None:
@@ -15,3 +17,10 @@ async def tell_of_moved_folder(moved: MovedFolders, session: Session, client: Cl
     told = await (moved.ask(root, session.questions) if client.knows_north and client.has_ui else moved.hint(root))
     if told is not None:
         await editor.show(Notice("info", visible(told)))
+
+
+async def ensure_agreed(unlike: UnlikeFolder, editor: UserInterface) -> None:
+    """Ask whether a conversation continues in a folder that is not like its own. Raises RpcError unless the user says
+    so."""
+    if not await is_agreed(unlike, editor.choose):
+        raise RpcError(INVALID_REQUEST, visible(str(unlike)), {"code": "OTHER_FOLDER", "folder": unlike.root})

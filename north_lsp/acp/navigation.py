@@ -34,17 +34,20 @@ def navigation_methods(session_of: Callable[[Params], Session]) -> dict[str, Han
 
     async def rewind(params: Params, call: Call) -> object:
         navigation, id = session_of(params).navigation, read.text(params, "entryId")
+        summary = _summary(params)
         what, conflicts = _what(params), CONFLICTS.get(read.optional_text(params, "conflicts") or "skip")
         if conflicts is None:
             raise invalid_params("conflicts", "must be skip, overwrite or merge")
         with _refused():
             if params.get("dryRun") is True:
                 plan, draft = await navigation.look(id, conflicts)
-                return {**outcome(plan), "prompt": draft_blocks(draft)}
-            gone = await navigation.go(id, what, conflicts)
+                offered = {"offersSummary": True} if navigation.offers_summary(id) else {}
+                return {**outcome(plan), "prompt": draft_blocks(draft), **offered}
+            gone = await navigation.go(id, what, conflicts, summary)
         if gone.moved:
             await navigation.show_again()
         answer = {"moved": gone.moved, **outcome(gone.plan), "prompt": draft_blocks(gone.draft)}
+        answer |= {"summarized": True} if gone.has_summary else {}
         return answer | ({"unrestored": list(gone.stays)} if gone.stays else {})
 
     async def branch(params: Params, call: Call) -> object:
@@ -71,13 +74,14 @@ async def forked(
     conversations: Conversations,
     open_session: Callable[[Params], Awaitable[Session]],
 ) -> Session:
-    """Copy a conversation and open the copy; `source` is its session if it is open. Raises RpcError, and
-    UnknownConversation."""
+    """Copy a conversation into the project of `cwd`, and open the copy; `source` is its session if it is open. Raises
+    RpcError, and UnknownConversation."""
+    root = read.absolute_folder(params.get("cwd"), "cwd")
     with _refused():
         if source is not None:
-            copied = await source.navigation.fork()
+            copied = await source.navigation.fork(root)
         else:
-            copied = await conversations.fork(read.text(params, "sessionId"))
+            copied = await conversations.fork(read.text(params, "sessionId"), root)
     try:
         return await open_session({**params, "sessionId": copied.id})
     except RpcError:
@@ -91,6 +95,16 @@ def _what(params: Params) -> What:
         if what == wanted:
             return what
     raise invalid_params("what", f"must be {', '.join(_WHAT[:-1])} or {_WHAT[-1]}")
+
+
+def _summary(params: Params) -> str | None:
+    """Read whether what is left behind is to be summarized, and how; None if not. Raises RpcError."""
+    wanted, how = params.get("summarize", False), read.optional_text(params, "instructions") or ""
+    if not isinstance(wanted, bool):
+        raise invalid_params("summarize", "must be true or false")
+    if how and not wanted:
+        raise invalid_params("instructions", "are for a summary: set summarize")
+    return how.strip() if wanted else None
 
 
 def _node(row: Row) -> dict[str, Any]:

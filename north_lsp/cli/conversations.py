@@ -11,7 +11,9 @@ import anyio
 
 from north_lsp.agent.log.entries import logged
 from north_lsp.agent.log.export import as_markdown
+from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
+from north_lsp.agent.session.trash import Trash
 from north_lsp.display import ago, money, one_line, visible
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
@@ -22,7 +24,10 @@ from north_lsp.storage.summaries import Summary
 from north_lsp.workspace.roots import find_root
 
 _FAILED = 1
-_USAGE = "list, search WORDS, show ID, rename ID TITLE, archive ID, unarchive ID, delete ID"
+_USAGE = (
+    "list, search WORDS, show ID, rename ID TITLE, archive ID, unarchive ID, delete ID, trash [WORDS], restore ID, "
+    "fork ID"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,16 @@ def conversations(
                 show(f"{found.id} {'is archived' if action == 'archive' else 'is in the lists again'}.")
             case ["delete", target]:
                 return _delete(locations, _find(locations, target, started), wishes, ask, show)
+            case ["fork", target]:
+                found, root = _find(locations, target, started), find_root(started)
+                copied = anyio.run(Conversations(locations).fork, found.id, root)
+                show(f"{copied.id} is a copy of {found.id} about {visible(str(root))}.")
+            case ["trash", *query]:
+                _list_trash(locations, started, " ".join(query), wishes, show)
+            case ["restore", target]:
+                restored = anyio.run(Trash(locations).restore, target)
+                where = " It is archived." if restored.summary.archived else ""
+                show(f"{restored.id} ({_named(restored.summary)}) is in the lists again.{where}")
             case _:
                 raise UsageError(f"conversations takes one of: {_USAGE}")
     except SeveralConversations as error:
@@ -102,6 +117,20 @@ def _list(locations: Locations, started: Path, query: str, wishes: Wishes, show:
         show(_table(rows, snippets))
     if results.truncated:
         _complain("not all of them could be searched in time: there may be more")
+
+
+def _list_trash(locations: Locations, started: Path, query: str, wishes: Wishes, show: Callable[[str], None]) -> None:
+    folder = None if wishes.everywhere else find_root(started)
+    rows = anyio.run(Trash(locations).listed, query, folder, wishes.limit)
+    if wishes.as_json:
+        found = [_to_json(one.summary, None) | {"deleted_at": one.deleted_at} for one in rows]
+        show(json.dumps(found, indent=2, ensure_ascii=False))
+    elif not rows:
+        show(f"Nothing in the trash{'' if folder is None else f' is about {visible(str(started))}'}.")
+    else:
+        now = datetime.now(UTC)
+        lines = [f"{one.id}  deleted {ago(one.deleted_at, now):<16}  {_named(one.summary)}" for one in rows]
+        show("\n".join(lines))
 
 
 def _complain(text: str) -> None:
@@ -149,5 +178,5 @@ def _delete(
         show("Nothing was deleted.")
         return _FAILED
     delete_conversation(locations, one.id)
-    show(f"{one.id} is in the trash, {locations.conversations / 'trash'}.")
+    show(f"{one.id} is in the trash for 30 days: north-lsp conversations restore {one.id} puts it back.")
     return 0

@@ -54,13 +54,16 @@ def _parser() -> "argparse.ArgumentParser":
     demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
     demo.add_argument("--yes", action="store_true", help="answer every question by itself")
     demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
-    stored = add("conversations", "List, search, show, rename, archive or delete stored conversations.", "list")
+    stored = add(
+        "conversations", "List, search, show, rename, archive, delete or restore stored conversations.", "list"
+    )
     stored.add_argument(
         "words",
         nargs="*",
         metavar="ACTION",
         help="list (the default), search WORDS, show ID, rename "
-        "ID TITLE, archive ID, unarchive ID, delete ID; an id may be its beginning",
+        "ID TITLE, archive ID, unarchive ID, delete ID, trash [WORDS], restore ID, fork ID (a copy for "
+        "this project); an id may be its beginning",
     )
     stored.add_argument("--all", action="store_true", help="those of all projects")
     stored.add_argument("--archived", action="store_true", help="also archived ones")

@@ -32,6 +32,8 @@ from north_lsp.agent.ports.events import (
     Event,
     Notice,
     RetryWaiting,
+    TurnEnded,
+    UsageChanged,
     UserSaid,
 )
 from north_lsp.display import one_line, visible
@@ -64,6 +66,7 @@ class PlainEditor:
         self._client = client
         self._documents = documents
         self._answer: list[str] = []
+        self._usage: UsageChanged | None = None
         self.token: str | int | None = None
         self.reviews = EditReviews(peer, documents, client, self._ask_or_unable)
 
@@ -91,6 +94,11 @@ class PlainEditor:
                 await self._peer.notify("window/showMessage", {"type": _LEVELS[level], "message": visible(text)})
             case RetryWaiting(_, attempt, of, remaining, message, "waiting"):
                 await self._progress(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
+            case UsageChanged():
+                self._usage = event
+            case TurnEnded() if self._usage is not None:
+                await self._log(_used(self._usage))
+                self._usage = None
             case UserSaid(_, text, images):
                 shown = " ".join([*([visible(text)] if text else []), *("[picture]" for _ in images)])
                 self._answer.append(f"\n\n> {shown}\n\n")
@@ -204,6 +212,14 @@ class PlainEditor:
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.apply(changes)
+
+
+def _used(usage: UsageChanged) -> str:
+    """Say what the conversation has used."""
+    about = "about " if usage.estimated else ""
+    cost = f", ${usage.cost_usd:.4f}" if usage.priced else ""
+    window = f"; {usage.used:,} of {usage.window:,} in the context window" if usage.window else ""
+    return f"this conversation has used {about}{usage.tokens:,} tokens{cost}{window}"
 
 
 def _write_read_only(path: Path, text: str) -> None:

@@ -15,9 +15,11 @@ from north_lsp.agent.log.prompt import FileLink, Part, TextPart
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.factory import Defaults, OtherProject, SessionFactory
+from north_lsp.agent.session.factory import Defaults, SessionFactory
+from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder, is_agreed
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
+from north_lsp.display import visible
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import LspClient, local_folders
@@ -100,7 +102,7 @@ class LspService:
 
     async def notification(self, method: str, params: Params) -> None:
         if method == "exit":
-            self._peer.stop(0 if self._shut_down else 1)
+            self._peer.stop(0 if self._shut_down else 1, "exit")
         elif method == "window/workDoneProgress/cancel" and params.get("token") == self._editor.token:
             self._stop()
         elif method == "workspace/didChangeWorkspaceFolders":
@@ -118,7 +120,7 @@ class LspService:
             try:
                 os.kill(pid, 0)
             except ProcessLookupError:
-                self._peer.stop(1)
+                self._peer.stop(1, "parent gone")
                 return
             except PermissionError:
                 continue
@@ -223,11 +225,11 @@ class LspService:
             roots = self._roots()
             if self._session is None or self._session.id != id:
                 try:
-                    session = await self._factory.open(id, roots)
+                    session = await self._open_agreed(id, roots)
                 except UnknownConversation:
                     raise RpcError(RESOURCE_NOT_FOUND, f"there is no conversation {id!r}") from None
-                except OtherProject as other:
-                    raise RpcError(INVALID_REQUEST, str(other)) from None
+                except (OtherProject, UnlikeFolder) as other:
+                    raise RpcError(INVALID_REQUEST, visible(str(other))) from None
                 except OSError as error:
                     problem = f"the conversation {id} cannot be read: {error.strerror or error}"
                     raise RpcError(INVALID_REQUEST, problem) from None
@@ -239,6 +241,15 @@ class LspService:
                 await self._editor.show(Notice("warning", warning))
             await self._session.recover()
             return {"conversationId": id, "text": self._editor.take_answer()}
+
+    async def _open_agreed(self, id: str, roots: Roots) -> Session:
+        """Open a conversation, after a question if its folder is gone and this one is not like it."""
+        try:
+            return await self._factory.open(id, roots)
+        except UnlikeFolder as unlike:
+            if not await is_agreed(unlike, self._editor.choose):
+                raise
+            return await self._factory.open(id, roots, agreed=True)
 
     # -- an edit that waits ------------------------------------------------------------------------------------------
 
@@ -273,7 +284,7 @@ class LspService:
         await session.close("exit")
         try:
             self._session = await self._factory.open(session.id, roots)
-        except (UnknownConversation, OtherProject):
+        except (UnknownConversation, OtherProject, UnlikeFolder):
             return self._start()
         return self._session
 

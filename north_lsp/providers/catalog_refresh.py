@@ -12,6 +12,7 @@ from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.models_file import NAMES
 from north_lsp.providers.pool import ProviderPool
+from north_lsp.storage.noting import note_problem
 
 Listener = Callable[[], Awaitable[None]]
 
@@ -87,6 +88,8 @@ class CatalogRefresh:
             return False
         self._stamp = stamp
         self.catalog.take(await anyio.to_thread.run_sync(self._load))
+        for problem in self.catalog.problems:
+            note_problem(problem)
         return True
 
     async def _tell(self) -> None:

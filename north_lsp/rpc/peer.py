@@ -119,6 +119,8 @@ class Peer:
         self._ended = False
         self._scope = anyio.CancelScope()
         self._exit_code = 0
+        self.ended_by = "client gone"
+        """Why nothing is read any more."""
 
     # -- talking to the other side ---------------------------------------------------------------------------------
 
@@ -130,7 +132,7 @@ class Peer:
                 try:
                     await self._pipe.send(data)
                 except PipeClosed:
-                    self.stop(self._exit_code)
+                    self.stop(self._exit_code, self.ended_by)
 
     async def notify(self, method: str, params: object) -> None:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
@@ -170,9 +172,14 @@ class Peer:
         """Whether a signal has asked the process to end."""
         return self._exit_code >= _SIGNALLED
 
-    def stop(self, exit_code: int = 0) -> None:
+    @property
+    def exit_code(self) -> int:
+        """What `serve` returns."""
+        return self._exit_code
+
+    def stop(self, exit_code: int = 0, why: str = "client gone") -> None:
         """End the connection; `serve` returns `exit_code`."""
-        self._exit_code = exit_code
+        self._exit_code, self.ended_by = exit_code, why
         self._scope.cancel()
 
     # -- serving ---------------------------------------------------------------------------------------------------
@@ -219,7 +226,7 @@ class Peer:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             task_status.started()
             async for number in signals:
-                self.stop(_SIGNALLED + number)
+                self.stop(_SIGNALLED + number, signal.Signals(number).name)
 
     async def _read(self, tasks: anyio.abc.TaskGroup) -> None:
         count = 0

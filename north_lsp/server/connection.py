@@ -8,8 +8,6 @@ import functools
 import os
 import platform
 import sys
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -49,6 +47,7 @@ from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.server import lingering
+from north_lsp.server.ending import Ending
 from north_lsp.server.garbage import resume_collector
 from north_lsp.server.opening import Protocol
 from north_lsp.server.options import Options
@@ -59,6 +58,7 @@ from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.janitor import clear_daily
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.noting import note_problem, take_notes
 from north_lsp.storage.search import Search
 from north_lsp.storage.settings import EditVariant, Settings
 from north_lsp.storage.settings_file import SettingsFile
@@ -72,7 +72,6 @@ _CLEAR_AFTER_SECONDS = 5.0
 _PORTION_SECONDS = 0.25
 _PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 0.2
-_LAST_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 
 
@@ -91,17 +90,19 @@ class Core:
     environment: Environment
     defaults: Defaults
     diagnostics: Diagnostics
+    ending: Ending
 
 
 @asynccontextmanager
-async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[Core]:
+async def _core(options: Options, protocol: str, client: str, ending: Ending) -> AsyncIterator[Core]:
     locations = Locations.from_environment(options.environ)
     settings_file = SettingsFile(locations)
     settings = settings_file.current()
     level = options.log_level or options.environ.get("NORTH_LOG_LEVEL") or settings.log_level
     log = DiagnosticsLog(locations, level, max_bytes=settings.log_max_bytes, files=settings.log_files)
     diagnostics = Diagnostics(log)
-    started = time.monotonic()
+    take_notes(log.event)
+    ending.connected(diagnostics)
     diagnostics.event(
         "app_start",
         version=__version__,
@@ -120,10 +121,8 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
     models = settings.models
     notes = settings_file.take_problems() + missing
     known = prepared(await anyio.to_thread.run_sync(options.load_catalog, models), models)
-    for problem in notes:
-        diagnostics.event("config_error", message=problem)
-    for problem in known.problems:
-        diagnostics.event("config_error", message=problem)
+    for problem in (*missing, *known.problems):
+        note_problem(problem)
     try:
         async with guarded_tasks(diagnostics.failure) as background:
             timeouts = Timeouts(idle=settings.provider_idle_timeout_s, request=settings.provider_request_timeout_s)
@@ -136,7 +135,7 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             )
             notes += fallbacks.problems
             for problem in fallbacks.problems:
-                diagnostics.event("config_error", message=problem)
+                note_problem(problem)
             discoverer = Discoverer(
                 known,
                 options.environ,
@@ -176,15 +175,15 @@ async def _core(options: Options, protocol: str, client: str) -> AsyncIterator[C
             times.reached("connection")
             background.start_soon(_clear_away, locations, settings, diagnostics)
             background.start_soon(fill_search, locations)
-            yield Core(environment, defaults, diagnostics)
+            yield Core(environment, defaults, diagnostics, ending)
+            ending.step = "background work"
             if environment.abandoned.count:
-                _end_anyway()
+                ending.hurry()
             background.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):
                 await providers.aclose()
     finally:
-        diagnostics.event("app_exit", durationMs=round((time.monotonic() - started) * 1000))
-        log.close()
+        ending.log_exit()
         if telemetry is not None:
             await anyio.to_thread.run_sync(telemetry.close)
 
@@ -215,13 +214,6 @@ async def fill_search(locations: Locations, after: float = _CLEAR_AFTER_SECONDS)
     with contextlib.suppress(OSError):
         while not await anyio.to_thread.run_sync(search.fill, _PORTION_SECONDS, abandon_on_cancel=True):
             await anyio.sleep(_PAUSE_SECONDS)
-
-
-def _end_anyway() -> None:
-    """End the process after a second: a thread that hangs would keep it alive forever."""
-    timer = threading.Timer(_LAST_SECONDS, os._exit, (0,))
-    timer.daemon = True
-    timer.start()
 
 
 def _note(diagnostics: Diagnostics, text: str) -> None:
@@ -261,10 +253,10 @@ async def _warm_up(
     await catalog_refresh.discover()
 
 
-async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
+async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
-    async with _core(options, "acp", _label(client)) as core:
+    async with _core(options, "acp", _label(client), ending or Ending()) as core:
         # ACP has no way to announce that requests can be withdrawn, and some clients complain about it.
         failure, tells = core.diagnostics.failure, client.knows_north
         peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
@@ -276,22 +268,26 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options) -> int:
             core.defaults,
             core.diagnostics.log,
         )
-        end = functools.partial(lingering.end, agent, client, peer, core.environment, core.diagnostics)
+        end = functools.partial(lingering.end, agent, client, peer, core.environment, core.ending)
         return await peer.serve([agent], first=opening.rest, on_end=end)
 
 
-async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
+async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     from north_lsp.lsp.bridge import PyglsBridge
     from north_lsp.lsp.documents import OpenDocuments
+    from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.service import LspService
 
     client = lsp_initialize.read_client(opening.params)
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
-    async with _core(options, "lsp", _label(acp_client)) as core:
+    async with _core(options, "lsp", _label(acp_client), ending or Ending()) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
         environment = core.environment
+        messages = LogMessages(peer)
+        core.diagnostics.log.listener = messages.take
+        environment.background.start_soon(messages.run)
         documents = OpenDocuments(
             peer, bridge, client, core.diagnostics, saves=lambda: environment.settings.edits.save_after_apply
         )
@@ -308,9 +304,11 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options) -> int:
         services: list[Service] = [service] if agent is None else [service, agent]
 
         async def close() -> None:
+            if agent is None:
+                core.ending.begin(peer.ended_by, peer.exit_code)
             await service.close("exit")
             if agent is not None:
-                await lingering.end(agent, acp_client, peer, environment, core.diagnostics)
+                await lingering.end(agent, acp_client, peer, environment, core.ending)
 
         if agent is None:
             core.environment.background.start_soon(_announce_problems, peer, core.environment.models.catalog_refresh)
@@ -339,6 +337,6 @@ def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int,
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     async def run() -> int:
-        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options)
+        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options, Ending(os._exit))
 
     return anyio.run(run)

@@ -11,23 +11,24 @@ import anyio
 
 from north_lsp.acp.agent import AcpAgent
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.session import Session
 from north_lsp.rpc.peer import Peer
+from north_lsp.server.ending import Ending
 
 _LONGEST_SECONDS = 600.0
 _POLL_SECONDS = 0.05
 
 
-async def end(agent: AcpAgent, client: Client, peer: Peer, environment: Environment, diagnostics: Diagnostics) -> None:
+async def end(agent: AcpAgent, client: Client, peer: Peer, environment: Environment, ending: Ending) -> None:
     """End the sessions of a connection that has ended; does not return where a turn is left to the next process."""
     is_left = client.comes_back and not peer.is_killed and await _leave(agent.sessions, lambda: peer.is_killed)
+    ending.begin("turn left" if is_left else peer.ended_by, peer.exit_code)
     await agent.close("exit")
     if is_left:
+        ending.step = "costs"
         await environment.costs.finish()
-        diagnostics.event("app_exit", left=True)
-        diagnostics.log.close()
+        ending.log_exit()
         os._exit(0)
 
 

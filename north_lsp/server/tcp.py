@@ -1,6 +1,7 @@
 """`north-lsp lsp --tcp`: the language server on a loopback socket, for a client that presents the token."""
 
 import ipaddress
+import os
 import secrets
 import socket
 import sys
@@ -11,6 +12,7 @@ import anyio.abc
 from north_lsp.rpc.opening import ConnectionEnded
 from north_lsp.rpc.pipe import SocketPipe
 from north_lsp.server.connection import serve_lsp
+from north_lsp.server.ending import Ending
 from north_lsp.server.opening import open_connection
 from north_lsp.server.options import Options, UsageError
 
@@ -86,4 +88,4 @@ async def _serve_client(
     if not opening.done or serving.is_set():
         return None
     serving.set()
-    return await serve_lsp(opening, pipe, options)
+    return await serve_lsp(opening, pipe, options, Ending(os._exit))

@@ -137,6 +137,11 @@ class Host(Protocol):
         """Have the editor open another conversation, by the beginning of its id or by words in it; empty asks which."""
         ...
 
+    async def continue_last(self) -> str:
+        """Have the editor open the last conversation of its window, else the project's newest, in place of a new one
+        in which nothing was said."""
+        ...
+
     async def begin_anew(self) -> str:
         """Have the editor begin a new conversation."""
         ...
@@ -147,6 +152,14 @@ class Host(Protocol):
 
     async def archive(self, id: str | None, *, archived: bool) -> str:
         """Hide a conversation (None: this one) from lists, or show it again."""
+        ...
+
+    async def trash(self, query: str) -> str:
+        """List the deleted conversations of the project, or those with the words of a query, in Markdown."""
+        ...
+
+    async def restore_conversation(self, target: str) -> str:
+        """Put a deleted conversation back: the one whose id begins so, or one with these words."""
         ...
 
     async def numbers(self) -> str:
@@ -165,8 +178,9 @@ class Host(Protocol):
         """Show all branches of the conversation, as far as they pass the filter and have the query's words."""
         ...
 
-    async def rewind(self, place: str, what: str, conflicts: str) -> Reply:
-        """Go to before a prompt, or to another place; `what` is conversation, files or both."""
+    async def rewind(self, place: str, what: str, conflicts: str, summary: str | None) -> Reply:
+        """Go to before a prompt, or to another place; `what` is conversation, files or both. With `summary`, which may
+        have instructions for it, what is left behind is summarized."""
         ...
 
     async def branch(self, place: str) -> Reply:

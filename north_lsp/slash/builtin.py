@@ -68,9 +68,9 @@ async def _queue(host: Host, words: Sequence[str]) -> Reply:
 
 async def _continue(host: Host, words: Sequence[str]) -> Reply:
     _take_no_words("continue", words)
-    if not host.is_unfinished:
-        raise CommandError("there is nothing to continue: no answer broke off. Say what to do next instead.")
-    return Reply("", _CONTINUE)
+    if host.is_unfinished:
+        return Reply("", _CONTINUE)
+    return Reply(await host.continue_last())
 
 
 async def _costs(host: Host, words: Sequence[str]) -> Reply:
@@ -120,7 +120,7 @@ def _amount(rows: Sequence[Spent]) -> str:
 
 COMMANDS = (
     Command("cancel", "Stop what is running", _cancel),
-    Command("continue", "Continue an answer that broke off", _continue),
+    Command("continue", "Continue an answer that broke off or, in a new conversation, the last one", _continue),
     Command("costs", "Show or reset what the models have used and cost", _costs, "[reset]"),
     Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),

@@ -40,6 +40,12 @@ async def _archive(host: Host, words: Sequence[str]) -> Reply:
             raise CommandError("/archive takes no arguments, or the id of a conversation, or `undo` before it")
 
 
+async def _restore(host: Host, words: Sequence[str]) -> Reply:
+    if not words:
+        return Reply(await host.trash(""))
+    return Reply(await host.restore_conversation(" ".join(words)))
+
+
 CONVERSATIONS = (
     Command("archive", "Hide a conversation from lists, or show it again", _archive, "[undo] [id]"),
     Command(
@@ -47,5 +53,6 @@ CONVERSATIONS = (
     ),
     Command("new", "Begin a new conversation", _new),
     Command("rename", "Give this conversation a title", _rename, "<title>"),
+    Command("restore", "Show the deleted conversations, or put one of them back", _restore, "[id or words]"),
     Command("resume", "Go on with another conversation", _resume, "[id or words]"),
 )

@@ -7,6 +7,7 @@ from north_lsp.vocabulary import TREE_FILTERS
 
 _WHAT = ("conversation", "files", "both")
 _WAYS = ("overwrite", "merge")
+_SUMMARY = "summarize"
 
 
 async def _tree(host: Host, words: Sequence[str]) -> Reply:
@@ -18,17 +19,22 @@ async def _rewind(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("rewind"))
     usage = CommandError(
-        "/rewind takes the number of a prompt, or a place as /tree names it; then conversation, files or both, and "
-        "overwrite or merge for files that were changed since"
+        "/rewind takes the number of a prompt, or a place as /tree names it; then conversation, files or both, "
+        "overwrite or merge for files that were changed since, and at the end summarize, with what the summary of what "
+        "is left behind shall say"
     )
     place, *rest = words
+    summary = " ".join(rest[rest.index(_SUMMARY) + 1 :]) if _SUMMARY in rest else None
+    rest = rest[: rest.index(_SUMMARY)] if summary is not None else rest
     what = [word for word in rest if word in _WHAT]
     ways = [word for word in rest if word in _WAYS]
     if len(what) > 1 or len(ways) > 1 or len(what) + len(ways) != len(rest):
         raise usage
     if ways and what in ([], ["conversation"]):
         raise CommandError(f"`{ways[0]}` is about files: add files or both")
-    return await host.rewind(place, *(what or _WHAT[:1]), *(ways or ["skip"]))
+    if summary is not None and what == ["files"]:
+        raise CommandError("files alone leave nothing of the conversation behind to summarize")
+    return await host.rewind(place, (what or _WHAT)[0], (ways or ["skip"])[0], summary)
 
 
 async def _branch(host: Host, words: Sequence[str]) -> Reply:
@@ -59,7 +65,7 @@ PLACES = (
         "rewind",
         "Go back to before one of your prompts, the conversation or its files",
         _rewind,
-        "[number] [conversation|files|both] [overwrite|merge]",
+        "[number] [conversation|files|both] [overwrite|merge] [summarize [how]]",
     ),
     Command("tree", "Show the conversation with all its branches", _tree, "[filter] [words]"),
 )

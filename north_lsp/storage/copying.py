@@ -8,8 +8,10 @@ from typing import Literal
 
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
-from north_lsp.storage.files import private_directory, write_atomic
+from north_lsp.storage.files import inode_of, private_directory, write_atomic
+from north_lsp.storage.importing import Place
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
 
 Relation = Literal["fork", "branch"]
@@ -19,8 +21,9 @@ class NotCopied(ValueError):
     """The conversation cannot be copied; the text says why."""
 
 
-def fork(source: Conversation, store: Locations) -> tuple[str, bool]:
-    """Copy a whole conversation; return the copy's id, and whether the full outputs of its calls could be copied.
+def fork(source: Conversation, store: Locations, place: Place | None = None) -> tuple[str, bool]:
+    """Copy a whole conversation, into another project if there is a `place`; return the copy's id, and whether the full
+    outputs of its calls could be copied.
 
     What is queued in the original is not queued in the copy, and the copy is not archived. Raises NotCopied, OSError.
     """
@@ -31,10 +34,13 @@ def fork(source: Conversation, store: Locations) -> tuple[str, bool]:
         more.append({"type": "queue_changed", "words": []})
     if source.archived:
         more.append({"type": "archived", "archived": False})
+    if place is not None and place.hash != source.header.get("repoHash"):
+        where = {"repoRoot": str(place.root), "repoHash": place.hash, "cwd": str(place.root)}
+        more.append({"type": "session_moved", **where, "rootInode": inode_of(place.root)})
     for record in more:
         lines += encode(record | {"id": source.reserve_id(), "timestamp": timestamp()})
     header = _header(source, id, {"id": source.id, "relation": "fork"})
-    return id, _write(source, store, id, encode(header) + lines)
+    return id, _write(source, store, header, lines)
 
 
 def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, bool]:
@@ -48,7 +54,7 @@ def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, 
         for one in path
         if (label := source.labels.get(one["id"])) is not None
     ]
-    return id, _write(source, store, id, b"".join(map(encode, [header, *path, *labels])))
+    return id, _write(source, store, header, b"".join(map(encode, [*path, *labels])))
 
 
 def _new_id(source: Conversation, store: Locations) -> str:
@@ -62,15 +68,17 @@ def _header(source: Conversation, id: str, parent: Record) -> Record:
     return kept | {"id": id, "timestamp": timestamp(), "parentSession": parent}
 
 
-def _write(source: Conversation, store: Locations, id: str, data: bytes) -> bool:
+def _write(source: Conversation, store: Locations, header: Record, lines: bytes) -> bool:
     """Write the copy: its outputs first, so that whoever finds the log finds them, too."""
+    id, relation = header["id"], header["parentSession"]["relation"]
     private_directory(store.conversations)
     try:
         _copy_outputs(source.folder, store.conversations / id)
         whole = True
     except OSError:
         whole = False
-    write_atomic(store.conversations / f"{id}.jsonl", data)
+    write_atomic(store.conversations / f"{id}.jsonl", encode(header) + lines)
+    note("session_forked", sessionId=source.id, to=id, relation=relation, entries=lines.count(b"\n"))
     return whole
 
 

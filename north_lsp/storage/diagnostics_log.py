@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.masking import MASK, is_secret_name, masked
-from north_lsp.storage.records import storable
+from north_lsp.storage.records import encode, storable
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FILES = 5
@@ -27,6 +28,9 @@ _TOP_LEVEL = ("sessionId", "turn")
 _CUT = {"trace": 100_000, "debug": 500}
 _CUT_DEFAULT = 20_000
 _CLOSE_SECONDS = 2.0
+
+Row = dict[str, Any]
+"""A line of the log."""
 
 
 class DiagnosticsLog:
@@ -41,6 +45,7 @@ class DiagnosticsLog:
         self._threshold = LEVELS.get(level, LEVELS["info"])
         self.path = locations.log_file
         self.observer: Callable[[str, Mapping[str, object]], None] | None = None
+        self.listener: Callable[[str, str], None] | None = None
         self._crashes = locations.crashes
         self._reports: deque[tuple[Path, bytes]] = deque()
         self._reported = 0
@@ -55,12 +60,15 @@ class DiagnosticsLog:
 
     def event(self, level: str, name: str, /, **data: object) -> None:
         """Log an event. `sessionId` and `turn` are put next to the data, as the format has it. `observer` gets each
-        event, whatever its level; it may not raise."""
+        event, whatever its level, and `listener` the level and the text of what is written; they may not raise."""
         if self.observer is not None:
             self.observer(name, data)
         if LEVELS.get(level, LEVELS["info"]) < self._threshold:
             return
-        line = self._line(level, name, data)
+        row = self._row(level, name, data)
+        line = encode(row)
+        if self.listener is not None:
+            self.listener(level, in_words(row))
         with self._changed:
             if not self._closed and self._make_room(level):
                 self._put(level, line)
@@ -80,13 +88,13 @@ class DiagnosticsLog:
             self._wake()
         return path
 
-    def close(self) -> None:
-        """Write what is queued, for two seconds at most; later events are dropped."""
+    def close(self, seconds: float = _CLOSE_SECONDS) -> None:
+        """Write what is queued, for so long at most; later events are dropped."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         if self._thread is not None:
-            self._thread.join(_CLOSE_SECONDS)
+            self._thread.join(seconds)
 
     # -- the queue -------------------------------------------------------------------------------------------------
 
@@ -125,7 +133,7 @@ class DiagnosticsLog:
                 if not lines and not reports:
                     break
                 if self._dropped:
-                    lines.append(self._line("warn", "log_dropped", {"n": self._dropped}))
+                    lines.append(encode(self._row("warn", "log_dropped", {"n": self._dropped})))
                 self._queue.clear()
                 self._queued_debug = self._dropped = 0
             for path, text in reports:
@@ -137,24 +145,24 @@ class DiagnosticsLog:
                     self._writer.write(line)
         self._writer.close()
 
-    # -- one line --------------------------------------------------------------------------------------------------
+    # -- one row ---------------------------------------------------------------------------------------------------
 
-    def _line(self, level: str, name: str, data: dict[str, object]) -> bytes:
+    def _row(self, level: str, name: str, data: dict[str, object]) -> Row:
         limit = _CUT.get(level, _CUT_DEFAULT)
         hides = level in _CUT
         shown = {
             key: MASK if hides and is_secret_name(key) and isinstance(value, str) else self._shown(value, limit, hides)
             for key, value in data.items()
         }
-        record: dict[str, object] = {
+        row: Row = {
             "timestamp": timestamp(),
             "level": level,
             "event": name,
             "data": {key: value for key, value in shown.items() if key not in _TOP_LEVEL},
         }
-        record |= {key: shown[key] for key in _TOP_LEVEL if key in shown}
-        record["pid"] = os.getpid()
-        return json.dumps(storable(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        row |= {key: shown[key] for key in _TOP_LEVEL if key in shown}
+        row["pid"] = os.getpid()
+        return storable(row)
 
     def _shown(self, value: object, limit: int, hides: bool, depth: int = 0) -> object:
         match value:
@@ -170,6 +178,22 @@ class DiagnosticsLog:
                 return [self._shown(item, limit, hides, depth + 1) for item in value]
             case _:
                 return f"<{type(value).__name__}>"  # its `str` may contain what must not be logged, or raise
+
+
+def in_words(row: Row) -> str:
+    """Return what a row of the log says, without when and where."""
+    data = row.get("data")
+    parts = [f"{key}={_value(value)}" for key, value in data.items()] if isinstance(data, dict) else []
+    parts += [f"sessionId={row['sessionId']}"] if "sessionId" in row else []
+    return f"{row.get('event')}  {' '.join(parts)}".rstrip()
+
+
+def _value(value: object) -> str:
+    return (
+        value
+        if isinstance(value, str) and value and not any(map(str.isspace, value))
+        else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def crash_name() -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
+from north_lsp.storage.noting import note, warn
 
 MAX_DATA_BYTES = 16 * 1024 * 1024
 MAX_CONFIG_BYTES = 1024 * 1024
@@ -136,9 +137,13 @@ def short_lock(locations: Locations, name: str, timeout: float = _SHORT_LOCK_SEC
 def _wait_for(path: Path, name: str, timeout: float) -> FileLock:
     import random
 
-    deadline = time.monotonic() + timeout
+    held, began = None, time.monotonic()
     while isinstance(lock := try_lock(path), LockHeld):
-        if time.monotonic() >= deadline:
-            raise LockTimeout(errno.ETIMEDOUT, f"{name} is locked by {lock}")
+        held, waited = lock, time.monotonic() - began
+        if waited >= timeout:
+            warn("lock_wait", name=name, waitedMs=round(waited * 1000), owner=held.pid, ok=False)
+            raise LockTimeout(errno.ETIMEDOUT, f"{name} is locked by {held}")
         time.sleep(random.uniform(0.002, 0.02))
+    if held is not None:
+        note("lock_wait", name=name, waitedMs=round((time.monotonic() - began) * 1000), owner=held.pid, ok=True)
     return lock

@@ -30,7 +30,21 @@ class TelemetrySettings:
 
 @dataclass(frozen=True)
 class KeepingSettings:
-    """How long, and how surely."""
+    """How long, and how surely; and what is kept of a branch that is left."""
+
+    branch_summary: bool = setting(
+        "branchSummary.enabled",
+        False,
+        "Ask, each time that you go back in a conversation, whether a small model summarizes what is left behind for "
+        "the model that goes on.",
+    )
+    branch_summary_reserve: int = setting(
+        "branchSummary.reserveTokens",
+        16_384,
+        "How many tokens of the summarizing model's window are not filled with what is to be summarized.",
+        low=1024,
+        high=1_000_000,
+    )
 
     max_age_days: int = setting(
         "sessions.maxAgeDays",

@@ -1,17 +1,14 @@
 """Lists of conversations, from the index; and deleting one."""
 
-import os
-from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
-from north_lsp.storage.files import private_directory
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.summaries import Summary
+from north_lsp.storage.trash import move_to_trash
 
 __all__ = ["Summary", "delete_conversation", "delete_idle_conversation", "list_conversations"]
 
@@ -49,32 +46,7 @@ def _delete(store: Locations, id: str, *, must_be_idle: bool) -> bool:
     if must_be_idle and not isinstance(lock, FileLock):
         raise ConversationBusy(lock)
     try:
-        return _move_to_trash(store, id)
+        return move_to_trash(store, id)
     finally:
         if isinstance(lock, FileLock):
             lock.release(remove=True)
-
-
-def _move_to_trash(store: Locations, id: str) -> bool:
-    folder = store.conversations
-    # The log goes first: whatever happens then, the conversation is either listed and whole, or not listed.
-    names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id, f"{id}.wanted"]
-    if not any(os.path.lexists(folder / name) for name in names):
-        return False
-    names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
-    trash = _new_trash(private_directory(folder / "trash"), id)
-    for name in names:
-        with suppress(FileNotFoundError):
-            os.rename(folder / name, trash / name)
-    return True
-
-
-def _new_trash(folder: Path, id: str) -> Path:
-    name = f"{id}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    target, count = folder / name, 1
-    while True:
-        try:
-            target.mkdir(0o700)
-            return target
-        except FileExistsError:
-            target, count = folder / f"{name}-{count}", count + 1

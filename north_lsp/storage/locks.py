@@ -11,6 +11,7 @@ from pathlib import Path
 
 from north_lsp.display import one_line
 from north_lsp.storage.entries import timestamp
+from north_lsp.storage.noting import warn
 
 _ATTEMPTS = 100
 _LONGEST_NAME = 60
@@ -46,9 +47,13 @@ class FileLock:
             _sign(self._fd, about)
 
     def release(self, *, remove: bool) -> None:
-        """Release the lock; with `remove`, delete its file, if it is still the one that was locked."""
+        """Release the lock; with `remove`, delete its file, if it is still the one that was locked. A file that stays
+        names nobody any more, so that one which does was left by a process that died."""
         if remove and _same_file(self._path, self._fd):
             self._path.unlink(missing_ok=True)
+        elif not remove:
+            with suppress(OSError):
+                os.ftruncate(self._fd, 0)
         os.close(self._fd)
 
 
@@ -60,6 +65,8 @@ def try_lock(path: Path) -> FileLock | LockHeld:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The previous holder may have removed the file since it was opened here: then this lock means nothing.
             if _same_file(path, fd):
+                if (dead := _holder(fd)).pid not in (None, os.getpid()):
+                    warn("lock_stale_taken", name=path.name, owner=dead.pid)
                 _sign(fd, {})
                 return FileLock(path, fd)
         except BlockingIOError:

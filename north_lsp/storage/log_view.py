@@ -5,9 +5,8 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from north_lsp.storage.diagnostics_log import LEVELS
+from north_lsp.storage.diagnostics_log import LEVELS, Row, in_words
 from north_lsp.storage.locations import Locations
 
 MOST_LINES = 5000
@@ -33,20 +32,10 @@ def last_events(locations: Locations, lines: int, level: str = "debug", event: s
     return found[::-1]
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: Row) -> str:
     time = str(row.get("timestamp"))[:19].replace("T", " ")
-    data = row.get("data")
-    parts = [f"{key}={_value(value)}" for key, value in data.items()] if isinstance(data, dict) else []
-    parts += [f"{key}={row[key]}" for key in ("sessionId", "turn", "pid") if key in row]
-    return f"{time}  {row.get('level')!s:<5}  {row.get('event')}  {' '.join(parts)}".rstrip()
-
-
-def _value(value: object) -> str:
-    return (
-        value
-        if isinstance(value, str) and value and not any(map(str.isspace, value))
-        else json.dumps(value, ensure_ascii=False)
-    )
+    parts = [f"{key}={row[key]}" for key in ("turn", "pid") if key in row]
+    return f"{time}  {row.get('level')!s:<5}  {' '.join([in_words(row), *parts])}"
 
 
 def _backwards(locations: Locations) -> Iterator[bytes]:

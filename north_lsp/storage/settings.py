@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.errors import Problem
 from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
 from north_lsp.storage.keeping_settings import KeepingSettings, TelemetrySettings
@@ -348,14 +349,14 @@ def _opened(path: Path, data: bytes) -> SettingsReader:
 
 
 def _last_good(locations: Locations, problem: str) -> Settings:
-    kept = locations.config_copy
+    path, kept = locations.config / "config.json", locations.config_copy
     try:
         settings = read_settings(_opened(kept, read_regular(kept, MAX_CONFIG_BYTES)))
     except (OSError, SettingsError):
         told = "until the file is fixed, nothing is edited, every command asks, and only the offline model answers"
-        return replace(STRICT, problems=(f"{problem}; {told}",))
+        return replace(STRICT, problems=(Problem(f"{problem}; {told}", path),))
     told = "until the file is fixed, the settings that it had before are used"
-    return replace(settings, problems=(f"{problem}; {told}", *settings.problems))
+    return replace(settings, problems=(Problem(f"{problem}; {told}", path), *settings.problems))
 
 
 def _keep_good(locations: Locations, data: bytes) -> None:

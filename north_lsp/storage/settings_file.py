@@ -3,6 +3,7 @@
 import os
 
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.noting import note_problem
 from north_lsp.storage.settings import Settings, load_settings
 
 
@@ -23,10 +24,12 @@ class SettingsFile:
         return self._settings
 
     def take_problems(self) -> list[str]:
-        """Return what is wrong in the file, for the user, each problem once."""
+        """Return what is wrong in the file, for the user, each problem once; North's log has it, too."""
         problems = self.current().problems
         new = [problem for problem in problems if problem not in self._told]
         self._told = set(problems)
+        for problem in new:
+            note_problem(problem)
         return new
 
     def _look(self) -> object:

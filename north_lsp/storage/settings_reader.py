@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
+from north_lsp.errors import Problem
 from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared, filled
 
 _T = TypeVar("_T")
@@ -83,7 +84,7 @@ class SettingsReader:
             place = max(self.source.find(f'"{name}"', max(self.source.find(f'"{group}"'), 0)), 0)
         before = self.source[:place]
         line, column = before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1
-        self.problems.append(str(SettingsError(self.path, line, column, problem)))
+        self.problems.append(Problem(str(SettingsError(self.path, line, column, problem)), self.path, key))
 
 
 def _until_fixed(setting: Setting) -> str:

@@ -46,7 +46,7 @@ def _changed(text: str, key: str, value: str | list[str], *, is_empty: bool) -> 
     """Return the text with the key set. Searches the text without comments, in which every character has the same
     place."""
     bare = plain(text)
-    place = _place(bare, json.dumps(key))
+    place = _place(bare, json.dumps(key), "[" if isinstance(value, list) else '"')
     if place is not None:
         return text[: place[0]] + json.dumps(value) + text[place[1] :]
     start = bare.index("{") + 1
@@ -59,8 +59,9 @@ def _changed(text: str, key: str, value: str | list[str], *, is_empty: bool) -> 
     return text[:start] + pair + "," + (rest if head else f" {rest.lstrip()}")
 
 
-def _place(bare: str, key: str) -> tuple[int, int] | None:
-    """Find the string (or null, or flat list) that follows a key of the outermost object: where it begins and ends."""
+def _place(bare: str, key: str, begins: str) -> tuple[int, int] | None:
+    """Find what follows a key of the outermost object, a string, flat list (by how it `begins`) or null: where it
+    begins and ends."""
     depth, follows_key, begin = 0, False, -1
     for token in _TOKEN.finditer(bare):
         if begin >= 0:
@@ -69,11 +70,13 @@ def _place(bare: str, key: str) -> tuple[int, int] | None:
             if token[0] == "]":
                 return begin, token.end()
             continue
-        if follows_key and token[0] == "[":
+        if follows_key and token[0] != ":":
+            if token[0][0] not in (begins, "n"):
+                return None
+            if token[0] != "[":
+                return token.start(), token.end()
             begin = token.start()
             continue
-        if follows_key and token[0] != ":":
-            return (token.start(), token.end()) if token[0][0] in '"n' else None
         if token[0] in "{[":
             depth += 1
         elif token[0] in "}]":

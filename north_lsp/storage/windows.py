@@ -7,11 +7,14 @@ from pathlib import Path
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import MAX_CONFIG_BYTES, json_bytes, private_directory, read_json, write_atomic
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.noting import note
 
 
 def remember_last(store: Locations, window: str, root: Path, id: str) -> None:
     """Note the conversation that a window has now. Writes a file; one that cannot be written is not missed."""
     path = _file(store, window)
+    if (before := last_of(store, window, root)) not in (None, id):
+        note("session_switched", sessionId=id, former=before)
     with suppress(OSError):
         private_directory(path.parent)
         content = {"window": window, "root": str(root), "id": id, "updatedAt": timestamp()}

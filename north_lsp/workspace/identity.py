@@ -45,12 +45,13 @@ def remembered(locations: Locations, root: Path) -> Project:
     return known
 
 
-def is_another_folder(locations: Locations, former: str, root: Path) -> bool:
-    """Tell whether a folder is known not to be the former one, by the hash of that one's root. Blocks."""
+def is_same_folder(locations: Locations, former: str, root: Path) -> bool | None:
+    """Tell whether a folder is the former one in another place, by the hash of that one's root; None if too little is
+    known of that one. Blocks."""
     known = read_project(locations, former)
     if known is None or known.identity.is_vague:
-        return False
-    return known.identity.same_as(remembered(locations, root).identity) is None
+        return None
+    return known.identity.same_as(remembered(locations, root).identity) is not None
 
 
 def _remote(rows: str) -> str | None:

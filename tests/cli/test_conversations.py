@@ -105,3 +105,30 @@ def test_mistakes(run: Run, words: list[str]) -> None:
 def test_a_limit_is_a_number(run: Run) -> None:
     with pytest.raises(UsageError, match="--limit"):
         run(limit=0)
+
+
+@pytest.mark.usefixtures("three")
+def test_what_was_deleted_is_listed_and_put_back(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("trash")[1].startswith("Nothing in the trash is about ")
+    assert run("trash", everywhere=True)[1] == "Nothing in the trash."
+    assert "north-lsp conversations restore aa11 puts it back" in run("delete", "aa11", agreed=True)[1]
+    run("delete", "bb11", agreed=True)
+    assert run("trash")[1].split()[:4] == ["aa11", "deleted", "just", "now"]
+    assert len(run("trash", everywhere=True)[1].splitlines()) == 2
+    assert run("trash", "quokkas", everywhere=True)[1].startswith("bb11")
+    (row,) = json.loads(run("trash", as_json=True)[1])
+    assert (row["id"], row["deleted_at"][-1]) == ("aa11", "Z")
+    assert run("restore", "aa") == (0, "aa11 (Explain the cache) is in the lists again.")
+    assert "aa11" in run()[1]
+    assert run("restore", "aa") == (1, "")
+    assert "no conversation in the trash starts with 'aa'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("three")
+def test_one_of_another_project_is_copied_into_this_one(run: Run, store: Locations) -> None:
+    code, shown = run("fork", "bb")
+    id = shown.split()[0]
+    assert (code, f"{id} is a copy of bb11 about " in shown) == (0, True)
+    assert {line[:4] for line in run()[1].splitlines()} == {"aa11", id[:4]}
+    assert [line[:4] for line in run("search", "another", everywhere=True)[1].splitlines() if line[0] != " "] != []
+    assert (store.conversations / "bb11.jsonl").exists()

@@ -241,6 +241,65 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         assert "A new conversation opens if your editor can." in texts(client)
 
 
+async def test_in_a_new_conversation_continue_means_the_last_one(world: World, server: ModelServer) -> None:
+    async with raw_client([*world.server, "acp"], world.environ, world.folder) as client:
+        north = {"_meta": {"north": {"events": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": north})
+
+        async def begin(window: str) -> str:
+            where = {"cwd": str(world.project), "mcpServers": [], "_meta": {"north": {"windowId": window}}}
+            return str((await client.request("session/new", where))["sessionId"])
+
+        await prompt(client, await begin("one"), "/continue")
+        assert "there is no conversation here yet to continue" in texts(client)
+        mine, others = await begin("one"), await begin("two")
+        for session in (mine, others):
+            server.script(answer(Say("Hello.")))
+            await prompt(client, session, "first")
+        for window in ("one", "two", "three"):
+            await prompt(client, await begin(window), "/continue")
+        assert wanted(client) == [mine, others, others]
+        await prompt(client, mine, "/continue")
+        assert "there is nothing to continue: no answer broke off" in texts(client)
+    assert len(server.requests) == 2
+
+
+async def test_a_conversation_of_another_project_is_copied_here_or_opened_there(
+    world: World, server: ModelServer
+) -> None:
+    other = world.folder / "other"
+    other.mkdir()
+    put(world, "bb22", other)
+    asked: list[dict[str, Any]] = []
+    async with raw_client([*world.server, "acp"], world.environ, world.folder) as client:
+        north = {"_meta": {"north": {"events": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": north})
+        new = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+
+        async def resume(option: str) -> str:
+            async def permit(params: dict[str, Any]) -> dict[str, Any]:
+                asked.append(params)
+                return await chosen(params, option)
+
+            client.handlers["session/request_permission"] = permit
+            client.updates.clear()
+            await prompt(client, new["sessionId"], "/resume bb22")
+            return texts(client)
+
+        assert "This conversation goes on." in await resume("none")
+        assert f"about another folder, {other}. Where does it go on?" in asked[0]["toolCall"]["title"]
+        assert wanted(client) == []
+        assert f"It is about another folder, {other}: open that one." in await resume("own")
+        assert wanted(client) == ["bb22"]
+        assert "A copy of **about bb22** for this project is stored as" in await resume("fork")
+        events = [message["params"] for _, message in client.transcript if message.get("method") == "_north/event"]
+        (copied,) = [row["conversationId"] for row in events if row["event"] == "conversation_copied"]
+        assert await ids(client, cwd=str(world.project)) == [copied]
+        assert await ids(client, cwd=str(other)) == ["bb22"]
+        await client.request("session/load", there(copied, world.project))
+        assert len(asked) == 3
+
+
 async def test_a_client_that_knows_north_is_asked_to_open_another_conversation(
     world: World, server: ModelServer
 ) -> None:

@@ -102,13 +102,13 @@ async def test_the_log_has_what_happened_without_contents(world: World, server: 
         "write_review_shown": {"reviewId", "files", "added", "removed"},
         "write_review_decision": {"reviewId", "decision", "waitedMs"},
         "write_apply_start": {"reviewId", "files"},
-        "write_apply_complete": {"reviewId", "durationMs", "ok"},
-        "shell_review_shown": {"callId"},
-        "shell_review_decision": {"callId", "decision", "waitedMs"},
+        "write_apply_complete": {"reviewId", "durationMs", "ok", "via"},
+        "shell_review_shown": {"reviewId"},
+        "shell_review_decision": {"reviewId", "decision", "waitedMs"},
         "shell_run_start": {"callId", "cwd", "background"},
         "shell_run_complete": {"callId", "durationMs", "exitCode", "bytes", "timedOut"},
         "turn_end": {"durationMs"},
-        "app_exit": {"durationMs"},
+        "app_exit": {"reason", "durationMs"},
     }
     for name, keys in expected.items():
         assert keys <= by_name[name][0].keys(), name

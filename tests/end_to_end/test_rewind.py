@@ -227,6 +227,7 @@ async def test_requests_are_valid_wherever_it_goes_on(world: World, server: Mode
     """From each entry in turn: in the middle of calls, after thoughts, at the root."""
     write(world, "a.py", TEXT)
     serve(world, api, server.url)
+    summarize(world)
     two = answer(Think("Hm."), Say("Both."), call("read_file", path="a.py"), call("find_files", pattern="*.py"))
     server.script(two, edit("a.py", "one", "1"), answer(Say("Done.")))
     async with talk(world, "there/m-1:high") as (client, session):
@@ -235,12 +236,157 @@ async def test_requests_are_valid_wherever_it_goes_on(world: World, server: Mode
         asked = {"sessionId": session, "filter": "all"}
         nodes = (await client.request("_north/sessions/tree", asked))["nodes"]
         assert len(nodes) >= 8
+        summaries = 0
         for number, node in enumerate(nodes):
-            await rewind(client, session, node["id"])
+            offered = (await rewind(client, session, node["id"], dryRun=True)).get("offersSummary", False)
+            if offered and number % 3:  # also one summary after another, and before any prompt
+                server.script(answer(Say(f"Summary {number}.")))
+                gone = await rewind(client, session, node["id"], summarize=True)
+                assert gone["summarized"]
+                summaries += 1
+            else:
+                gone = await rewind(client, session, node["id"])
+                assert "summarized" not in gone
             server.script(answer(Say(f"Answer {number}.")))
             assert await prompt(client, session, f"Question {number}") == "end_turn"
             assert sent(server)[-1][-1][1].endswith(f"Question {number}")
+            if gone.get("summarized"):
+                assert f"Summary {number}." in json.dumps(server.requests[-1].body)
+        assert summaries >= 4
         assert len({node["id"] for node in (await client.request("_north/sessions/tree", asked))["nodes"]}) > len(nodes)
+
+
+# -- summaries of what is left behind ---------------------------------------------------------------------------------
+
+
+def summarize(world: World) -> None:
+    (world.folder / "config" / "config.json").write_text('{"branchSummary": {"enabled": true}}')
+
+
+async def test_what_is_left_behind_is_summarized_for_the_model_that_goes_on(world: World, server: ModelServer) -> None:
+    write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        (_, second) = prompts(client)
+        old = [one for one in entries(world) if "parentId" in one][-1]["id"]
+        server.script(answer(Say("Changing **two** did not help.")))
+        gone = await rewind(client, session, second, summarize=True, instructions="Name the files")
+        assert (gone["moved"], gone["summarized"]) == (True, True)
+        asked = server.requests[-1].body
+        assert "haiku" in asked["model"]
+        assert "tools" not in asked
+        words = json.dumps(asked["messages"])
+        assert "Programmer: Change two" in words
+        assert "edit_replace_exact" in words
+        assert "Change one" not in words
+        assert "The programmer wants of the summary: Name the files" in words
+        (summary,) = [one for one in entries(world) if one["type"] == "branch_summary"]
+        assert summary["fromId"] == old
+        assert summary["summary"] == "Changing **two** did not help."
+        assert summary["details"] == {"modifiedFiles": ["a.py"]}
+        (used,) = [one for one in entries(world) if one["type"] == "usage_recorded"]
+        assert (used["purpose"], used["cost"] > 0) == ("branch_summary", True)
+        assert "**Summary of the branch that was left**" in texts(client)
+        live = shown(client)
+        assert any("Changing **two** did not help." in text for _, text in live)
+        tree = (await client.request("_north/sessions/tree", {"sessionId": session}))["nodes"]
+        assert [node["text"] for node in tree if node["kind"] == "branch_summary"] == ["Changing **two** did not help."]
+        server.script(answer(Say("Right.")))
+        await prompt(client, session, "Change three")
+        roles = [(role, text) for role, text in sent(server)[-1]]
+        (told,) = [text for role, text in roles if role == "user" and "did not help" in text]
+        assert "The user went back to this point" in told
+        assert "<modified-files>\na.py\n</modified-files>" in told
+        assert roles[-1][1].endswith("Change three")
+        assert not any("Change two" in text for _, text in roles)
+    async with inside(world.environ, None, NORTH) as client:
+        await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        assert shown(client)[: len(live)] == live
+        server.script(answer(Say("Again.")))
+        await prompt(client, session, "Go on")
+        before, after = (request.body["messages"] for request in server.requests[-2:])
+        assert json.dumps(after).startswith(json.dumps(before[:-1])[:-1])
+
+
+async def test_without_a_summary_nothing_moves(world: World, server: ModelServer) -> None:
+    path = write(world, "a.py", TEXT)
+    async with talk(world) as (client, session):
+        await two_edits(client, server, session)
+        (_, second) = prompts(client)
+        now, before = path.read_text(), entries(world)
+        where = {"sessionId": session, "entryId": second, "what": "both"}
+        for params, said in (
+            ({"summarize": "yes"}, "summarize must be true or false"),
+            ({"instructions": "short"}, "instructions are for a summary"),
+        ):
+            with pytest.raises(RpcFailure, match=said):
+                await client.request("_north/sessions/rewind", {**where, **params})
+        server.script(answer(Say(" \n ")))
+        with pytest.raises(RpcFailure, match="there is no summary, so the conversation is where it was") as refused:
+            await client.request("_north/sessions/rewind", {**where, "summarize": True})
+        assert refused.value.code == -32600
+        for cancel in ("$/cancel_request", "session/cancel"):
+            server.script(answer(Say("Hm"), Gate(cancel)))
+            asking = await client.start_request("_north/sessions/rewind", {**where, "summarize": True})
+            await server.reached(cancel)
+            which: dict[str, Any] = {"requestId": asking} if cancel.startswith("$") else {"sessionId": session}
+            await client.notify(cancel, which)
+            with pytest.raises(RpcFailure) as refused:
+                await client.answer(asking)
+            assert refused.value.code == (-32800 if cancel.startswith("$") else -32600)
+            server.open(cancel)
+        assert path.read_text() == now
+        assert [one for one in entries(world) if one["type"] != "usage_recorded"] == before
+        # Where nothing was said, there is nothing to summarize, and nothing is asked of a model.
+        requests = len(server.requests)
+        tree = (await client.request("_north/sessions/tree", {"sessionId": session, "filter": "all"}))["nodes"]
+        last = next(node for node in reversed(tree) if node["kind"] == "message")
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "ask"})
+        gone = await rewind(client, session, last["id"], summarize=True)
+        assert (gone["moved"], "summarized" in gone, len(server.requests)) == (True, False, requests)
+
+
+async def test_no_model_no_summary(world: World) -> None:
+    async with inside({**world.environ, "ANTHROPIC_API_KEY": ""}, "offline", NORTH) as client:
+        session = await opened(client, world)
+        await prompt(client, session, "list files")
+        (first,) = prompts(client)
+        with pytest.raises(RpcFailure, match="cannot write a summary: choose another model, or go back without one"):
+            await rewind(client, session, first, summarize=True)
+        assert (await rewind(client, session, first))["moved"]
+
+
+async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server: ModelServer) -> None:
+    summarize(world)
+    asked: list[str] = []
+    async with conversation(world) as (client, session):
+
+        async def type_(text: str, option: str = "") -> str:
+            async def permit(params: dict[str, Any]) -> dict[str, Any]:
+                asked.append(params["toolCall"]["title"])
+                return {"outcome": {"outcome": "selected", "optionId": option}}
+
+            client.handlers["session/request_permission"] = permit
+            client.updates.clear()
+            await prompt(client, session, text)
+            return texts(client)
+
+        server.script(*(answer(Say(f"{word}.")) for word in ("One", "Two", "Three")))
+        for text in ("first", "second", "third"):
+            await prompt(client, session, text)
+        assert "The conversation is where it was." in await type_("/rewind 3", "stay")
+        assert "The conversation continues from before this prompt" in await type_("/rewind 3", "none")
+        server.script(answer(Say("Two was said.")))
+        said = await type_("/rewind 2", "summarize")
+        assert "**Summary of the branch that was left**\n\nTwo was said." in said
+        assert "A summary of what was left behind stands there" in said
+        assert len(asked) == 3
+        server.script(answer(Say("One was said.")))
+        assert "One was said." in await type_("/rewind 1 conversation summarize in one word")
+        assert "The programmer wants of the summary: in one word" in json.dumps(server.requests[-1].body["messages"])
+        assert "Two was said." in json.dumps(server.requests[-1].body["messages"])
+        assert len(asked) == 3
+        assert "files alone leave nothing" in await type_("/rewind 1 files summarize")
 
 
 async def test_attachments_come_back_with_the_prompt(world: World, server: ModelServer) -> None:
@@ -320,14 +466,42 @@ async def test_a_fork_goes_on_beside_the_original(world: World, server: ModelSer
         assert refused.value.code == -32002
 
 
-async def test_a_fork_for_another_project_is_refused_and_leaves_nothing(world: World, server: ModelServer) -> None:
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_a_fork_for_another_project_goes_on_there(world: World, server: ModelServer, is_open: bool) -> None:
     other = world.folder / "other"
     other.mkdir()
+    (other / "only-here.txt").write_text("a")
+    async with talk(world) as (client, session):
+        server.script(answer(Say("One.")), answer(Say("Two.")), answer(Say("Three.")))
+        await prompt(client, session, "first")
+        if not is_open:
+            await client.request("session/close", {"sessionId": session})
+        where = {"cwd": str(other), "mcpServers": []}
+        refusal = "open with other folders" if is_open else "is not the project .* `session/fork` copies it"
+        with pytest.raises(RpcFailure, match=refusal):
+            await client.request("session/load", {"sessionId": session, **where})
+        copy = (await client.request("session/fork", {"sessionId": session, **where}))["sessionId"]
+        found = await client.request("_north/paths/complete", {"sessionId": copy, "query": "only"})
+        assert "only-here.txt" in str(found)
+        await prompt(client, copy, "second")
+        assert sent(server)[-1] == [("user", "first"), ("assistant", "One."), ("user", "second")]
+        assert str(other) in json.dumps(server.requests[-1].body["system"])
+        for folder, id in ((other, copy), (world.project, session)):
+            rows = (await client.request("session/list", {"cwd": str(folder)}))["sessions"]
+            assert [row["sessionId"] for row in rows] == [id]
+        if not is_open:
+            await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        await prompt(client, session, "third")
+        assert [text for role, text in sent(server)[-1] if role == "user"] == ["first", "third"]
+
+
+async def test_a_fork_that_cannot_be_opened_leaves_nothing(world: World, server: ModelServer) -> None:
     async with talk(world) as (client, session):
         server.script(answer(Say("One.")))
         await prompt(client, session, "first")
-        with pytest.raises(RpcFailure, match="is not the project of this conversation"):
-            await client.request("session/fork", {"sessionId": session, "cwd": str(other)})
+        for where in ({"cwd": "/no/such/folder"}, {"cwd": str(world.project), "additionalDirectories": ["relative"]}):
+            with pytest.raises(RpcFailure):
+                await client.request("session/fork", {"sessionId": session, **where})
         assert len((await client.request("session/list"))["sessions"]) == 1
 
 

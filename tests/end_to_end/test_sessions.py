@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,16 @@ async def another(world: World) -> AsyncIterator[RawAcpClient]:
     async with raw_client([*SERVER, "acp"], world.environ, world.folder) as client:
         await client.request("initialize", {"protocolVersion": 1})
         yield client
+
+
+def answering(option: str) -> Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]:
+    """Answer every question with this option."""
+
+    async def permit(params: dict[str, Any]) -> dict[str, Any]:
+        assert option in [row["optionId"] for row in params["options"]]
+        return {"outcome": {"outcome": "selected", "optionId": option}}
+
+    return permit
 
 
 def there(session: str, folder: Path) -> dict[str, Any]:
@@ -86,6 +96,7 @@ async def test_a_conversation_moves_with_its_folder(world: World, server: ModelS
         async with another(world) as client:
             listed = (await client.request("session/list", {"cwd": str(folder)}))["sessions"]
             assert [row["sessionId"] for row in listed] == ([session] if folder == moved else [])
+            client.handlers["session/request_permission"] = answering("take")
             await client.request("session/load", there(session, folder))
             was = world.project if folder == moved else moved
             text = f"this conversation belonged to {was}; it continues in {folder}"

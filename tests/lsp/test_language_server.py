@@ -235,6 +235,36 @@ async def test_a_question_is_asked_as_a_message(world: World, server: ModelServe
     assert await finish(process) == 1
 
 
+async def test_what_was_used_and_what_the_log_warns_of_are_log_messages(world: World, server: ModelServer) -> None:
+    server.script(answer(say("Dear."), usage(input=12_000)), answer(say("Done.")))
+    process = await start(world, server=SERVER)
+    client = raw(process)
+    folder = [{"uri": world.project.as_uri(), "name": "p"}]
+    await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
+
+    async def run(id: int, command: str, *arguments: str) -> Any:
+        return (await client.call(id, "workspace/executeCommand", command=command, arguments=arguments))["result"]
+
+    def logs(type: int, words: str) -> Callable[[dict[str, Any]], bool]:
+        def fits(frame: dict[str, Any]) -> bool:
+            if frame.get("method") != "window/logMessage" or frame["params"]["type"] != type:
+                return False
+            return words in frame["params"]["message"]
+
+        return fits
+
+    id = (await run(2, "north.ask", "hello"))["conversationId"]
+    used = await client.find(logs(4, "this conversation has used 12,0"))
+    assert "tokens, $0.0" in used["params"]["message"]
+    await run(3, "north.newConversation")
+    (path,) = world.data.glob(f"conversations/{id}.jsonl")
+    path.write_bytes(path.read_bytes() + b"{torn\n")
+    await run(4, "north.loadConversation", id)
+    assert await client.find(logs(2, "session_load_warning  message=")) is not None
+    await client.send(method="exit")
+    assert await finish(process) == 1
+
+
 async def test_exit_without_shutdown_is_an_error(offline: World) -> None:
     process = await start(offline)
     client = raw(process)

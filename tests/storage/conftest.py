@@ -3,16 +3,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.noting import take_notes
 
 REPOSITORY = Path(__file__).parents[2]
 
 Child = Callable[..., "subprocess.Popen[str]"]
 New = Callable[..., Conversation]
+Notes = list[tuple[str, dict[str, Any]]]
 
 
 @pytest.fixture
@@ -30,6 +33,19 @@ def new(store: Locations, tmp_path: Path) -> New:
         )
 
     return make
+
+
+@pytest.fixture
+def notes() -> Iterator[Notes]:
+    """What storage tells North's log."""
+    told: Notes = []
+
+    def take(level: str, event: str, /, **data: object) -> None:
+        told.append((event, data))
+
+    take_notes(take)
+    yield told
+    take_notes(lambda level, event, /, **data: None)
 
 
 @pytest.fixture

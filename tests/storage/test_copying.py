@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from north_lsp.storage import copying
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.copying import NotCopied
+from north_lsp.storage.importing import Place
+from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.trash import restore
 
 New = Callable[..., Conversation]
 
@@ -40,7 +43,7 @@ def state(conversation: Conversation) -> dict[str, Any]:
 
 STEPS = st.lists(
     st.one_of(
-        st.sampled_from(["user", "custom", "reopen", "fork"]),
+        st.sampled_from(["user", "custom", "reopen", "fork", "fork elsewhere", "trash", "move", "summary"]),
         st.tuples(st.sampled_from(["rewind", "branch", "label", "unlabel"]), st.integers(0, 50)),
     ),
     max_size=20,
@@ -62,6 +65,7 @@ def test_whatever_is_done_every_entry_can_be_reached_and_is_read_back(
     labels: dict[str, str] = {}
     leaf: str | None = first["id"]
     left: list[tuple[Conversation, dict[str, Any]]] = []
+    project = "0"
 
     def path(of: str | None) -> list[str]:
         return [*path(parents[of]), of] if of is not None else []
@@ -86,9 +90,23 @@ def test_whatever_is_done_every_entry_can_be_reached_and_is_read_back(
             case "reopen":
                 conversation.close()
                 conversation = Conversation.open(store, conversation.id)
-            case "fork":
+            case "summary":
+                added = conversation.append("branch_summary", fromId=leaf or "root", summary="What was tried")
+                parents[added["id"]], leaf = leaf, added["id"]
+            case "move":
+                root = str(len(parents))
+                conversation.annotate("session_moved", repoRoot=f"/{root}", repoHash=root, cwd=f"/{root}")
+                project = root
+            case "trash":
+                conversation.close()
+                assert delete_conversation(store, conversation.id)
+                assert restore(store, conversation.id).id == conversation.id
+                conversation = Conversation.open(store, conversation.id)
+            case "fork" | "fork elsewhere":
                 left.append((conversation, state(conversation)))
-                copy, _ = copying.fork(conversation, store)
+                place = Place(base / "other", "other") if step == "fork elsewhere" else None
+                project = "other" if place is not None else project
+                copy, _ = copying.fork(conversation, store, place)
                 conversation.close()
                 conversation = Conversation.open(store, copy)
             case ("branch", number):
@@ -108,6 +126,7 @@ def test_whatever_is_done_every_entry_can_be_reached_and_is_read_back(
         assert {entry["id"]: entry["parentId"] for entry in conversation.entries} == parents
         assert ids(conversation.active_path()) == path(leaf)
         assert conversation.labels == labels
+        assert conversation.header["repoHash"] == project
         assert conversation.warnings == []
         assert all(ids(conversation.path_to(id)) == path(id) for id in parents)
     conversation.close()
@@ -136,6 +155,21 @@ def test_a_fork_has_everything_but_what_is_queued(store: Locations, new: New) ->
     assert (source.archived, len(source.queue)) == (True, 1)
     assert copy.append("message", message=user("next"))["parentId"] == asked["id"]
     copy.close()
+    source.close()
+
+
+def test_a_fork_for_another_project_belongs_to_that_one(store: Locations, new: New, tmp_path: Path) -> None:
+    source = new()
+    source.append("message", message=user())
+    other = tmp_path / "other"
+    other.mkdir()
+    id, _ = copying.fork(source, store, Place(other, "1" * 16))
+    copy = Conversation.open(store, id)
+    place = {"repoRoot": str(other), "repoHash": "1" * 16, "cwd": str(other), "rootInode": other.stat().st_ino}
+    assert {key: copy.header[key] for key in place} == place
+    assert (copy.entries, source.header["repoHash"]) == (source.entries, "0" * 16)
+    assert [row.id for row in list_conversations(store, repo_hash="1" * 16)] == [id]
+    assert [row.id for row in list_conversations(store, repo_hash="0" * 16)] == [source.id]
     source.close()
 
 

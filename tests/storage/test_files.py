@@ -1,6 +1,8 @@
 import os
 import stat
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.relaxed_json import JsonError, parse, plain
 
 Child = Callable[..., Any]
+Notes = list[tuple[str, dict[str, Any]]]
 
 
 def test_write_atomic_replaces_the_content_with_private_mode(tmp_path: Path) -> None:
@@ -118,7 +121,7 @@ def test_json_with_lone_surrogates_is_still_utf_8() -> None:
     assert json_bytes("a\udc00é😀") == '"a\ufffdé😀"\n'.encode()
 
 
-def test_a_short_lock_of_another_process_is_waited_for_and_named(store: Locations, child: Child) -> None:
+def test_a_short_lock_of_another_process_is_waited_for_and_named(store: Locations, child: Child, notes: Notes) -> None:
     process = child("""
 from north_lsp.storage.files import short_lock
 with short_lock(store, "costs"):
@@ -131,12 +134,40 @@ with short_lock(store, "costs"):
         short_lock(store, "costs", 0.05),
     ):
         pass
+    ((event, data),) = notes
+    assert event == "lock_wait"
+    assert data | {"waitedMs": 0} == {"name": "costs", "waitedMs": 0, "owner": process.pid, "ok": False}
     with short_lock(store, "index", 0):
         pass
     process.kill()
     process.wait()
+    notes.clear()
     with short_lock(store, "costs", 0):
         assert stat.S_IMODE(store.locks.stat().st_mode) == 0o700
+    assert notes == [("lock_stale_taken", {"name": "costs.lock", "owner": process.pid})]
+
+
+def test_a_short_lock_that_becomes_free_says_how_long_that_took(
+    store: Locations, notes: Notes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = ExitStack()
+    held.enter_context(short_lock(store, "costs"))
+    monkeypatch.setattr(time, "sleep", lambda seconds: held.close())
+    with short_lock(store, "costs"):
+        ((event, data),) = notes
+    assert event == "lock_wait"
+    assert data | {"waitedMs": 0} == {"name": "costs", "waitedMs": 0, "owner": os.getpid(), "ok": True}
+
+
+def test_a_lock_that_was_freed_is_not_taken_for_one_of_the_dead(store: Locations, child: Child, notes: Notes) -> None:
+    process = child("""
+from north_lsp.storage.files import short_lock
+with short_lock(store, "costs"):
+    pass
+""")
+    assert process.wait() == 0
+    with short_lock(store, "costs"):
+        assert notes == []
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "\0"])

@@ -84,7 +84,9 @@ def said(conversation: Conversation) -> list[tuple[str, list[Any]]]:
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_it_is_listed_opened_continued_and_kept_as_it_was(store: Locations, name: str) -> None:
+def test_it_is_listed_opened_continued_and_kept_as_it_was(
+    store: Locations, name: str, notes: list[tuple[str, dict[str, Any]]]
+) -> None:
     path = put(store, LOGS[name])
     original = path.read_bytes()
     (row,) = list_conversations(store)
@@ -95,7 +97,9 @@ def test_it_is_listed_opened_continued_and_kept_as_it_was(store: Locations, name
     assert said(conversation) == expected
     conversation.close()
     assert path.read_bytes() == original
+    assert notes == []
     conversation.append("message", message={"role": "user", "content": [{"type": "text", "text": "more"}]})
+    assert [(event, data["formerFormat"]) for event, data in notes] == [("session_migrated", name)]
     conversation.close()
     assert (store.conversations / f"a1b2c3.jsonl.bak-{name}").read_bytes() == original
     again = Conversation.open(store, "a1b2c3")

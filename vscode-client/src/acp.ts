@@ -261,6 +261,8 @@ export interface SessionRow {
   model?: string | null;
   costUsd?: number;
   archived?: boolean;
+  /** Only in the trash. */
+  deletedAt?: string;
   /** Where the words stand that were looked for. */
   match?: { place: string; snippet: string };
 }

@@ -104,6 +104,13 @@ export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "t
 /** What VS Code knows and an `@` can name. */
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
+/** A name that a language server knows; `place` is where it stands, in words. */
+export interface FoundSymbol {
+  id: string;
+  name: string;
+  place: string;
+}
+
 export interface FoundPath {
   path: string;
   kind: "file" | "folder";
@@ -112,8 +119,8 @@ export interface FoundPath {
 /** What the input offers and what goes with the next message. */
 export interface ComposerState {
   chips: Chip[];
-  /** The file in the editor, which is attached when the user wants it. */
-  suggested: Chip | undefined;
+  /** What is selected in the editor, and its file, which are attached when the user wants it: by their sources' names. */
+  suggested: (Chip & { id: "selection" | "file" })[];
   commands: SlashCommand[];
 }
 
@@ -132,7 +139,7 @@ export type ToPage =
   | { type: "loadPicture"; mimeType: string; data: string }
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
-  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
+  | { type: "paths"; request: number; paths: FoundPath[]; symbols: FoundSymbol[]; isIncomplete: boolean }
   /** Names that the page has asked about, and those of them that lead somewhere. */
   | { type: "symbols"; asked: string[]; found: string[] }
   | { type: "focus" };
@@ -145,9 +152,9 @@ export type FromPage =
   | { type: "stop" }
   | { type: "detach"; id: string }
   | { type: "attach" }
-  | { type: "attachSuggested" }
   | { type: "attachSource"; source: SourceName }
   | { type: "attachPath"; path: string }
+  | { type: "attachSymbol"; id: string }
   | { type: "attachUris"; uris: string[] }
   | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
   | { type: "complete"; request: number; query: string }

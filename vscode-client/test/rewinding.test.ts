@@ -7,6 +7,7 @@ import { rowOf } from "../src/chat/branches";
 import { Rewinding, wordsOf } from "../src/chat/rewinding";
 
 const text = (words: string): PromptBlock => ({ type: "text", text: words });
+let offersSummary = false;
 interface File {
   path: string;
   outcome: string;
@@ -24,7 +25,8 @@ function world(files: File[], ...answers: (string | undefined)[]) {
   const session = {
     async ask<Result>(method: string, params: object): Promise<Result> {
       asked.push({ method: method.replace("_north/sessions/", ""), ...params });
-      const result = method.endsWith("branch") ? { sessionId: "copy", prompt: [text("one")] } : { files, moved: true, prompt: [text("one")] };
+      const rewound = { files, moved: true, prompt: [text("one")], offersSummary };
+      const result = method.endsWith("branch") ? { sessionId: "copy", prompt: [text("one")] } : rewound;
       return result as Result; // what this server answers
     },
   };
@@ -81,6 +83,27 @@ test("what somebody else changed is lost only if the user insists", async () => 
     { method: "rewind", entryId: "e1", what: "both" },
     { method: "rewind", entryId: "e1", what: "files", conflicts: "overwrite" },
   ]);
+});
+
+test("what is left behind is summarized if the user wants that, and not at all if they give up", async () => {
+  const picked: (string | undefined)[] = ["No Summary", "Summarize", "Summarize, with Instructions…", "Summarize, with Instructions…", undefined];
+  const offered: string[] = [];
+  const { rewinding, asked } = world([]);
+  Object.assign(window, {
+    showQuickPick: async (rows: { label: string }[]) => (offered.push(rows.map(({ label }) => label).join()), rows.find(({ label }) => label === picked[0] && picked.shift() !== undefined)),
+    showInputBox: async () => (picked.length > 1 ? " in one word " : undefined),
+    withProgress: async (_: object, go: (progress: object, token: object) => Promise<unknown>) => go({}, {}),
+  });
+  offersSummary = true;
+  try {
+    for (let count = 0; count < 5; count++) await rewinding.act("e1", "rewind");
+  } finally {
+    offersSummary = false;
+  }
+  const gone = { method: "rewind", entryId: "e1", what: "conversation" };
+  const summarized = { ...gone, summarize: true };
+  assert.deepEqual(asked.filter((one) => !("dryRun" in one)), [gone, summarized, { ...summarized, instructions: "in one word" }]);
+  assert.equal(offered.length, 5);
 });
 
 test("a branch is opened with the message in its input", async () => {

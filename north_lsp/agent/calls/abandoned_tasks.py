@@ -29,7 +29,12 @@ class AbandonedTasks:
         self._grace = grace
         self.count = 0
 
-    async def run(self, work: Callable[[], Awaitable[T]], note: Callable[[Literal["left", "ended late"]], None]) -> T:
+    async def run(
+        self,
+        work: Callable[[], Awaitable[T]],
+        note: Callable[[Literal["left", "ended late"]], None],
+        grace: float | None = None,
+    ) -> T:
         """Return the result of `work`, or raise its exception. When the caller is cancelled, `work` is cancelled, too,
         and abandoned if it does not end within the grace period; `note` is told when it is left and when it ends."""
         outcome: _Outcome[T] = _Outcome()
@@ -52,7 +57,7 @@ class AbandonedTasks:
             await done.wait()
         except anyio.get_cancelled_exc_class():
             scope.cancel()
-            with anyio.move_on_after(self._grace, shield=True):
+            with anyio.move_on_after(self._grace if grace is None else grace, shield=True):
                 await done.wait()
             if not done.is_set():
                 outcome.left = True

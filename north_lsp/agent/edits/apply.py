@@ -28,11 +28,12 @@ _ATTEMPTS = 3
 class Applied:
     """The files that were written, and notices about them: a file that changed meanwhile was merged, or needed no
     change. `accepted` has the accepted text of each file that the editor wrote differently, as editors with a formatter
-    do."""
+    do; `by_editor` counts the files that the editor wrote, and not North."""
 
     files: tuple[FileChange, ...]
     notices: tuple[str, ...] = ()
     accepted: Mapping[Path, str] = field(default_factory=dict)
+    by_editor: int = 0
 
 
 async def apply_proposal(
@@ -47,7 +48,7 @@ async def apply_proposal(
                 return fresh
             entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, fresh.files)
             try:
-                stay, files = await _write(fresh.files, workspace, documents, checkpoints)
+                stay, files, by_editor = await _write(fresh.files, workspace, documents, checkpoints)
             except ToolError as error:
                 checkpoints.set_status(entry, "failed")
                 if error.code != "STALE" or attempt == _ATTEMPTS or not await _is_newer(fresh.files, workspace):
@@ -65,7 +66,7 @@ async def apply_proposal(
                 f"{name} is still there: something was added to it at the last moment, or it is in use" for name in stay
             ]
             said += [f"the editor changed {one.shown} while writing it" for one in files if one.target in accepted]
-            return Applied(files, (*fresh.notices, *said), accepted)
+            return Applied(files, (*fresh.notices, *said), accepted, by_editor)
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -91,9 +92,10 @@ async def _is_newer(files: Sequence[FileChange], workspace: Workspace) -> bool:
 
 async def _write(
     files: Sequence[FileChange], workspace: Workspace, documents: OpenTexts, checkpoints: Checkpoints
-) -> tuple[tuple[str, ...], tuple[FileChange, ...]]:
+) -> tuple[tuple[str, ...], tuple[FileChange, ...], int]:
     """Write to the disk first, since that can be taken back without a trace, then to the editor; then keep both.
-    Returns the folders that were to be removed and could not be, and the changes as the editor made them."""
+    Returns the folders that were to be removed and could not be, the changes as the editor made them, and how many of
+    them it made."""
     mine = await _owned_by_editor(files, workspace, documents)
     rest = [change for change in files if change not in mine]
     made: dict[int, FileChange] = {}
@@ -114,7 +116,7 @@ async def _write(
         raise
     try:
         stay = await anyio.to_thread.run_sync(written.keep)
-        return stay, tuple(made.get(id(change), change) for change in files)
+        return stay, tuple(made.get(id(change), change) for change in files), len(mine)
     except ToolError as error:
         try:
             if mine:

@@ -7,7 +7,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.edits.apply import apply_proposal
+from north_lsp.agent.edits.apply import Applied, apply_proposal
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.model_report import (
     applied_row,
@@ -145,6 +145,7 @@ class EditReviewer:
             ) as outcome:
                 applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
                 outcome.ok = True
+                outcome.data["via"] = _via(applied)
         except ToolError as error:
             self._reviews.close(review_id, StoredDecision("failed", decision.comment))
             raise ToolError(error.code, error.message, error.hint, {**error.details, **comment_of(decision)}) from error
@@ -190,6 +191,13 @@ def _written_otherwise(accepted: Sequence[FileChange], applied: Sequence[FileCha
     came = {change.target: Written(change.old_text, change.new_text) for change in applied}
     meant = {change.target: Written(change.old_text, change.new_text) for change in accepted}
     return {path: came.get(path) for path, texts in meant.items() if came.get(path) != texts}
+
+
+def _via(applied: Applied) -> str:
+    """Say who wrote the files, for North's log."""
+    if applied.by_editor == 0:
+        return "disk"
+    return "editor" if applied.by_editor == len(applied.files) else "both"
 
 
 def _counted(title: str, files: Sequence[FileChange]) -> str:

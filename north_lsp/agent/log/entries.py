@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import (
     ModeEntry,
@@ -39,6 +40,7 @@ Entry = (
     | ResultEntry
     | OwnCommandEntry
     | OtherMessage
+    | BranchSummaryEntry
     | ReviewEntry
     | CheckpointEntry
     | SlashEntry
@@ -87,6 +89,8 @@ def _read(record: Json) -> Entry:
     match record.get("type"):
         case "message":
             return message_from_json(record)
+        case "branch_summary":
+            return BranchSummaryEntry.from_json(record)
         case "review":
             return ReviewEntry.from_json(record)
         case "checkpoint":

@@ -76,6 +76,12 @@ class Log:
         on_path = {one.id for one in path}
         return [one for one in self.entries() if one.id not in on_path]
 
+    def left_by(self, leaf: str | None) -> Sequence[Logged]:
+        """Return the entries of the path that are not on it any more when another entry becomes the leaf. Raises
+        ValueError if it is unknown."""
+        kept = {record["id"] for record in self.conversation.path_to(leaf)} if leaf is not None else set()
+        return [one for one in self.path() if one.id not in kept]
+
     @property
     def leaf(self) -> str | None:
         """The entry that the next one follows; None at the beginning."""

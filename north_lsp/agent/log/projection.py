@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
+from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
@@ -84,6 +85,12 @@ def slash_shown(logged: Logged) -> Iterator[Event]:
     """Show the output of a slash command."""
     if isinstance(logged.entry, SlashEntry):
         yield AnswerDelta(logged.id, f"{logged.entry.output}\n\n")
+
+
+def branch_summary_shown(logged: Logged) -> Iterator[Event]:
+    """Show the summary of a branch that was left."""
+    if isinstance(logged.entry, BranchSummaryEntry):
+        yield AnswerDelta(logged.id, logged.entry.for_people)
 
 
 def mode_shown(entry: ModeEntry) -> Iterator[Event]:
@@ -190,6 +197,8 @@ class Projection:
             case SlashEntry(input):
                 yield UserSaid(logged.id, input)
                 yield from slash_shown(logged)
+            case BranchSummaryEntry():
+                yield from branch_summary_shown(logged)
             case ModeEntry() as mode:
                 yield from mode_shown(mode)
             case _:

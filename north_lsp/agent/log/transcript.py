@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
@@ -58,6 +59,8 @@ class Transcript:
                 return _Stored(entry, () if entry.excluded else _useful_blocks(entry, self._model))
             case PromptEntry() | ResultEntry() | OwnCommandEntry() as entry if not entry.excluded:
                 return _Stored(entry)
+            case BranchSummaryEntry() as entry:
+                return _Stored(entry)
             case _:
                 return None
 
@@ -74,7 +77,7 @@ class Transcript:
                     unanswered = True
                 case ResultEntry(tool=tool) if tool != FILE_BLOCK:
                     pass
-                case PromptEntry() | OwnCommandEntry() | ResultEntry() as said:
+                case PromptEntry() | OwnCommandEntry() | ResultEntry() | BranchSummaryEntry() as said:
                     if unanswered and self.messages and not isinstance(self.messages[-1], AssistantMessage):
                         # The model was asked, and nothing came that could be sent back.
                         self.messages.append(AssistantMessage((Text(_NO_ANSWER),)))
@@ -88,17 +91,19 @@ class _Stored:
     """An entry and, if it is an answer, the `blocks` of it that a model can be given: none if there are none, or if it
     is excluded."""
 
-    entry: AnswerEntry | PromptEntry | ResultEntry | OwnCommandEntry
+    entry: AnswerEntry | PromptEntry | ResultEntry | OwnCommandEntry | BranchSummaryEntry
     blocks: tuple[Block, ...] = ()
 
 
-def _said(entry: PromptEntry | ResultEntry | OwnCommandEntry) -> str:
+def _said(entry: PromptEntry | ResultEntry | OwnCommandEntry | BranchSummaryEntry) -> str:
     """Return the text that the model reads for an entry that is not its own."""
     match entry:
         case ResultEntry():
             return f"[North] The file {entry.text}"
         case OwnCommandEntry():
             return _own_command_text(entry)
+        case BranchSummaryEntry():
+            return entry.for_model
         case PromptEntry():
             return _user_text(entry) or ("" if entry.images else "(empty message)")
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import (
     ModeEntry,
@@ -177,6 +178,8 @@ def _said(entry: Entry) -> _Said:
             return _Said("message", role, _words(record.get("message")))
         case SlashEntry(input, output=output):
             return _Said("command_executed", "", input, output)
+        case BranchSummaryEntry(summary=summary):
+            return _Said("branch_summary", "", summary)
         case ReviewEntry(kind, request=request):
             return _Said("review", "", _asked(request) or kind)
         case CheckpointEntry(title=title, files=files):

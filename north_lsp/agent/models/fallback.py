@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from north_lsp.errors import Problem
 from north_lsp.providers.base import ErrorKind, Failed, Provider
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
@@ -69,7 +70,7 @@ class Fallbacks:
         try:
             return catalog.find(selector)
         except UnknownModel as error:
-            self.problems.append(f"retry.fallbackChains: {error}")
+            self.problems.append(Problem(f"retry.fallbackChains: {error}", key="retry.fallbackChains"))
             return None
 
     def _chain(self, model: Model) -> list[Model]:

@@ -20,11 +20,12 @@ _LONGEST_NAME = 80
 
 @dataclass
 class Outcome:
-    """What became of something that is timed; `code` is the error's."""
+    """What became of something that is timed; `code` is the error's, and `data` what else is known at its end."""
 
     ok: bool = False
     code: str | None = None
     truncated: bool = False
+    data: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ class Diagnostics:
         finally:
             ended: dict[str, object] = {"durationMs": round((time.monotonic() - started) * 1000), "ok": outcome.ok}
             ended |= {"errorCode": outcome.code} if outcome.code is not None else {}
-            self.event(complete, **named, **ended, **({"truncated": True} if outcome.truncated else {}))
+            ended |= {"truncated": True} if outcome.truncated else {}
+            self.event(complete, **named, **ended, **outcome.data)
 
     def _bound(self, data: dict[str, object]) -> dict[str, object]:
         if self.session_id is None:

@@ -1,6 +1,7 @@
 """Asks the user outside of a turn, so that a cancel gives the question up."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import anyio
 
@@ -18,15 +19,21 @@ class Questions:
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
         """Ask the user to choose; return the option's id, None if nobody chose or the question was given up. `detail`
         is Markdown below the question."""
+        with self.waiting():
+            return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))
+        return None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for something that the user may give up; then what is inside is left."""
         with anyio.CancelScope() as scope:
             self._waiting.append(scope)
             try:
-                return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))
+                yield
             finally:
                 self._waiting.remove(scope)
-        return None
 
     def give_up(self) -> None:
-        """Give up the questions that wait."""
+        """Give up what is waited for."""
         for scope in self._waiting:
             scope.cancel()

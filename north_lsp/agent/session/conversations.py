@@ -40,10 +40,11 @@ class Conversations:
         find = partial(list_conversations, self._locations, repo_hash=project_hash(root))
         return await anyio.to_thread.run_sync(find)
 
-    async def fork(self, id: str) -> Copied:
-        """Copy a stored conversation. Raises UnknownConversation, NotCopied, OSError."""
+    async def fork(self, id: str, root: Path | None = None) -> Copied:
+        """Copy a stored conversation, into the project of a folder if one is given. Raises UnknownConversation,
+        NotCopied, OSError."""
         source = await anyio.to_thread.run_sync(Conversation.open, self._locations, id)
-        return await anyio.to_thread.run_sync(fork, Log(source), self._locations)
+        return await anyio.to_thread.run_sync(fork, Log(source), self._locations, root)
 
     async def salvage(self, id: str, root: Path) -> "Imported":
         """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,
@@ -58,6 +59,14 @@ class Conversations:
             return await anyio.to_thread.run_sync(copy)
         except FileNotFoundError:
             raise UnknownConversation(id) from None
+
+    async def import_log(self, path: Path, root: Path, *, salvage: bool) -> "Imported":
+        """Copy a log from anywhere into a new conversation; with `salvage`, also what can be read of a damaged one.
+        Raises NotImported, OSError."""
+        from north_lsp.storage.importing import Place, import_log
+
+        copy = partial(import_log, self._locations, path, Place(root, project_hash(root)), salvage=salvage)
+        return await anyio.to_thread.run_sync(copy)
 
     async def delete(self, id: str) -> None:
         """Move everything of a conversation to the trash, if it exists. Raises OSError."""

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
@@ -25,6 +26,7 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
+from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
 from north_lsp.providers.model import Model
@@ -39,7 +41,6 @@ from north_lsp.storage.files import inode_of
 from north_lsp.storage.locks import LockHeld
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
-from north_lsp.workspace.identity import is_another_folder
 from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.roots import project_hash
@@ -47,14 +48,6 @@ from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
 
 _HALF_A_DAY = 12 * 60 * 60.0
-
-
-class OtherProject(ValueError):
-    """The conversation belongs to another project than the one that is open; `root` is that project's."""
-
-    def __init__(self, id: str, root: str) -> None:
-        super().__init__(f"the conversation {id} belongs to {root}: open that folder")
-        self.root = root
 
 
 @dataclass(frozen=True)
@@ -127,46 +120,49 @@ class SessionFactory:
     def _choice(self, folder: Path) -> Choice:
         return self._defaults.choose(folder) if self._defaults.choose is not None else Choice(self._defaults.model)
 
-    async def open(self, id: str, roots: Roots) -> Session:
-        """Open a stored conversation. Raises UnknownConversation, OtherProject."""
+    async def open(self, id: str, roots: Roots, *, agreed: bool = False) -> Session:
+        """Open a stored conversation; `agreed`: the user wants it to continue in a folder that is not like its own.
+        Raises UnknownConversation, OtherProject, UnlikeFolder."""
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
         log = Log(conversation)
-        held, moved = await anyio.to_thread.run_sync(self._finish_interrupted_reviews, log, roots)
+        settle = partial(self._finish_interrupted_reviews, log, roots, agreed=agreed)
+        held, moved = await anyio.to_thread.run_sync(settle)
         session = self._bind(log, roots, held=held, moved_from=moved)
         session.sharing.holder = held
         return session
 
     async def reopen(self, session: Session) -> Session:
-        """Open a session that was closed to be moved, in its new folder; where it was, if that fails. Raises what
-        `open` does."""
+        """Open a session that was closed to be moved, in its new folder; where it was, if that fails, which the user is
+        told. Raises what `open` does."""
         old, new = session.roots, session.moved_to or session.roots[0]
         try:
             return await self.open(session.id, Roots.of(new, *old[1:]))
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             await anyio.to_thread.run_sync(self._move_back, session.id, old[0])
-            return await self.open(session.id, Roots.of(*old))
+            back = await self.open(session.id, Roots.of(*old))
+            back.choice.note([f"this conversation could not continue in {new}: {why}. It continues in {old[0]}"])
+            return back
 
     def _move_back(self, id: str, root: Path) -> None:
         conversation = Conversation.open(self._environment.locations, id)
         Log(conversation).move(root, project_hash(root), inode_of(root))
         conversation.close()
 
-    def _finish_interrupted_reviews(self, log: Log, roots: Roots) -> tuple[LockHeld | None, str | None]:
+    def _finish_interrupted_reviews(
+        self, log: Log, roots: Roots, *, agreed: bool
+    ) -> tuple[LockHeld | None, str | None]:
         """Settle what was pending in a stored conversation, unless another process has it open. Returns the holder in
-        that case, and the folder that the conversation belonged to, if that is gone and this one has taken its place.
-        Raises OtherProject."""
+        that case, and the folder that the conversation belonged to, if this one has taken its place. Raises
+        OtherProject, UnlikeFolder."""
         conversation = log.conversation
-        root, hash = conversation.header.get("repoRoot"), project_hash(roots.main)
-        moved = conversation.header.get("repoHash") not in (None, hash)
-        if moved and not conversation.belongs_to(hash) and Path(str(root)).is_dir():
-            raise OtherProject(conversation.id, str(root))
-        former = str(conversation.header.get("repoHash")) if moved and not conversation.belongs_to(hash) else None
+        place = place_of(self._environment.locations, conversation, roots.main, agreed=agreed)
         held = conversation.holder()
         with contextlib.suppress(ConversationBusy):
-            if moved and held is None:
-                log.move(roots.main, hash, inode_of(roots.main))
+            if place.moves and held is None:
+                log.move(roots.main, project_hash(roots.main), inode_of(roots.main))
             if held is None:
                 LeftTurn(log, is_kept=self._defaults.resumes_turns).settle()
         if held is None:
@@ -175,10 +171,7 @@ class SessionFactory:
             if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
                 os.utime(conversation.path)  # what is open is not cleared away for its age
         log.path()  # takes a while the first time
-        if not moved:
-            return held, None
-        is_other = former is not None and is_another_folder(self._environment.locations, former, roots.main)
-        return held, f"{root}, which was not like this folder" if is_other else str(root)
+        return held, place.former
 
     def _bind(
         self,

@@ -11,6 +11,7 @@ from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
+from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.queue import PromptQueue
@@ -32,6 +33,7 @@ class LiveSession(Protocol):
     questions: Questions
     navigation: Navigation
     templates: ConversationTemplates
+    remembering: Remembering
 
     @property
     def id(self) -> str: ...

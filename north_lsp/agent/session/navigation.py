@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 import anyio
@@ -10,23 +11,28 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.taking_back import Conflicts
 from north_lsp.agent.edits.undo import Plan, UndoHistory
+from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, shown_prompt
+from north_lsp.agent.log.projection import branch_summary_shown
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.log.tree import Row, tree_rows
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, TranscriptReset
+from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, Notice, TranscriptReset
+from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.replay import Show
 from north_lsp.display import one_line
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
 from north_lsp.storage.copying import Relation
+from north_lsp.storage.importing import Place
 from north_lsp.storage.locations import Locations
 from north_lsp.vocabulary import Mode, TreeFilter
+from north_lsp.workspace.roots import project_hash
 
 What = Literal["conversation", "files", "both"]
 _MAX_LABEL = 60
@@ -48,12 +54,14 @@ class SaidPrompt:
 @dataclass(frozen=True, slots=True)
 class Gone:
     """What became of going somewhere: whether the conversation `moved`, what was done to files, and the prompt that
-    belongs in the user's input again. `stays` are files that were changed after that place and are left so."""
+    belongs in the user's input again. `stays` are files that were changed after that place and are left so;
+    `has_summary`: what was left behind is summarized there."""
 
     moved: bool
     plan: Plan
     draft: Draft | None = None
     stays: tuple[str, ...] = ()
+    has_summary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +99,18 @@ class Navigation:
     """The places of one conversation. Everything that moves or copies raises ValueError for an unknown place, and where
     it would disturb a running turn."""
 
-    def __init__(self, session: MovingSession, log: Log, drafts: DraftMaker, locations: Locations) -> None:
+    def __init__(
+        self,
+        session: MovingSession,
+        log: Log,
+        drafts: DraftMaker,
+        summaries: BranchSummaries,
+        locations: Locations,
+    ) -> None:
         self._session = session
         self._log = log
         self._drafts = drafts
+        self._summaries = summaries
         self._locations = locations
 
     # -- places ------------------------------------------------------------------------------------------------------
@@ -156,12 +172,26 @@ class Navigation:
         history = self._session.undo_history
         return await history.prepare(history.since_entry(entry_id), conflicts), draft
 
-    async def go(self, entry_id: str, what: What = "conversation", conflicts: Conflicts = "skip") -> Gone:
+    def offers_summary(self, entry_id: str) -> bool:
+        """Tell whether the user is to be asked for a summary of what going to an entry leaves behind."""
+        if not self._summaries.is_offered:
+            return False
+        leaf = _leaf_at(self._entry(entry_id))
+        return leaf != self._log.leaf and bool(self._summaries.left_behind(leaf))
+
+    async def go(
+        self, entry_id: str, what: What = "conversation", conflicts: Conflicts = "skip", summary: str | None = None
+    ) -> Gone:
         """Go to an entry: to before it if the user said it, else to after it. Restores the files as they were then, if
-        `what` says so. Raises ToolError if a file cannot be written; then nothing has moved."""
+        `what` says so. With `summary`, which may have the user's own instructions, a model first summarizes what is
+        left behind, and the conversation goes on from that. Raises ToolError if a file cannot be written, and
+        NoSummary; then nothing has moved."""
         async with self._session.between_turns():
             self._check_writable()
             one = self._entry(entry_id)
+            leaf = _leaf_at(one)
+            moved = leaf != self._log.leaf and what != "files"
+            written = await self._summarized(leaf, summary) if moved and summary is not None else None
             history = self._session.undo_history
             plan, stays = _NO_PLAN, tuple[str, ...]()
             if what == "conversation":
@@ -173,20 +203,29 @@ class Navigation:
                 self._session.note_restored([change.shown for change in plan.changes])
                 return Gone(False, plan)
             draft = await self._drafts.of(one)
-            leaf = one.parent if is_said(one) else one.id
-            moved = leaf != self._log.leaf
             if moved:
-                self._move(leaf)
-            return Gone(moved, plan, draft, stays)
+                for event in self._move(leaf, written):
+                    await self._session.show(event)
+            return Gone(moved, plan, draft, stays, written is not None)
 
-    def _move(self, leaf: str | None) -> None:
+    async def _summarized(self, leaf: str | None, instructions: str) -> BranchSummaryEntry | None:
+        left = self._summaries.left_behind(leaf)
+        if not left:
+            return None
+        await self._session.show(Notice("info", "summarizing what is left behind; a cancel gives it up"))
+        return await self._summaries.write(left, instructions)
+
+    def _move(self, leaf: str | None, summary: BranchSummaryEntry | None) -> Sequence[Event]:
+        """Make an entry the leaf, with a summary of what was left after it; returns what is to be shown of that."""
         self._log.move_leaf(leaf, "rewind")
+        shown = list(branch_summary_shown(self._log.append(summary))) if summary is not None else []
         chosen, choice = chosen_on(self._log.path()), self._session.choice
         level = as_level(chosen.level) if chosen.level is not None else None
         if chosen.mode != self._session.mode:
             self._log.append(ModeEntry(self._session.mode))
         choice.record_again(chosen.model or str(self._log.conversation.header.get("model")), level)
         self._session.restart_after(self._log.path())
+        return shown
 
     async def show_again(self, draft: Draft | None = None) -> None:
         """Show the conversation anew to clients that can take back what they have shown; `draft` is for their input."""
@@ -210,10 +249,11 @@ class Navigation:
         id, whole = await anyio.to_thread.run_sync(copying.branch, self._log.conversation, self._locations, one.id)
         return Copied(id, "branch", draft, whole)
 
-    async def fork(self) -> Copied:
-        """Copy all of the conversation. Raises ValueError while a turn runs; OSError."""
+    async def fork(self, root: Path | None = None) -> Copied:
+        """Copy all of the conversation, into the project of a folder if one is given. Raises ValueError while a turn
+        runs; OSError."""
         async with self._session.between_turns():
-            return await anyio.to_thread.run_sync(fork, self._log, self._locations)
+            return await anyio.to_thread.run_sync(fork, self._log, self._locations, root)
 
     async def show_copy(self, copied: Copied) -> None:
         """Have the client open a copy, if it can."""
@@ -230,10 +270,12 @@ class Navigation:
         raise ValueError(f"there is no entry {one_line(id, 64)!r} in this conversation")
 
 
-def fork(log: Log, locations: Locations) -> Copied:
-    """Copy a whole conversation, and say so in the copy's title. Raises NotCopied, OSError. Blocks."""
+def fork(log: Log, locations: Locations, root: Path | None = None) -> Copied:
+    """Copy a whole conversation, into the project of a folder if one is given, and say so in the copy's title. Raises
+    NotCopied, OSError. Blocks."""
     source = log.conversation
-    id, whole = copying.fork(source, locations)
+    place = Place(root, project_hash(root)) if root is not None else None
+    id, whole = copying.fork(source, locations, place)
     if source.title is not None and not source.title.startswith(_FORKED):
         copy = Log(source.open(locations, id))
         title = one_line(f"{_FORKED}{source.title}", _TITLE_LENGTH)
@@ -241,6 +283,11 @@ def fork(log: Log, locations: Locations) -> Copied:
         name(title)
         copy.conversation.close()
     return Copied(id, "fork", is_whole=whole)
+
+
+def _leaf_at(one: Logged) -> str | None:
+    """Return the leaf of a conversation that goes on from this entry."""
+    return one.parent if is_said(one) else one.id
 
 
 def is_said(one: Logged) -> bool:

@@ -1,8 +1,9 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleC
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.branch_summary import BranchSummaries
+from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -69,7 +72,6 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _SALVAGE = "`/salvage` copies what can be read into a new conversation"
-_LONGEST_END = 5.0
 _LONGEST_COMPLETION = 1.0
 
 
@@ -132,7 +134,8 @@ class Session:
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
-        self.navigation = Navigation(self, log, drafts, environment.locations)
+        summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
+        self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
@@ -341,11 +344,7 @@ class Session:
         """Leave a turn that stands still to the next process. What is left of it here must never run on."""
         self._closed = True
         self.saved.be_silent()
-        with anyio.CancelScope(shield=True):
-            await self._shell.runner.end_all(grace=0.3)
-            self._conversation.end(LEFT)
-            await self.saved.sync()
-            self._conversation.retire()
+        await self._end(Closing(self._environment.abandoned, self._diagnostics), LEFT)
 
     def share(self) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
@@ -413,6 +412,10 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._shell.runner.take_over(other._shell.runner)
 
+    async def begin_shell_anew(self) -> None:
+        """Begin with a new shell, since another process has run the commands."""
+        await self._shell.begin_anew()
+
     async def _show(self, events: Iterable[Event]) -> None:
         for event in events:
             await self._editor.show(event)
@@ -428,8 +431,12 @@ class Session:
         Raises ValueError while something runs or waits."""
         if self.is_running or self.queue.waiting:
             raise ValueError("something is running here: cancel it first")
+        old = self.roots[0]
         self._log.move(root, project_hash(root), inode_of(root))
         await self.saved.sync()
+        if (error := self._conversation.write_error) is not None:
+            self._log.move(old, project_hash(old), inode_of(old))
+            raise ValueError(f"this conversation cannot be saved ({error.strerror or error}), so it stays in {old}")
         self.moved_to = root
 
     async def set_mode(self, mode: Mode) -> None:
@@ -524,16 +531,24 @@ class Session:
         self._closed = True
         self.saved.be_silent()
         self.cancel()
-        with anyio.CancelScope(shield=True):
-            with anyio.move_on_after(_LONGEST_END):
+        closing = Closing(self._environment.abandoned, self._diagnostics)
+        async with AsyncExitStack() as held:
+            with closing.limited("turn"):
                 while self._scopes:
                     self._one_ended = anyio.Event()
                     await self._one_ended.wait()
-            async with self._gate.turns():
-                await self._shell.runner.end_all(grace=0.3)
-                self._conversation.end(reason)
-                await self.saved.sync()
-                self._conversation.retire()
+                await held.enter_async_context(self._gate.turns())
+            if closing.was_cut:
+                self._conversation.resolve_pending()
+            await self._end(closing, reason)
+
+    async def _end(self, closing: Closing, reason: str) -> None:
+        """End the processes that commands left running, and close the log for good."""
+        with anyio.CancelScope(shield=True):
+            await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
+            self._conversation.end(reason)
+            await closing.run("saving", self.saved.sync)
+            self._conversation.retire()
 
 
 def _check(parts: tuple[Part, ...]) -> None:

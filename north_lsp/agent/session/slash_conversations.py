@@ -6,20 +6,28 @@ do in one that does not know this request.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import ConversationWanted
-from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
+from north_lsp.agent.ports.events import ConversationCopied, ConversationWanted
+from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.library import CANDIDATES, Library, NoConversation, Scope, SeveralConversations
+from north_lsp.agent.session.trash import Trash
 from north_lsp.display import ago, money, one_line
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.summaries import Summary
+from north_lsp.storage.trash import NotRestored
+from north_lsp.workspace.roots import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
     from north_lsp.agent.session.live import LiveSession
+
+
+_MOST = 50
 
 
 class ConversationsHost:
@@ -70,6 +78,14 @@ class ConversationsHost:
             return "This conversation goes on."
         if found.id == self._live.id:
             return "This is that conversation."
+        if is_elsewhere(found, here):
+            match await self._where(found, here):
+                case "fork":
+                    return await self._forked(found, here)
+                case "own":
+                    pass
+                case _:
+                    return "This conversation goes on."
         await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
         place = (
             "" if found.cwd == here else f" It is about another folder, {one_line(str(found.cwd), 300)}: open that one."
@@ -77,6 +93,43 @@ class ConversationsHost:
         return (
             f"**{one_line(found.name)}** (`{found.id}`) opens if your editor can. If it does not, choose it in the "
             f"list of conversations there.{place}"
+        )
+
+    async def _where(self, found: Summary, here: Path) -> str | None:
+        """Ask where a conversation of another project goes on."""
+        folder = one_line(str(found.cwd), 300)
+        question = f"{one_line(found.name)} is about another folder, {folder}. Where does it go on?"
+        fork = ("fork", f"Copy it into this project, {one_line(str(here), 300)}")
+        options = (fork, ("own", "Open it with its own folder"), ("none", "Leave it"))
+        return await self._live.questions.choose(question, options)
+
+    async def _forked(self, found: Summary, here: Path) -> str:
+        try:
+            copied = await Conversations(self._shared.locations).fork(found.id, here)
+        except (ValueError, UnknownConversation) as error:
+            raise CommandError(one_line(str(error), 300)) from None
+        except OSError as error:
+            raise CommandError(f"the copy could not be written: {error.strerror or error}") from None
+        await self._shown_in.show(ConversationCopied(copied.id, "fork"))
+        return (
+            f"A copy of **{one_line(found.name)}** for this project is stored as `{copied.id}`; it opens if your "
+            "editor can. If it does not, choose it in the list of conversations there."
+        )
+
+    async def continue_last(self) -> str:
+        """Have the client open the last conversation of its window, else the newest one here, in place of a new one in
+        which nothing was said."""
+        if self._live.navigation.prompts():
+            told = "there is nothing to continue: no answer broke off. Say what to do next instead"
+            raise CommandError(f"{told}, or `/resume` another conversation.")
+        here = self._live.roots[0]
+        found = await self._library.last(self._live.remembering.window, here)
+        if found is None:
+            raise CommandError("there is no conversation here yet to continue")
+        await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
+        return (
+            f"**{one_line(found.name)}** (`{found.id}`) was the last one here; it opens if your editor can. If it does "
+            "not, choose it in the list of conversations there."
         )
 
     async def begin_anew(self) -> str:
@@ -110,6 +163,45 @@ class ConversationsHost:
             return f"{name} is in the lists again."
         return f"{name} is archived: lists and searches leave it out. `/archive undo` brings it back."
 
+    async def trash(self, query: str) -> str:
+        """List the deleted conversations of the project, or those with the words of a query."""
+        rows = await Trash(self._shared.locations).listed(query, self._live.roots[0], _MOST)
+        if not rows:
+            return "Nothing about this project is in the trash."
+        now = datetime.now(UTC)
+        lines = [
+            f"- `{one.id}` **{one_line(one.summary.name)}**, deleted {ago(one.deleted_at, now)}, "
+            f"{one.summary.message_count} messages"
+            for one in rows
+        ]
+        return "\n".join([*lines, "", "`/restore <id>` puts one back. What is deleted stays here for 30 days."])
+
+    async def restore_conversation(self, target: str) -> str:
+        """Put a deleted conversation back: the one whose id begins so, or one that the user chooses among those with
+        these words."""
+        trash = Trash(self._shared.locations)
+        try:
+            try:
+                restored = await trash.restore(target)
+            except (NoConversation, SeveralConversations) as error:
+                found = [one.summary for one in await trash.listed(target, self._live.roots[0], CANDIDATES)]
+                rows = error.candidates if isinstance(error, SeveralConversations) else found
+                if not rows:
+                    raise CommandError(f"{one_line(str(error), 300)}, and none there has that in it") from None
+                chosen = await self._chosen("Which conversation is to be restored?", rows)
+                if chosen is None:
+                    return "Nothing was restored."
+                restored = await trash.restore(chosen.id)
+        except (UnknownConversation, NoConversation):
+            raise CommandError("it is not in the trash any more") from None
+        except (NotRestored, ConversationBusy) as error:
+            raise CommandError(one_line(str(error), 300)) from None
+        except OSError as error:
+            raise CommandError(f"the conversation could not be restored: {error.strerror or error}") from None
+        hidden = " It is archived: `/archive undo` brings it back into the lists." if restored.summary.archived else ""
+        name = one_line(restored.summary.name)
+        return f"**{name}** (`{restored.id}`) is in the lists again; `/resume {restored.id}` opens it.{hidden}"
+
     async def _chosen(self, question: str, rows: Sequence[Summary]) -> Summary | None:
         now = datetime.now(UTC)
         options = [(one.id, f"{one_line(one.name)} ({ago(one.updated_at, now)})") for one in rows]
@@ -122,3 +214,8 @@ class ConversationsHost:
         facts += ["this one"] if one.id == self._live.id else []
         shown = f"\n  {one_line(snippet, 160)}" if snippet else ""
         return f"- `{one.id}` **{one_line(one.name)}**, {', '.join(facts)}{shown}"
+
+
+def is_elsewhere(one: Summary, here: Path) -> bool:
+    """Tell whether a conversation is about another project, whose folder is there."""
+    return one.repo_hash != project_hash(here) and one.cwd != here and one.cwd.is_dir()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.session.navigation import Copied, Gone, What
 
 _MOST_ROWS = 200
+_SUMMARY = (("none", "No summary"), ("summarize", "Summarize"), ("stay", "Do not go back"))
 _NAMES = {"fork": "A copy of this conversation", "branch": "A new conversation that begins there"}
 
 
@@ -44,11 +45,20 @@ class PlacesHost:
         shown = fenced("\n".join(map(_line, rows[:_MOST_ROWS])))
         return f"{shown}{more}\n\n`/rewind <id>` goes to a place, `/rewind <id> both` restores the files, too."
 
-    async def rewind(self, place: str, what: str, conflicts: str) -> Reply:
+    async def rewind(self, place: str, what: str, conflicts: str, summary: str | None) -> Reply:
         navigation = self._session.navigation
         with _told():
             id = navigation.find(place)
-            gone = await navigation.go(id, cast("What", what), cast(Conflicts, conflicts))
+            if summary is None and what != "files" and navigation.offers_summary(id):
+                question = "Summarize what is left behind, for the model that goes on?"
+                match await self._session.questions.choose(question, _SUMMARY):
+                    case "summarize":
+                        summary = ""
+                    case "none":
+                        pass
+                    case _:
+                        return Reply("The conversation is where it was.")
+            gone = await navigation.go(id, cast("What", what), cast(Conflicts, conflicts), summary)
         then = partial(navigation.show_again, gone.draft) if gone.moved else None
         return Reply(_gone(gone, what, id), then=then)
 
@@ -94,6 +104,8 @@ def _gone(gone: "Gone", what: str, id: str) -> str:
     if gone.moved and gone.draft is not None:
         words = "The conversation continues from before this prompt; what came after it stays in `/tree`."
     parts = [words]
+    if gone.has_summary:
+        parts.append("A summary of what was left behind stands there for the model; you can read it in the chat.")
     if what == "both":
         parts.append(in_words(gone.plan))
     if gone.stays:

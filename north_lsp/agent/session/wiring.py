@@ -84,7 +84,7 @@ class SessionParts:
         answering = AnsweringModel(choice, context.model, provider, log, ports)
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
         dispatcher = Dispatcher(context, calls, self.tools, ports)
-        files = FileBlocks(context, log, calls, self.edits, ports.editor)
+        files = FileBlocks(context, log, calls, self.edits, ports)
         answers = AnswerLog(log, ports.editor, calls)
         streams = AnswerStreams(context, log, self.history, files, dispatcher, answers, ports)
         builder = RequestBuilder(context, self.history, self.checkpoints.content)

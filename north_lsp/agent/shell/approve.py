@@ -133,12 +133,12 @@ class CommandApprover:
     async def _decision(self, question: CommandReview) -> CommandDecision:
         """Ask the user and log the decision. The command's text is only logged at level `debug`."""
         diagnostics, command = self._ports.diagnostics, question.command.command
-        diagnostics.event("shell_review_shown", callId=question.call_id, dangers=len(question.warnings))
+        diagnostics.event("shell_review_shown", reviewId=question.call_id, dangers=len(question.warnings))
         diagnostics.debug("shell_review_shown_text", command=command)
         started = time.monotonic()
         decision = await self._ports.editor.review_command(question)
         waited = round((time.monotonic() - started) * 1000)
-        diagnostics.event("shell_review_decision", callId=question.call_id, decision=decision.kind, waitedMs=waited)
+        diagnostics.event("shell_review_decision", reviewId=question.call_id, decision=decision.kind, waitedMs=waited)
         diagnostics.debug("shell_review_decision_text", command=command)
         return decision
 

@@ -19,9 +19,9 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import nudge
 from north_lsp.agent.log.projection import block_began, block_id, block_title
 from north_lsp.agent.log.transcript import FILE_BLOCK
-from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, failed
+from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.display import one_line
@@ -73,12 +73,13 @@ class _Block:
 class FileBlocks:
     """The files of one turn's answers."""
 
-    def __init__(self, context: TurnContext, log: Log, calls: OpenCalls, edits: EditReviewer, editor: Editor) -> None:
+    def __init__(self, context: TurnContext, log: Log, calls: OpenCalls, edits: EditReviewer, ports: Ports) -> None:
         self._context = context
         self._log = log
         self._calls = calls
         self._edits = edits
-        self._editor = editor
+        self._editor = ports.editor
+        self._diagnostics = ports.diagnostics
         self._parser = BlockParser()
         self._entry_id = ""
         self._count = 0
@@ -139,6 +140,7 @@ class FileBlocks:
                     self._finished.append(block)
                     return "</NORTH_FILE>\n" if complete else ""
                 await anyio.to_thread.run_sync(_join, block)
+                self._log_event("file_block_complete", block, ok=complete)
                 if complete:
                     self._finished.append(block)
                     self._open = None
@@ -150,6 +152,7 @@ class FileBlocks:
         waiting = self._open
         if waiting is not None and start.mode == "append" and start.path in ("", waiting.path):
             self._current = waiting
+            self._log_event("file_block_continued", waiting)
             return ""
         self._count += 1
         block = _Block(block_id(self._entry_id, self._count), start.path, appends=start.mode == "append")
@@ -160,12 +163,16 @@ class FileBlocks:
             block.refusal = error
             return f"{start.tag}\n"
         await anyio.to_thread.run_sync(self._stage, block)
+        self._log_event("file_block_start", block)
         show = self._editor.show
         for event in block_began(block.id, block.path):
             await show(event)
         await show(CallRunning(block.id))
         block.preview_source = self._preview_source(block, block.resolved)
         return ""
+
+    def _log_event(self, name: str, block: _Block, **data: object) -> None:
+        self._diagnostics.event(name, callId=block.id, path=block.path, lines=block.lines, **data)
 
     def _preview_source(self, block: _Block, resolved: Resolved) -> FilePreviewSource:
         async def read_old() -> str | None:

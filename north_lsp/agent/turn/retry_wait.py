@@ -25,7 +25,11 @@ class RetryWait:
         """Wait before a retry; returns False if the user gives up."""
         ports, control = self._ports, self._control
         ports.diagnostics.event(
-            "api_retry_attempt", layer=step.layer, attempt=step.attempt, delayMs=step.seconds * 1000
+            "api_retry_attempt",
+            layer=step.layer,
+            attempt=step.attempt,
+            delayMs=round(step.seconds * 1000),
+            kind=failure.kind,
         )
         id = f"retry-{new_entry_id(())}"
         control.aborted = False

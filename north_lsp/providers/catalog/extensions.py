@@ -25,6 +25,7 @@ from typing import Any, get_args
 
 from north_lsp import __version__
 from north_lsp.display import one_line
+from north_lsp.errors import Problem
 from north_lsp.providers.adapters.accumulator import append_delta
 from north_lsp.providers.base import (
     AssistantMessage,
@@ -128,7 +129,8 @@ def _load(path: Path) -> Registered:
         try:
             _set_up(path, registered)
         except Exception as error:  # noqa: BLE001 - an extension may raise anything
-            registered = Registered(problem=f"the extension {path} is not used: {one_line(str(error), 300) or error!r}")
+            text = f"the extension {path} is not used: {one_line(str(error), 300) or error!r}"
+            registered = Registered(problem=Problem(text, path, event="extension_error"))
         _loaded[key] = registered
     return _loaded[key]
 

@@ -34,7 +34,7 @@ def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
     try:
         return merged(shipped, read_models_file(path), environ)
     except ModelsFileError as error:
-        return Catalog(shipped.providers, shipped.models, environ=environ, problems=[str(error)])
+        return Catalog(shipped.providers, shipped.models, environ=environ, problems=[error.told])
 
 
 def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:

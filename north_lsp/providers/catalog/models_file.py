@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
+from north_lsp.errors import Problem
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.compat import ThinkingFormat
 from north_lsp.providers.credentials import KeySource
@@ -50,6 +51,11 @@ class ModelsFileError(ValueError):
         self.line = line
         self.key = key
         self.problem = problem
+
+    @property
+    def told(self) -> Problem:
+        """The line for the user."""
+        return Problem(str(self), self.path, self.key or None)
 
 
 def find_file(config_dir: Path) -> Path | None:

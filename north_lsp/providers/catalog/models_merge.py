@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from north_lsp.errors import Problem
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.compat import is_local
@@ -32,7 +33,8 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
                 if info.discovery is not None:
                     overrides[selector] = partial(_model, entry=one)
                 else:
-                    problems.append(f"{file.path}: {entry.id} has no model {one.id!r} to override")
+                    text = f"{file.path}: {entry.id} has no model {one.id!r} to override"
+                    problems.append(Problem(text, file.path, f"providers.{entry.id}.modelOverrides.{one.id}"))
                 continue
             base = models.get(selector) if one in entry.overrides else None
             models[selector] = _model(base or _blank(info, one, environ), one)

@@ -7,11 +7,13 @@ import fcntl
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.storage.noting import note
 from north_lsp.workspace.apply import journal
 from north_lsp.workspace.apply.empty_folders import (
     FolderStep,
@@ -175,8 +177,18 @@ def _exclusive(journals: Path | None) -> Iterator[None]:
             with suppress(OSError):  # not every file system supports it
                 descriptor = os.open(journals, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 held.callback(os.close, descriptor)
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                _wait_for(descriptor)
         yield
+
+
+def _wait_for(descriptor: int) -> None:
+    """Lock a descriptor, however long that takes. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        began = time.monotonic()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        note("lock_wait", name="apply", waitedMs=round((time.monotonic() - began) * 1000), ok=True)
 
 
 def _begin(folder: Path, plan: journal.Plan) -> journal.Journal:

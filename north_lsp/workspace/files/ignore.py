@@ -7,6 +7,8 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.errors import Problem
+from north_lsp.storage.noting import note_problem
 from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, match_form
 from north_lsp.workspace.git import exclude_file, top_level
 from north_lsp.workspace.opening import open_folder
@@ -305,7 +307,9 @@ class IgnoreRules:
         if problem is None:
             return file
         shown = path.relative_to(self.root) if path.is_relative_to(self.root) else path
-        return everything(f"{shown} {problem}, so everything in its folder is closed")
+        told = f"{shown} {problem}, so everything in its folder is closed"
+        note_problem(Problem(told, path, event="capability_warning"))
+        return everything(told)
 
     def _file(self, path: Path, *, folded: bool, follow: bool) -> PatternFile:
         try:

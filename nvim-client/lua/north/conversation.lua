@@ -80,7 +80,7 @@ function M.stop()
   local client, waited = state.client(), #state.waiting > 0
   state.waiting = {}
   local finishing = state.elsewhere ~= nil and state.elsewhere.leaving
-  if not client or (#state.prompts == 0 and not finishing) then
+  if not client or (#state.prompts == 0 and state.asked == 0 and not finishing) then
     if not waited then
       vim.notify("North: nothing is running", vim.log.levels.INFO)
     end
@@ -142,6 +142,13 @@ end
 function M.places()
   return {
     ask = M.ask_server,
+    ask_long = function(method, params, on_answer)
+      state.asked = state.asked + 1
+      M.ask_server(method, params, function(error, result)
+        state.asked = state.asked - 1
+        on_answer(error, result)
+      end)
+    end,
     root = function()
       return state.root
     end,

@@ -15,6 +15,7 @@ local SHOWN = 200
 ---@field costUsd number
 ---@field model? string
 ---@field archived boolean
+---@field deletedAt? string only in the trash
 ---@field match? { snippet: string, place: string }
 
 ---@param text string such as 2025-12-10T10:20:30.000Z
@@ -56,6 +57,9 @@ function M.line(row, root)
   end
   if row.cwd ~= root then
     facts[#facts + 1] = vim.fn.fnamemodify(row.cwd, ":~")
+  end
+  if row.deletedAt then
+    table.insert(facts, 1, "deleted " .. M.ago(row.deletedAt))
   end
   if row.archived then
     facts[#facts + 1] = "archived"
@@ -163,7 +167,7 @@ local function delete(row)
       end
       ask("session/delete", { sessionId = row.sessionId }, function(error)
         if not failed(error) then
-          vim.notify("North: it is in North's trash for 30 days", vim.log.levels.INFO)
+          vim.notify("North: it is in North's trash for 30 days (:North restore)", vim.log.levels.INFO)
         end
       end)
     end)
@@ -171,8 +175,33 @@ local function delete(row)
 end
 
 ---@param row north.Row
+local function fork_here(row)
+  conversation.with_server(function(ask, root)
+    ask("session/fork", { sessionId = row.sessionId, cwd = root, mcpServers = {} }, function(error, result)
+      if not failed(error) and result then
+        conversation.switch(result.sessionId, root)
+      end
+    end)
+  end)
+end
+
+---Show a conversation; one of another folder that is there in a copy for this project, or with its own folder.
+---@param row north.Row
 local function open(row)
-  conversation.switch(row.sessionId, row.cwd)
+  conversation.with_server(function(_, root)
+    if row.cwd == root or vim.fn.isdirectory(row.cwd) == 0 or conversation.is_shown(row.sessionId) then
+      return conversation.switch(row.sessionId, row.cwd)
+    end
+    local copy, own = "Copy it into this project", "Open it with its own folder"
+    local about = vim.fn.fnamemodify(row.cwd, ":~")
+    choose({ copy, own, "Leave it" }, ("It is about %s"):format(about), function(choice)
+      if choice == copy then
+        fork_here(row)
+      elseif choice == own then
+        conversation.switch(row.sessionId, row.cwd)
+      end
+    end)
+  end)
 end
 
 ---@type table<string, fun(row: north.Row)>
@@ -261,6 +290,72 @@ function M.archive()
   conversation.with_session(function(id)
     archive({ sessionId = id }, true)
     conversation.new()
+  end)
+end
+
+---Choose a deleted conversation, put it back and show it.
+---@param query string words in its title or prompts; `--all`: of all projects
+function M.restore(query)
+  vim.validate("query", query, "string")
+  local words, everywhere = query:gsub("%-%-all", "")
+  conversation.with_server(function(ask, root)
+    local params = { query = vim.trim(words), cwd = everywhere == 0 and root or nil }
+    ask("_north/sessions/trash", params, function(error, result)
+      if failed(error) or not result then
+        return
+      end
+      if #result.sessions == 0 then
+        local where = everywhere == 0 and " (:North restore --all looks at all projects)" or ""
+        vim.notify("North: there is no such conversation in the trash" .. where, vim.log.levels.INFO)
+        return
+      end
+      vim.ui.select(result.sessions, {
+        prompt = "Restore",
+        kind = "north.conversation",
+        format_item = function(row)
+          return M.line(row, root)
+        end,
+      }, function(row)
+        if row then
+          ask("_north/sessions/restore", { sessionId = row.sessionId }, function(refused, restored)
+            if not failed(refused) and restored then
+              open(restored)
+            end
+          end)
+        end
+      end)
+    end)
+  end)
+end
+
+---Take over the log of a conversation from a file, and show it.
+---@param path string
+function M.import(path)
+  vim.validate("path", path, "string")
+  if path == "" then
+    vim.notify("North: :North import {file}", vim.log.levels.ERROR)
+    return
+  end
+  local file = vim.fn.fnamemodify(vim.fn.expand(path), ":p")
+  conversation.with_server(function(ask, root)
+    local function take_in(salvage)
+      local params = { path = file, cwd = root, salvage = salvage }
+      ask("_north/sessions/import", params, function(error, result)
+        if error and not salvage and vim.tbl_get(error, "data", "canBeSalvaged") then
+          choose({ "Leave it", "Copy what can be read" }, error.message, function(choice)
+            if choice == "Copy what can be read" then
+              take_in(true)
+            end
+          end)
+        elseif not failed(error) and result then
+          if result.leftOut > 0 then
+            vim.notify(("North: %d lines could not be read"):format(result.leftOut), vim.log.levels.WARN)
+          end
+          conversation.switch(result.sessionId, root)
+        end
+      end)
+    end
+    take_in(false)
   end)
 end
 

@@ -14,6 +14,7 @@ local WAYS = {
 
 ---@class north.Places what the conversation offers
 ---@field ask north.Ask
+---@field ask_long north.Ask the same, for what `:North stop` can end
 ---@field root fun(): string
 ---@field restore fun(text: string) puts a text into the input
 ---@field show fun(id: string, after?: fun()) shows a stored conversation
@@ -69,11 +70,20 @@ local function choose(places, filter, title, on_chosen)
   end)
 end
 
+---@class north.Summary what is to be done with what is left behind
+---@field summarize? boolean
+---@field instructions? string
+
 ---@param places north.Places
 ---@param id string
 ---@param what string
-local function go(places, id, what)
-  places.ask(REWIND, { entryId = id, what = what }, function(error, result)
+---@param summary north.Summary
+local function go(places, id, what, summary)
+  if summary.summarize then
+    vim.notify("North: summarizing what is left behind; :North stop gives it up", vim.log.levels.INFO)
+  end
+  local ask = summary.summarize and places.ask_long or places.ask
+  ask(REWIND, vim.tbl_extend("error", { entryId = id, what = what }, summary), function(error, result)
     if error or not result then
       refused(error)
       return
@@ -99,6 +109,30 @@ local function go(places, id, what)
   end)
 end
 
+---Ask whether what is left behind is summarized, if the user wants to be asked.
+---@param planned table
+---@param what string
+---@param on_chosen fun(summary: north.Summary) not called if the user gives up
+local function with_summary(planned, what, on_chosen)
+  if not planned.offersSummary or what == "files" then
+    return on_chosen({})
+  end
+  local plain, own = "Summarize", "Summarize, with instructions …"
+  local options = { prompt = "What is left behind", format_item = tostring }
+  vim.ui.select({ "No summary", plain, own }, options, function(choice)
+    if choice == own then
+      vim.ui.input({ prompt = "What the summary shall say: " }, function(instructions)
+        if instructions then
+          local words = vim.trim(instructions)
+          on_chosen({ summarize = true, instructions = words ~= "" and words or nil })
+        end
+      end)
+    elseif choice then
+      on_chosen(choice == plain and { summarize = true } or {})
+    end
+  end)
+end
+
 ---@param places north.Places
 ---@param node north.Node
 local function go_to(places, node)
@@ -114,7 +148,9 @@ local function go_to(places, node)
       end
     end
     if #changed == 0 then
-      go(places, node.id, "conversation")
+      with_summary(planned, "conversation", function(summary)
+        go(places, node.id, "conversation", summary)
+      end)
       return
     end
     local options = {
@@ -125,7 +161,9 @@ local function go_to(places, node)
     }
     vim.ui.select(WAYS, options, function(way)
       if way then
-        go(places, node.id, way.what)
+        with_summary(planned, way.what, function(summary)
+          go(places, node.id, way.what, summary)
+        end)
       end
     end)
   end)

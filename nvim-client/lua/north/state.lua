@@ -28,11 +28,13 @@ local running = require("north.running")
 ---@field replacing boolean whether the next update replaces what the chat shows
 ---@field elsewhere? north.Holder another North that has it open
 ---@field taking boolean whether it is being taken over
+---@field asked integer requests that take long and can be stopped, beside prompts
 ---@field replayed string? the last of the user's messages that were loaded
 ---@field wanted? fun() shows the conversation that a slash command asked for, once that is answered
 
 ---@type north.State
-local M = { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false }
+local M =
+  { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false, asked = 0 }
 
 ---Show how the conversation stands.
 function M.show()

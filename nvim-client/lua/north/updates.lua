@@ -58,6 +58,9 @@ end
 
 ---@type table<string, function>
 M.handlers = {
+  ["_north/languageFeature"] = function(_, params)
+    return require("north.language").answer(params)
+  end,
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.context.documents import cut, framed, plain, size_of
+from north_lsp.agent.context.documents import Level, cut, framed, plain, size_of
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.globs import check_glob, matching_glob, split_globs
-from north_lsp.agent.context.rules import Level, Provider, Rule, parse_rule, settled
+from north_lsp.agent.context.rules import Provider, Rule, parse_rule, settled
 from north_lsp.agent.prompts import fill
 
 

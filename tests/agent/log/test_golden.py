@@ -22,6 +22,7 @@ from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
+from tests.end_to_end.test_sessions import answering
 from tests.end_to_end.world import World
 from tests.support.inside import inside
 from tests.support.recorded import local, portable
@@ -67,6 +68,7 @@ def read(world: World, id: str) -> dict[str, Any]:
 
 async def shown(world: World, id: str) -> list[Any]:
     async with inside(world.environ | {"ANTHROPIC_API_KEY": "test-key"}) as client:
+        client.handlers["session/request_permission"] = answering("take")  # the folder of foreign logs is gone
         await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
         updates = [params["update"] for params in client.updates]
     return [update for update in updates if update["sessionUpdate"] not in ELSEWHERE]

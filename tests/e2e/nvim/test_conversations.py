@@ -105,6 +105,62 @@ def test_one_is_renamed_archived_and_deleted(bed: Bed) -> None:
     assert titles[-1] == "The greetings"
 
 
+def test_a_deleted_one_is_restored_and_shown(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        replace_select(nvim)
+        nvim.command("North restore")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('no such conversation in') ~= nil")
+        choose_first(nvim, "Delete it")
+        nvim.command("North delete greet defined")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('trash for 30 days') ~= nil")
+        choose_first(nvim)
+        nvim.command("North restore greet")
+        nvim.until(in_chat("is defined in"))
+        nvim.until(IDLE)
+        (row,) = names(nvim)
+        assert row.startswith("explain greet  (deleted just now, just now, ")
+    assert list((bed.folder / "data" / "conversations" / "trash").iterdir()) == []
+
+
+def test_a_log_is_imported_and_shown(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        folder = bed.folder / "data" / "conversations"
+        (log,) = [one for one in folder.glob("*.jsonl") if "explain greet" in one.read_text()]
+        file = bed.folder / "damaged.jsonl"
+        file.write_text("not a header\n" + log.read_text().partition("\n")[2])
+        replace_select(nvim, "Copy what can be read")
+        nvim.command(f"North import {file}")
+        nvim.until(in_chat("is defined in"))
+        nvim.until(IDLE)
+        assert "damaged.jsonl was not imported: line 1" in str(asked(nvim)[0]["prompt"])
+        assert "1 lines could not be read" in messages(nvim)
+        nvim.command("North import /no/such/file")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('file not found') ~= nil")
+
+
+def test_one_of_another_folder_is_copied_into_the_project(bed: Bed) -> None:
+    other = bed.folder / "other"
+    other.mkdir()
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+    folder = bed.folder / "data" / "conversations"
+    (log,) = [one for one in folder.glob("*.jsonl") if "explain greet" in one.read_text()]
+    header = json.loads(log.read_text().split("\n")[0])
+    place = {"repoRoot": str(other), "repoHash": "0" * 16, "cwd": str(other), "rootInode": None}
+    moved = {"type": "session_moved", "id": "ffffffff", "timestamp": header["timestamp"], **place}
+    log.write_text(log.read_text() + json.dumps(moved) + "\n")
+    with bed.nvim() as nvim:
+        choose_first(nvim, "Copy it into this project")
+        nvim.command("North resume greet defined --all")
+        nvim.until(in_chat("is defined in"))
+        nvim.until(IDLE)
+        assert names(nvim) == ["Copy it into this project", "Open it with its own folder", "Leave it"]
+    (copy,) = [one for one in folder.glob("*.jsonl") if '"relation":"fork"' in one.read_text().replace(": ", ":")]
+    assert header["id"] in copy.read_text().split("\n")[0]
+
+
 def test_what_was_shown_last_goes_on_after_neovim_was_left(bed: Bed) -> None:
     with bed.nvim() as nvim:
         two_conversations(nvim)

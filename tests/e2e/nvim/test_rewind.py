@@ -54,6 +54,27 @@ def test_rewinding_gives_the_message_back_and_restores_files(bed: Bed) -> None:
         assert chat(nvim).count("## You") == 2
 
 
+def test_what_is_left_behind_may_be_summarized(bed: Bed) -> None:
+    """The model of these tests writes none: that is said, and nothing moves."""
+    config = bed.folder / "config"
+    config.mkdir(exist_ok=True)
+    (config / "config.json").write_text('{"branchSummary": {"enabled": true}}')
+    with bed.nvim("README.md") as nvim:
+        two_turns(nvim)
+        replace_select(nvim, f"▶ You: {REPLACE}", "Conversation only", "Summarize")
+        nvim.command("North rewind")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('cannot write a summary') ~= nil")
+        assert in_chat("I replaced")
+        assert asked(nvim)[-1] == {
+            "prompt": "What is left behind",
+            "names": ["No summary", "Summarize", "Summarize, with instructions …"],
+        }
+        replace_select(nvim, f"▶ You: {REPLACE}", "Conversation only", "No summary")
+        nvim.command("North rewind")
+        nvim.until(f"{TYPED} == [==[{REPLACE}]==]")
+        nvim.until(f"not {in_chat('I replaced')} and {IDLE}")
+
+
 def test_the_tree_leads_to_a_branch_that_was_left(bed: Bed) -> None:
     with bed.nvim("README.md") as nvim:
         two_turns(nvim)

@@ -8,8 +8,11 @@ import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
 import { exportConversation } from "./exporting";
+import { importLog } from "./importing";
 import { Library, type Row } from "./library";
+import { askWhere } from "./otherFolder";
 import type { StoredConversation } from "./stored";
+import { restoreDeleted } from "./trash";
 
 interface Act {
   icon: string;
@@ -21,7 +24,7 @@ interface Act {
 function actsOf({ archived }: StoredConversation): Act[] {
   const { t } = vscode.l10n;
   return [
-    { icon: "split-horizontal", name: t("Open in an Editor Tab"), run: (conversations, one) => openInTab(conversations, one.id) },
+    { icon: "split-horizontal", name: t("Open in an Editor Tab"), run: openInTab },
     { icon: "repo-forked", name: t("Fork"), run: (conversations, one) => fork(conversations, one.id) },
     { icon: "edit", name: t("Rename"), run: renameStored },
     { icon: "save-as", name: t("Export…"), run: (conversations, one) => exportConversation(conversations, one.id) },
@@ -83,7 +86,7 @@ async function choose(conversations: Conversations, title: string, value: string
       buttons.set(button, act);
       return button;
     });
-  const library = new Library(source, buttonsOf, title);
+  const library = new Library(source, buttonsOf, title, () => void attempt(() => restore(conversations)));
   const { list } = library;
   const attempt = async (act: () => Promise<unknown>): Promise<void> => {
     try {
@@ -116,14 +119,16 @@ async function choose(conversations: Conversations, title: string, value: string
 /** A conversation that was asked for by its id, or a new one. */
 export async function showWanted(conversations: Conversations, id: string | null, folder: string): Promise<void> {
   if (id === null) return conversations.main.session.renew();
-  await goOn(conversations, { id, title: "", facts: "", snippet: "", folder, archived: false });
+  await goOn(conversations, { id, title: "", facts: "", snippet: "", folder, archived: false }, true);
 }
 
-/** In the side bar; a turn that runs there is stopped, if the user agrees. */
-async function goOn(conversations: Conversations, { id, folder }: StoredConversation): Promise<void> {
+/** In the side bar; a turn that runs there is stopped, if the user agrees. `isAgreed`: if it is about another folder, the
+ * user has said already that it goes on there. */
+async function goOn(conversations: Conversations, stored: StoredConversation, isAgreed = false): Promise<void> {
+  const { id } = stored;
   const open = conversations.find(id);
   if (open !== undefined) return open.panel.show(false);
-  if (await belongsElsewhere(folder)) return;
+  if (await wentElsewhere(conversations, stored, isAgreed)) return;
   const { session, panel } = conversations.main;
   if (session.busy) {
     const detail = vscode.l10n.t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
@@ -136,22 +141,35 @@ async function goOn(conversations: Conversations, { id, folder }: StoredConversa
   await session.renew(id);
 }
 
-/** Whether it is about another folder that is still there; that one can be opened. */
-async function belongsElsewhere(folder: string): Promise<boolean> {
+/** Whether it is about another folder that is still there; then it has gone on there, or in a copy, or not at all. */
+async function wentElsewhere(conversations: Conversations, { id, folder }: StoredConversation, isAgreed: boolean): Promise<boolean> {
   if (folder === "" || folder === mainFolder()?.uri.fsPath) return false;
-  const uri = vscode.Uri.file(folder);
-  const isThere = await vscode.workspace.fs.stat(uri).then(() => true, () => false);
-  if (!isThere) return false; // the server goes on with it here
-  const open = vscode.l10n.t("Open That Folder");
-  const detail = vscode.l10n.t("Open the folder and choose the conversation there.");
-  const chosen = await vscode.window.showInformationMessage(vscode.l10n.t("This conversation is about {0}.", folder), { modal: true, detail }, open);
-  if (chosen === open) await vscode.commands.executeCommand("vscode.openFolder", uri, { forceNewWindow: true });
+  const isThere = await vscode.workspace.fs.stat(vscode.Uri.file(folder)).then(() => true, () => false);
+  if (!isThere) return false; // the server asks whether it goes on here
+  const where = isAgreed ? "own" : await askWhere(folder);
+  if (where === "fork") await fork(conversations, id);
+  else if (where === "own") await conversations.openThere(folder, id);
   return true;
 }
 
-async function openInTab(conversations: Conversations, id: string): Promise<void> {
+/** A log from anywhere becomes a conversation, which is gone on with. */
+export async function importConversation(conversations: Conversations): Promise<void> {
+  const client = await conversations.main.session.open();
+  const imported = await importLog((method, params) => client.sendRequest(method, params));
+  if (imported !== undefined) await goOn(conversations, { id: imported, title: "", facts: "", snippet: "", folder: "", archived: false });
+}
+
+/** One of the deleted conversations comes back, and is gone on with. */
+export async function restore(conversations: Conversations): Promise<void> {
+  const row = await restoreDeleted(async (method, params) => (await conversations.main.session.open()).sendRequest(method, params));
+  if (row === undefined) return;
+  await goOn(conversations, { id: row.sessionId, title: row.name ?? "", facts: "", snippet: "", folder: row.cwd ?? "", archived: row.archived === true });
+}
+
+async function openInTab(conversations: Conversations, stored: StoredConversation): Promise<void> {
+  const { id } = stored;
   const open = conversations.find(id);
-  if (open === undefined) return conversations.openTab(id);
+  if (open === undefined) return (await wentElsewhere(conversations, stored, false)) ? undefined : conversations.openTab(id);
   if (!conversations.isInView(open)) return open.panel.show(false);
   if (open.session.busy) throw new Error(vscode.l10n.t("A turn runs in it. It can move to a tab when the turn has ended."));
   await open.session.renew();

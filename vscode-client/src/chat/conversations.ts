@@ -5,13 +5,16 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import type { NorthEvent, UpdateParams } from "../acp";
 import type { PromptContent } from "./prompts";
+import { openThere, takeHandedOver } from "./otherFolder";
 import { wordsOf } from "./rewinding";
 import type { Server } from "../common/server";
+import { mainFolder } from "../common/settings";
 import type { TurnDiffs } from "../review/turnDiffs";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { Turns } from "../review/turns";
 import { Panel } from "./panel";
+import { EditorStates } from "./editorState";
 import { Session } from "./session";
 import { rememberedConversation } from "./stored";
 import { Transcript } from "./transcript";
@@ -39,6 +42,8 @@ export interface Parts {
   readonly log: vscode.LogOutputChannel;
   /** What is kept of this workspace. */
   readonly memory: vscode.Memento;
+  /** What all windows share. */
+  readonly shared: vscode.Memento;
 }
 
 const LAST = "north.conversation";
@@ -52,6 +57,7 @@ export class Conversations implements vscode.Disposable {
   /** At work when the window ended before, and now. */
   private readonly cut: string[];
   private running: string[] = [];
+  private readonly editorStates = new EditorStates();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
   private readonly wanted = new vscode.EventEmitter<{ id: string | null; folder: string }>();
@@ -72,9 +78,11 @@ export class Conversations implements vscode.Disposable {
     this.used = this.main;
     const { session, panel, turns } = this.main;
     this.cut = parts.memory.get<string[]>(RUNNING) ?? [];
-    this.restoreIn(session, parts.memory.get<string>(LAST) ?? "");
+    const handed = takeHandedOver(parts.shared, mainFolder()?.uri.fsPath ?? "");
+    this.restoreIn(session, handed === "" ? (parts.memory.get<string>(LAST) ?? "") : handed);
     view.hold(session, panel);
     this.listeners = [
+      this.editorStates,
       this.changed,
       this.attention,
       this.elsewhere,
@@ -117,6 +125,11 @@ export class Conversations implements vscode.Disposable {
 
   find(sessionId: string): Conversation | undefined {
     return this.all.find(({ session }) => session.isCurrent(sessionId));
+  }
+
+  /** Another window, of the folder that a conversation is about, shows it. */
+  openThere(folder: string, id: string): Promise<void> {
+    return openThere(this.parts.shared, folder, id);
   }
 
   isInView(conversation: Conversation): boolean {
@@ -221,7 +234,7 @@ export class Conversations implements vscode.Disposable {
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
     const { extension, server, questions, proposals, before, log } = this.parts;
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
-    const session = new Session(server, transcript, questions, log);
+    const session = new Session(server, transcript, questions, log, () => this.editorStates.now());
     const turns = new Turns(session, transcript, questions, before, log);
     const open = (id: string, words: PromptContent) => this.openTab(id, words);
     const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);

@@ -31,6 +31,8 @@ export class Library {
     private readonly source: Source,
     private readonly buttonsOf: (stored: StoredConversation) => vscode.QuickInputButton[],
     title: string,
+    /** Shows the deleted ones instead. */
+    private readonly showTrash: () => void,
   ) {
     const { list } = this;
     list.title = title;
@@ -92,6 +94,10 @@ export class Library {
   }
 
   private toggle(button: vscode.QuickInputButton): void {
+    if (button === this.list.buttons[2]) {
+      this.list.hide();
+      return this.showTrash();
+    }
     if (button === this.list.buttons[0]) this.everywhere = !this.everywhere;
     else this.archived = !this.archived;
     this.showSwitches();
@@ -108,6 +114,7 @@ export class Library {
         iconPath: new vscode.ThemeIcon(this.archived ? "eye-closed" : "archive"),
         tooltip: this.archived ? vscode.l10n.t("Hide Archived Ones") : vscode.l10n.t("Show Archived Ones Too"),
       },
+      { iconPath: new vscode.ThemeIcon("trash"), tooltip: vscode.l10n.t("Restore a Deleted One…") },
     ];
   }
 }

@@ -30,7 +30,7 @@ import { welcomeOf } from "./welcome";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
-  private readonly composer: Composer;
+  readonly composer: Composer;
   private readonly rewinding: Rewinding;
   private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
@@ -91,6 +91,7 @@ export class Panel implements vscode.Disposable {
       if (read !== undefined) return this.receive(read);
     });
     webview.html = pageOf(webview, this.extension);
+    void this.session.open().catch(() => undefined); // while the page is loaded; it shows the problem
   }
 
   /** The webview is gone. */
@@ -147,7 +148,7 @@ export class Panel implements vscode.Disposable {
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text, this.composer.take());
+        return this.session.steer(message.text, await this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
@@ -227,7 +228,7 @@ export class Panel implements vscode.Disposable {
       return this.post({ type: "draft", text });
     }
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
-    if (goes) await this.session.send(text, this.composer.take());
+    if (goes) await this.session.send(text, await this.composer.take());
     else this.post({ type: "restoreUnsent", text });
   }
 

@@ -6,16 +6,19 @@ import type { PromptBlock } from "../acp";
 import type { Attachment } from "../composer/chips";
 import type { PromptAct } from "../messages";
 import { type Conflicts, decide, type Outcome, restored, tell } from "../review/undo";
+import { type Summary, summaryOf, whileSummarizing } from "./branchSummary";
 import type { PromptContent } from "./prompts";
 
 const { l10n } = vscode;
 
 export interface Asker {
-  ask<Result>(method: string, params: object): Promise<Result>;
+  ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result>;
 }
 
 interface Rewound extends Outcome {
   prompt: PromptBlock[];
+  /** The user wants to be asked whether what is left behind is summarized. */
+  offersSummary?: boolean;
 }
 
 type What = "conversation" | "files" | "both";
@@ -61,18 +64,22 @@ export class Rewinding {
   async beforeSending(): Promise<boolean> {
     const { editing } = this;
     if (editing === "") return true;
-    const what = await whatToRestore(await this.look(editing), false);
-    if (what === undefined) return false;
-    await this.go(editing, what);
+    const planned = await this.look(editing);
+    const what = await whatToRestore(planned, false);
+    const summary = what === undefined ? undefined : await summaryOf(planned, what);
+    if (what === undefined || summary === undefined) return false;
+    await this.go(editing, what, summary);
     this.setEditing("");
     return true;
   }
 
   /** To before a message, or to another place of the tree. */
   async rewind(entry: string): Promise<void> {
-    const what = await whatToRestore(await this.look(entry), true);
-    if (what === undefined) return;
-    const { prompt } = await this.go(entry, what);
+    const planned = await this.look(entry);
+    const what = await whatToRestore(planned, true);
+    const summary = what === undefined ? undefined : await summaryOf(planned, what);
+    if (what === undefined || summary === undefined) return;
+    const { prompt } = await this.go(entry, what, summary);
     if (prompt.length > 0 && what !== "files") this.restore(wordsOf(prompt));
   }
 
@@ -85,8 +92,9 @@ export class Rewinding {
     return this.session.ask<Rewound>(REWIND, { entryId, dryRun: true });
   }
 
-  private async go(entryId: string, what: What): Promise<Rewound> {
-    let rewound = await this.session.ask<Rewound>(REWIND, { entryId, what });
+  private async go(entryId: string, what: What, summary: Summary): Promise<Rewound> {
+    const going = (token?: vscode.CancellationToken) => this.session.ask<Rewound>(REWIND, { entryId, what, ...summary }, token);
+    let rewound = summary.summarize === true ? await whileSummarizing(going) : await going();
     const met = rewound.files.filter(({ outcome }) => outcome === "conflict");
     const conflicts: Conflicts | undefined = met.length === 0 ? "skip" : await decide(met.map(({ path }) => path));
     if (conflicts !== undefined && conflicts !== "skip") {

@@ -8,7 +8,8 @@ import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { type Prompt, type PromptContent, Prompts } from "./prompts";
+import type { EditorState } from "./editorState";
+import { type Prompt, type PromptContent, promptOf, Prompts } from "./prompts";
 import { ConversationState } from "./conversationState";
 import type { Transcript } from "./transcript";
 import { sessionFolders } from "./sessionFolders";
@@ -37,6 +38,7 @@ export class Session extends ConversationState {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
+    private readonly editor: () => EditorState | undefined = () => undefined,
   ) {
     super();
     this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
@@ -93,7 +95,7 @@ export class Session extends ConversationState {
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
   open(): Promise<LanguageClient> {
     if (this.opening !== undefined) return this.opening;
-    const opening = this.openNow();
+    const opening = this.openNow().finally(() => this.opening === opening && this.setPhase(""));
     this.opening = opening;
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
@@ -108,9 +110,7 @@ export class Session extends ConversationState {
     await this.open();
     const sent = this.prompts.add({ text, attachments });
     this.storedIdChanged.fire(this.current);
-    // During a turn it waits: words for the turn itself are steered.
-    const _meta = { north: { behavior: "followUp" } };
-    await this.run(sent, "session/prompt", { prompt: blocksOf(text, attachments), _meta });
+    await this.run(sent, "session/prompt", promptOf({ text, attachments }, this.editor()));
   }
 
   /** Another North has it open, or has no more. */
@@ -138,8 +138,7 @@ export class Session extends ConversationState {
   async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     if (!this.busy) return this.send(text, attachments);
     const { current, stopCount } = this;
-    const prompt = blocksOf(text, attachments);
-    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
+    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt: blocksOf(text, attachments) }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
@@ -150,9 +149,9 @@ export class Session extends ConversationState {
   }
 
   /** One of North's own requests about this conversation. Throws with the server's reason. */
-  override async ask<Result>(method: string, params: object): Promise<Result> {
+  override async ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.open();
-    return client.sendRequest<Result>(method, { sessionId: this.current, ...params });
+    return client.sendRequest<Result>(method, { sessionId: this.current, ...params }, token);
   }
 
   async stop(): Promise<void> {
@@ -217,7 +216,9 @@ export class Session extends ConversationState {
 
   private async openNow(): Promise<LanguageClient> {
     const { leaveCount } = this;
+    this.setPhase("server");
     const client = await this.server.connect();
+    if (leaveCount === this.leaveCount) this.setPhase("conversation");
     if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
     const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders());
     if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
@@ -269,8 +270,7 @@ export class Session extends ConversationState {
     this.transcript.note("error", `${ended}.`);
     if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
-    const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
-    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
+    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, vscode.l10n.t("The conversation was loaded again, as far as it was saved.")));
   }
 
   private async afterRestart(stopped: Promise<void>): Promise<void> {

@@ -39,7 +39,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "history":
       return composer.showHistory(message.prompts);
     case "paths":
-      return composer.showPaths(message.request, message.paths, message.isIncomplete);
+      return composer.showPaths(message.request, message.paths, message.symbols, message.isIncomplete);
     case "symbols":
       return symbols.showSymbols(message.asked, message.found);
     case "loadPicture":

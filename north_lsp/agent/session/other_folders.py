@@ -1,0 +1,76 @@
+"""Conversations that are opened in another folder than their own: which are refused, which are asked about first."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.agent.ports.editor import Choice
+from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.files import inode_of
+from north_lsp.storage.locations import Locations
+from north_lsp.workspace.identity import is_same_folder
+from north_lsp.workspace.roots import project_hash
+
+_DETAIL = (
+    "What is said in it about files is about the other folder; from now on, files are read and changed here. What you "
+    "have allowed there is not taken along. If you leave it, it stays as it is."
+)
+_ANSWERS = (("take", "Continue it here"), ("leave", "Leave it as it is"))
+
+
+class OtherProject(ValueError):
+    """The conversation belongs to another project than the one that is open; `root` is that project's."""
+
+    def __init__(self, id: str, root: str) -> None:
+        super().__init__(f"the conversation {id} belongs to {root}: open that folder, or fork the conversation here")
+        self.root = root
+
+
+class UnlikeFolder(ValueError):
+    """The conversation's folder is gone, and nothing tells that the open one has taken its place: the user has to say
+    that it continues there. `root` is the former folder, `here` the open one; `is_other`: they are known to differ."""
+
+    def __init__(self, id: str, root: str, here: Path, *, is_other: bool) -> None:
+        super().__init__(
+            f"the conversation {id} is about {root}, which is gone, and was not taken over into {here}: open it again "
+            "and agree to continue it here"
+        )
+        self.root = root
+        self.here = here
+        self.is_other = is_other
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a conversation is opened: whether it `moves` there, and from which folder, if that one is gone."""
+
+    moves: bool = False
+    former: str | None = None
+
+
+def place_of(locations: Locations, conversation: Conversation, root: Path, *, agreed: bool) -> Place:
+    """Work out whether a conversation may be opened in a folder; `agreed`: the user wants it to continue there. Blocks.
+    Raises OtherProject, UnlikeFolder."""
+    header, hash = conversation.header, project_hash(root)
+    was = header.get("repoHash")
+    if was in (None, hash):
+        return Place()
+    former = str(header.get("repoRoot"))
+    if conversation.belongs_to(hash):
+        return Place(True, former)
+    if Path(former).is_dir():
+        raise OtherProject(conversation.id, former)
+    same = is_same_folder(locations, str(was), root)
+    if same is None and header.get("rootInode") is not None and header.get("rootInode") == inode_of(root):
+        same = True  # it was renamed, or moved on the same disk
+    if not same and not agreed:
+        raise UnlikeFolder(conversation.id, former, root, is_other=same is False)
+    return Place(True, former if same else f"{former}, which was not like this folder" if same is False else former)
+
+
+async def is_agreed(unlike: UnlikeFolder, choose: Callable[[Choice], Awaitable[str | None]]) -> bool:
+    """Ask whether a conversation continues in a folder that is not like its own; no answer is a no."""
+    why = "is another folder" if unlike.is_other else "may be another folder"
+    question = f"This conversation is about {unlike.root}, which is gone; {unlike.here} {why}. Continue it here?"
+    return await choose(Choice(f"choice-{new_entry_id(())}", question, _ANSWERS, _DETAIL)) == "take"

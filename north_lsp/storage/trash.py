@@ -1,0 +1,131 @@
+"""The trash: deleted conversations, each in a folder of its own that is named after its id and the time."""
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from north_lsp.storage.entries import timestamp, valid_conversation_id
+from north_lsp.storage.errors import ConversationBusy, UnknownConversation
+from north_lsp.storage.files import private_directory
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.locks import FileLock, try_lock
+from north_lsp.storage.summaries import Summary, summarize
+
+_NAME = re.compile(r"([0-9a-zA-Z_-]{1,64})-(\d{8}T\d{6}Z)(?:-(\d+))?")
+
+
+class NotRestored(ValueError):
+    """The conversation stays in the trash; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A deleted conversation: its `folder` in the trash, when it was deleted (UTC, ISO 8601), and its summary."""
+
+    folder: Path
+    deleted_at: str
+    summary: Summary
+
+    @property
+    def id(self) -> str:
+        return self.summary.id
+
+
+def move_to_trash(store: Locations, id: str) -> bool:
+    """Move everything of a conversation to the trash; return whether there was anything. Raises OSError."""
+    folder = store.conversations
+    # The log goes first: whatever happens then, the conversation is either listed and whole, or not listed.
+    names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id, f"{id}.wanted"]
+    if not any(os.path.lexists(folder / name) for name in names):
+        return False
+    names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
+    trash = _new_folder(private_directory(folder / "trash"), id)
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.rename(folder / name, trash / name)
+    return True
+
+
+def deleted_at(folder: Path) -> str:
+    """Return when a conversation was moved to its folder in the trash; empty if the name does not tell."""
+    named = _NAME.fullmatch(folder.name)
+    if named is None:
+        return ""
+    try:
+        return timestamp(datetime.strptime(named[2], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
+    except ValueError:
+        return ""
+
+
+def trashed(store: Locations, limit: int | None = None) -> list[Trashed]:
+    """List the conversations in the trash, the one that was deleted last first. Blocks."""
+    found: list[Trashed] = []
+    for _, folder, id in _folders(store):
+        if limit is not None and len(found) >= limit:
+            break
+        with suppress(OSError):
+            found.append(Trashed(folder, deleted_at(folder), summarize(folder / f"{id}.jsonl").summary))
+    return found
+
+
+def restore(store: Locations, id: str) -> Trashed:
+    """Put a deleted conversation back where it was, with everything that belongs to it; of several with this id, the
+    one that was deleted last. Blocks.
+
+    Raises UnknownConversation, NotRestored if there is one with this id, ConversationBusy, and OSError. A restoring
+    that was interrupted is finished by the next one.
+    """
+    folder = next((folder for _, folder, known in _folders(store) if known == id), None)
+    if folder is None:
+        raise UnknownConversation(id)
+    log = store.conversations / f"{id}.jsonl"
+    lock = try_lock(store.conversations / f"{id}.lock")
+    if not isinstance(lock, FileLock):
+        raise ConversationBusy(lock)
+    try:
+        if os.path.lexists(log):
+            raise NotRestored(f"there is another conversation {id}: delete or archive that one first")
+        restored = Trashed(folder, deleted_at(folder), summarize(folder / log.name).summary)
+        for name in (*sorted(name for name in os.listdir(folder) if name != log.name), log.name):
+            if name.endswith(".wanted"):  # whoever wanted it has gone
+                os.unlink(folder / name)
+                continue
+            # The log comes last, so that whoever finds it finds the rest. Clearing up goes by the time of a file: what
+            # was restored counts as touched today.
+            os.utime(folder / name, follow_symlinks=False)
+            if not os.path.lexists(store.conversations / name):
+                os.rename(folder / name, store.conversations / name)
+        with suppress(OSError):
+            folder.rmdir()
+    finally:
+        lock.release(remove=True)
+    return restored
+
+
+def _folders(store: Locations) -> list[tuple[tuple[str, int], Path, str]]:
+    """Return the folders in the trash that have a log, with its id, the latest first."""
+    found: list[tuple[tuple[str, int], Path, str]] = []
+    with suppress(OSError), os.scandir(store.conversations / "trash") as entries:
+        for entry in entries:
+            named = _NAME.fullmatch(entry.name)
+            if named is None or not valid_conversation_id(named[1]) or not entry.is_dir(follow_symlinks=False):
+                continue
+            folder = Path(entry.path)
+            log = folder / f"{named[1]}.jsonl"
+            if log.is_file() and not log.is_symlink():
+                found.append(((named[2], int(named[3] or 0)), folder, named[1]))
+    return sorted(found, reverse=True)
+
+
+def _new_folder(trash: Path, id: str) -> Path:
+    name = f"{id}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    target, count = trash / name, 1
+    while True:
+        try:
+            target.mkdir(0o700)
+            return target
+        except FileExistsError:
+            target, count = trash / f"{name}-{count}", count + 1
