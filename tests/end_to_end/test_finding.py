@@ -259,7 +259,7 @@ async def test_in_a_new_conversation_continue_means_the_last_one(world: World, s
             return str((await client.request("session/new", where))["sessionId"])
 
         await prompt(client, await begin("one"), "/continue")
-        assert "there is no conversation here yet to continue" in texts(client)
+        assert "there is no other conversation here yet" in texts(client)
         mine, others = await begin("one"), await begin("two")
         for session in (mine, others):
             server.script(answer(Say("Hello.")))

@@ -125,7 +125,7 @@ class ConversationsHost:
         here = self._live.roots[0]
         found = await self._library.last(self._live.remembering.window, here)
         if found is None:
-            raise CommandError("there is no conversation here yet to continue")
+            raise CommandError("there is nothing to continue: there is no other conversation here yet")
         await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
         return (
             f"**{one_line(found.name)}** (`{found.id}`) was the last one here; it opens if your editor can. If it does "
