@@ -267,6 +267,10 @@ class Host(Protocol):
         """Say in Markdown what the next request has, part by part."""
         ...
 
+    async def skills(self) -> str:
+        """List skills, file commands and prompt templates, in Markdown."""
+        ...
+
     async def rules(self) -> str:
         """List the rules and context files, with when they apply and why some do not."""
         ...
