@@ -15,3 +15,10 @@ def test_the_filters_of_a_tree_are_the_same_in_the_clients(file: str) -> None:
     found = re.search(r"\bFILTERS = [\[{](.*?)[\]}]", (ROOT / file).read_text())
     assert found is not None
     assert tuple(re.findall(r'"([^"]+)"', found[1])) == TREE_FILTERS
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "tests/e2e/vscode").glob("*.mjs")), ids=lambda path: path.name)
+def test_no_case_of_a_program_for_vs_code_is_there_twice(file: Path) -> None:
+    """The second of two keys silently replaces the first."""
+    cases = re.findall(r'^  (?:async )?("[^"]*"|\w+)\([^()]*\) \{$', file.read_text(), re.MULTILINE)
+    assert [case for case in sorted(set(cases)) if cases.count(case) > 1] == []

@@ -26,7 +26,8 @@ from north_lsp.workspace.language_features import (
 )
 
 _SECONDS = 3.0
-_SETTLED_SECONDS = 5.0
+# Of a file that was not open the editor may have to start a language server first.
+_SETTLED_SECONDS = 8.0
 _FORMAT_SECONDS = 10.0
 _MAX_MESSAGE = 1000
 _MAX_NAME = 300

@@ -29,7 +29,8 @@ from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.log_state import LogState, appended, is_tree_entry, read_state
 from north_lsp.storage.noting import note
 from north_lsp.storage.ownership import Ownership
-from north_lsp.storage.partial_file import PartialFile, Piece, recover
+from north_lsp.storage.partial_answer import PartialAnswer
+from north_lsp.storage.partial_file import Piece, recover
 from north_lsp.storage.records import encode, storable
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
@@ -56,9 +57,8 @@ class Conversation:
         self.ownership = Ownership(path)
         self._refused: OSError | None = None
         self._retired = False
-        self._growing: PartialFile | None = None
+        self._answer = PartialAnswer(path)
         self._mutex = threading.RLock()
-        self._seen_partial: tuple[tuple[int, int], Record | None] | None = None
         self.durability: Fsync = "turn"
         self._syncing = threading.Lock()
         self._line_sync = LineSync(self._to_disk)
@@ -117,7 +117,7 @@ class Conversation:
         Nothing is written, and no lock is taken. Raises OSError."""
         data = read_regular(path, _LARGEST_LOG)
         conversation = cls(path, read_state(data), LogFile(path, data))
-        if (entry := recover(conversation._partial, conversation._state)) is not None:
+        if (entry := recover(conversation._answer.path, conversation._state)) is not None:
             conversation._state.add(entry)
         conversation._retired = True
         return conversation
@@ -291,30 +291,24 @@ class Conversation:
     def begin_partial(self, message: Mapping[str, Any], entry_id: str) -> None:
         """Begin an answer that will be appended under that id; `message` is what is known of it besides its content."""
         with self._mutex:
-            self.clear_partial()
+            self._answer.clear()
             if self._wrote and entry_id not in self._state.ids:
-                self._growing = PartialFile(self._partial, entry_id, self._state.leaf, message)
+                self._answer.begin(entry_id, self._state.leaf, message)
 
     def append_partial(self, kind: Piece, index: int, value: object) -> None:
         """Add to the answer: text, thinking, the beginning of a call, its arguments, or a whole block."""
-        if (growing := self._growing) is not None:
-            growing.add(kind, index, value)
+        self._answer.add(kind, index, value)
 
     def flush_partial(self) -> None:
         """Write what has arrived of the answer, before it is shown. Best effort: an OSError is ignored."""
-        if self._growing is not None:
+        if self._answer.is_growing:
             with self._mutex:
-                if (growing := self._growing) is not None:
-                    growing.flush()
+                self._answer.flush()
 
     def clear_partial(self) -> None:
         """Remove the partial answer: the answer is in the log by now, or there is none."""
         with self._mutex:
-            if self._growing is not None:
-                self._growing.close()
-                self._growing = None
-                with suppress(OSError):
-                    self._partial.unlink(missing_ok=True)
+            self._answer.clear()
 
     def sync(self) -> None:
         """Wait until everything written so far is on the disk, unless the user leaves that to the system. Call it on a
@@ -344,9 +338,7 @@ class Conversation:
                 self._log.flush()
             self._line_sync.close()
             self._log.close()
-            if self._growing is not None:
-                self._growing.close()
-                self._growing = None
+            self._answer.close()
             self._wrote = False
             self.ownership.release()
 
@@ -433,16 +425,10 @@ class Conversation:
 
     def arriving(self) -> Record | None:
         """Return what has arrived of the answer that another process gets, as the entry that it would be now."""
-        try:
-            status = os.stat(self._partial)
-        except OSError:
+        if (stamp := self._answer.stamp()) is None:
             return None
-        seen = (status.st_size, status.st_mtime_ns)
         with self._mutex:
-            if self._seen_partial is None or self._seen_partial[0] != seen:
-                self._seen_partial = seen, recover(self._partial, self._state)
-            found = self._seen_partial[1]
-            return found if found is not None and found["id"] not in self._state.ids else None
+            return self._answer.read(stamp, self._state)
 
     def recover_partial(self) -> bool:
         """Append the answer that a killed process left; returns whether there was one."""
@@ -452,10 +438,6 @@ class Conversation:
             return len(self._state.entries) > count
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    @property
-    def _partial(self) -> Path:
-        return self.path.with_suffix(".partial.jsonl")
 
     def _claim(self, *, starts: bool) -> None:
         """Take the lock if the next line goes to disk, before anything changes in memory."""
@@ -512,8 +494,8 @@ class Conversation:
             self._log.reread(data)
 
     def _recover_partial(self) -> None:
-        """Append an interrupted answer, also one that an older North left: it wrote it whole, under another name."""
-        found = [path for path in (self._partial, self.path.with_suffix(".partial.json")) if path.exists()]
+        """Append an interrupted answer, also one that an older North left."""
+        found = self._answer.left()
         if self.read_only_reason is not None or not found:
             return
         if self.lock() is not None:

@@ -30,7 +30,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """`known` are the files that the language servers had looked at: those that the editor has open."""
+    """`known` are the files that the language servers had looked at: those that are open, or that the editor opened for
+    this, as far as anything was said about them."""
 
     found: tuple[Problem, ...] = ()
     known: frozenset[Path] = frozenset()

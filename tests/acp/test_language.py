@@ -103,6 +103,30 @@ async def test_an_edit_stands_whatever_the_language_servers_do(world: World, ser
             assert (world.project / "lamp.py").read_text() == "two\n"
 
 
+async def test_the_model_is_told_of_which_code_nothing_is_known(world: World, server: ModelServer) -> None:
+    names = ("checked.py", "other.py", "notes.md")
+    uris = [(world.project / name).as_uri() for name in names]
+    failure = RpcFailure({"code": -32603, "message": "they are starting"})
+    some = {"diagnostics": [], "known": uris[:1]}
+    for after, unknown in ((some, ["other.py"]), (failure, ["checked.py", "other.py"])):
+        for name in names:
+            (world.project / name).unlink(missing_ok=True)
+        async with opened(world, LanguageServers(diagnostics=after)) as (client, id):
+            edits = [{"tool": "edit_create_file", "args": {"path": name, "content": "x\n"}} for name in names]
+            [result] = await turn(client, id, server, call("edit_apply_batch", edits=edits))
+            assert result["data"]["applied"], result
+            assert result["data"]["diagnosticsUnknown"] == unknown
+
+
+async def test_problems_of_a_file_that_nobody_checked_are_not_told_as_none(world: World, server: ModelServer) -> None:
+    (world.project / "lamp.py").write_text("one\n")
+    uri = (world.project / "lamp.py").as_uri()
+    for known, told in (([], True), ([uri], False)):
+        async with opened(world, LanguageServers(diagnostics={"diagnostics": [], "known": known})) as (client, id):
+            [result] = await turn(client, id, server, call("lsp", action="diagnostics", path="lamp.py"))
+            assert ("No language server of the editor has checked this file" in str(result)) == told
+
+
 async def test_nobody_is_asked_who_did_not_offer_it_or_with_the_setting_off(world: World, server: ModelServer) -> None:
     (world.folder / "config").mkdir(exist_ok=True)
     for capabilities, settings in ((ANNOUNCED, '{"lsp.diagnosticsOnWrite": false}'), ({}, "{}")):

@@ -9,7 +9,7 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.shell import factory as making
 from north_lsp.shell import pool as keeping
-from north_lsp.shell import runner
+from north_lsp.shell import progress
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.pool import ShellPool
@@ -158,7 +158,7 @@ def test_a_profile_that_hangs_or_fails_gives_nothing(tmp_path: Path, monkeypatch
 async def test_a_command_that_has_printed_enough_lines_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_ENOUGH_SECONDS", 0.1)
+    monkeypatch.setattr(progress, "_ENOUGH_SECONDS", 0.1)
 
     async def ignore(text: str) -> None:
         return None

@@ -17,7 +17,8 @@ from north_lsp.shell.environment import changes_meaning, command_environment, lo
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.options import Place
 from north_lsp.shell.processes import children_of, is_asleep
-from north_lsp.shell.runner import CommandResult, CommandRunner
+from north_lsp.shell.results import CommandResult
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.tree import MARK, find_tree
 
 

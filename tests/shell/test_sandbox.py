@@ -15,7 +15,8 @@ from north_lsp.agent.shell.setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.launcher import landlock_version
 from north_lsp.shell.options import Place
-from north_lsp.shell.runner import CommandResult, CommandRunner
+from north_lsp.shell.results import CommandResult
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import ActiveRestrictions, Sandbox, probe, support
 from north_lsp.storage.settings import ReadSettings, Settings
 from north_lsp.workspace.guards.sandbox_guards import Held

@@ -12,6 +12,7 @@ import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
 import { findServer } from "./install/finding";
 import { Installer } from "./install/installer";
+import { HiddenDocuments } from "./places/hiddenDocuments";
 import { Places } from "./places/index";
 import { announceQuestions } from "./review/approvals";
 import { TurnDiffs } from "./review/turnDiffs";
@@ -30,7 +31,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const log = createLog();
   const questions = new Questions((id) => conversations.find(id)?.transcript ?? places.transcriptOf(id));
   const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
-  const server: Server = new Server(log, () => findServer(installer), (client) => {
+  const hidden = new HiddenDocuments();
+  const server: Server = new Server(log, hidden.middleware, () => findServer(installer), (client) => {
     conversations.listen(client);
     questions.listen(client);
     places.listen(client);
@@ -44,10 +46,11 @@ export function activate(context: vscode.ExtensionContext): void {
   isBusy = () => conversations.busy;
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);
-  const places: Places = new Places({ extension, server, conversations, log });
+  const places: Places = new Places({ extension, server, hidden, conversations, log });
   context.subscriptions.push(
     log,
     server,
+    hidden,
     conversations,
     questions,
     proposals,

@@ -59,7 +59,7 @@ export interface State {
   waiting: number;
   /** What runs or is written without a question; empty for nothing. */
   permittedSummary: string;
-  queued: string[];
+  queued: QueuedRow[];
   elsewhere: ElsewhereBanner | undefined;
   /** There is no conversation yet. */
   starting: Starting | undefined;
@@ -73,6 +73,17 @@ export interface Starting {
   text: string;
   remedies: Remedy[];
 }
+
+/** A message that waits. Without an `id` the server has not told of it yet, and it can only wait. */
+export interface QueuedRow {
+  id: string;
+  text: string;
+  /** For the turn that runs, not for its end: it has no place among the others. */
+  steers: boolean;
+}
+
+export const QUEUE_ACTS = ["edit", "remove", "earlier", "later"] as const;
+export type QueueAct = (typeof QUEUE_ACTS)[number];
 
 /** Another editor has the conversation open; what the user can do about it. */
 export interface ElsewhereBanner {
@@ -104,6 +115,13 @@ export const SOURCE_NAMES = ["selection", "file", "problems", "all-problems", "t
 /** What VS Code knows and an `@` can name. */
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
+/** A name that a language server knows; `place` is where it stands, in words. */
+export interface FoundSymbol {
+  id: string;
+  name: string;
+  place: string;
+}
+
 export interface FoundPath {
   path: string;
   kind: "file" | "folder";
@@ -112,8 +130,8 @@ export interface FoundPath {
 /** What the input offers and what goes with the next message. */
 export interface ComposerState {
   chips: Chip[];
-  /** The file in the editor, which is attached when the user wants it. */
-  suggested: Chip | undefined;
+  /** What is selected in the editor, and its file, which are attached when the user wants it: by their sources' names. */
+  suggested: (Chip & { id: "selection" | "file" })[];
   commands: SlashCommand[];
 }
 
@@ -132,7 +150,7 @@ export type ToPage =
   | { type: "loadPicture"; mimeType: string; data: string }
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
-  | { type: "paths"; request: number; paths: FoundPath[]; isIncomplete: boolean }
+  | { type: "paths"; request: number; paths: FoundPath[]; symbols: FoundSymbol[]; isIncomplete: boolean }
   /** Names that the page has asked about, and those of them that lead somewhere. */
   | { type: "symbols"; asked: string[]; found: string[] }
   | { type: "focus" };
@@ -145,9 +163,9 @@ export type FromPage =
   | { type: "stop" }
   | { type: "detach"; id: string }
   | { type: "attach" }
-  | { type: "attachSuggested" }
   | { type: "attachSource"; source: SourceName }
   | { type: "attachPath"; path: string }
+  | { type: "attachSymbol"; id: string }
   | { type: "attachUris"; uris: string[] }
   | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
   | { type: "complete"; request: number; query: string }
@@ -170,6 +188,8 @@ export type FromPage =
   /** What the user does with an earlier message, by its entry. */
   | { type: "prompt"; entry: string; act: PromptAct }
   | { type: "stopEditing" }
+  /** What the user does with a message that waits. */
+  | { type: "queue"; id: string; act: QueueAct }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */

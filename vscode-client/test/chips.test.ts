@@ -13,7 +13,7 @@ const offers = document.querySelector("#offers") as HTMLElement;
 const writing = document.querySelector("#writing") as HTMLElement;
 
 const chip = (id: string, label: string): Chip => ({ id, kind: "file", label, title: `The file ${label}` });
-const show = (state: Partial<ComposerState>) => showChips({ chips: [], suggested: undefined, commands: [], ...state }, () => {});
+const show = (state: Partial<ComposerState>) => showChips({ chips: [], suggested: [], commands: [], ...state }, () => {});
 const names = () => [...chips.querySelectorAll("button")].map((button) => button.getAttribute("aria-label"));
 
 beforeEach(() => said.splice(0));
@@ -29,12 +29,16 @@ test("each chip says what it is and can be removed", () => {
   assert.equal(chips.hidden, true);
 });
 
-test("the file in the editor is only offered", () => {
-  show({ suggested: chip("", "open.py"), chips: [chip("1", "a.py")] });
-  assert.deepEqual(names(), ["Attach open.py", "Remove a.py"]);
+test("the selection and the file in the editor are only offered", () => {
+  const selection = { id: "selection" as const, kind: "selection" as const, label: "open.py:2-3", title: "open.py:2-3" };
+  const file = { id: "file" as const, kind: "file" as const, label: "open.py", title: "open.py" };
+  show({ suggested: [selection, file], chips: [chip("1", "a.py")] });
+  assert.deepEqual(names(), ["Attach open.py:2-3", "Attach open.py", "Remove a.py"]);
   assert.ok(chips.children[0]?.classList.contains("suggested"));
-  chips.querySelectorAll("button")[0]?.click();
-  assert.deepEqual(said, [{ type: "attachSuggested" }]);
+  for (const index of [0, 1]) chips.querySelectorAll("button")[index]?.click();
+  assert.deepEqual(said, [{ type: "attachSource", source: "selection" }, { type: "attachSource", source: "file" }]);
+  show({ suggested: [file] });
+  assert.deepEqual(names(), ["Attach open.py"]);
 });
 
 test("a name is a text, whatever it holds", () => {

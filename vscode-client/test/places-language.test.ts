@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import { afterEach, mock, test } from "node:test";
 import type { LanguageClient } from "vscode-languageclient/node";
 
+import { HiddenDocuments } from "../src/places/hiddenDocuments";
 import { LanguageFeatures } from "../src/places/language";
-import { answers, problems, tell, Uri, window, workspace } from "./support/vscode";
+import { answers, disk, problems, tell, Uri, window, workspace } from "./support/vscode";
 
 const FILE = "file:///repo/a.ts";
 const OTHER = "file:///repo/b.py";
@@ -15,10 +16,10 @@ const wrong = { range: { start: { line: 1, character: 2 }, end: { line: 1, chara
 type Ask = (params: object, token: typeof never) => Promise<Record<string, unknown>>;
 
 /** What the server asks, answered by the extension. */
-function ask(params: object): Promise<Record<string, unknown>> {
+function ask(params: object, features = new LanguageFeatures(new HiddenDocuments())): Promise<Record<string, unknown>> {
   let handler: Ask | undefined;
   const client = { onRequest: (_method: string, given: Ask) => (handler = given) };
-  new LanguageFeatures().listen(client as unknown as LanguageClient);
+  features.listen(client as unknown as LanguageClient);
   assert.ok(handler);
   return handler(params, never);
 }
@@ -30,24 +31,59 @@ function open(...addresses: string[]): void {
 afterEach(() => {
   mock.timers.reset();
   problems.clear();
+  disk.clear();
   window.visibleTextEditors = [];
   delete answers[FORMAT];
   open();
 });
 
-test("problems of a file that is not open are answered at once: nobody says anything about it", async () => {
+test("a file that is not open is opened, without being shown, and its problems are waited for", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
+  disk.set(FILE, "a=1\n");
+  const answer = ask({ action: "diagnostics", uris: [FILE], wait: true });
+  await new Promise(setImmediate);
+  assert.deepEqual(workspace.textDocuments.map(({ uri }) => uri.toString()), [FILE]);
   problems.set(FILE, [wrong]);
-  const { diagnostics, known } = await ask({ action: "diagnostics", uris: [FILE], wait: true });
+  tell(FILE);
+  mock.timers.tick(1_000);
+  const { diagnostics, known } = await answer;
   assert.equal((diagnostics as unknown[]).length, 1);
-  assert.deepEqual(known, []);
+  assert.deepEqual(known, [FILE]);
+});
+
+test("of a file that nobody says anything about nothing is known, and files of its kind are waited for twice only", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const features = new LanguageFeatures(new HiddenDocuments());
+  for (const wait of [true, true, false]) {
+    disk.set(OTHER, "x\n");
+    const answer = ask({ action: "diagnostics", uris: [OTHER], wait: true }, features);
+    await new Promise(setImmediate);
+    if (wait) mock.timers.tick(4_000);
+    assert.deepEqual((await answer).known, []);
+  }
+});
+
+test("a file that is no text has no problems, and is waited for no longer than others", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const answer = ask({ action: "diagnostics", uris: [FILE], wait: true });
+  await new Promise(setImmediate);
+  mock.timers.tick(4_000);
+  assert.deepEqual(await answer, { diagnostics: [], known: [] });
+});
+
+test("nothing is opened where nothing has changed", async () => {
+  problems.set(FILE, [wrong]);
+  const { diagnostics, known } = await ask({ action: "diagnostics", uris: [FILE, OTHER] });
+  assert.equal((diagnostics as unknown[]).length, 1);
+  assert.deepEqual(known, [FILE]);
+  assert.deepEqual(workspace.textDocuments, []);
 });
 
 test("problems of a file that is open are waited for, until it is quiet", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   open(FILE);
   let answered = false;
-  const answer = ask({ action: "diagnostics", uris: [FILE, OTHER], wait: true }).finally(() => (answered = true));
+  const answer = ask({ action: "diagnostics", uris: [FILE], wait: true }).finally(() => (answered = true));
   problems.set(FILE, [wrong]);
   tell(FILE);
   await new Promise(setImmediate);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-import { CLOSED, commandLine, exitOf, Output, plainOf } from "../src/places/output";
+import { CLOSED, commandLine, exitOf, Output, plainOf, readableLine } from "../src/places/output";
 
 test("colours, titles and shell integration's marks are no text", () => {
   const written = "\x1b]633;C\x07\x1b[31mred\x1b[0m\x1b]0;title\x07 plain\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\r\n\x1b(B\x1b[?25l";
@@ -46,6 +46,27 @@ for (const word of ["plain", "a b", "$HOME `id` $(id)", "it's", "new\nline\tand 
     assert.equal(stdout, `${word}|end|`);
   });
 }
+
+for (const word of ["echo one; echo two", "it's", "printf 'a\\n'; echo \"$HOME\"", "one\ntwo", "it's here!"]) {
+  test(`the terminal shows the command alone, and runs ${JSON.stringify(word)} as it was asked for`, () => {
+    const { line, env } = readableLine(["env", "-u", "SECRET", "printf", "%s|%s", "first", word]);
+    assert.match(line, /^north_run /);
+    assert.doesNotMatch(line, /SECRET|printf '?%s|first/);
+    const { stdout } = spawnSync("bash", ["-c", line], { encoding: "utf8", env: { ...process.env, ...env } });
+    assert.equal(stdout, `first|${word}`);
+  });
+}
+
+test("the command does not get the terminal's function, nor what is taken away from it; its exit code is told", () => {
+  const { line, env } = readableLine(["env", "-u", "SECRET", "bash", "-c", "declare -F north_run; echo \"[$SECRET]\"; exit 7"]);
+  const { stdout, status } = spawnSync("bash", ["-c", line], { encoding: "utf8", env: { ...process.env, SECRET: "s", ...env } });
+  assert.equal(stdout, "[]\n");
+  assert.equal(status, 7);
+});
+
+test("a command of one word is shown as it is", () => {
+  assert.deepEqual(readableLine(["ls"]), { line: "'ls'", env: {} });
+});
 
 test("an exit code is told where there is one", () => {
   assert.deepEqual(exitOf(0), { exitCode: 0, signal: null });

@@ -56,6 +56,23 @@ test("the conversation that was kept is loaded, not a new one made", async () =>
   assert.equal(session.modeId, "ask");
 });
 
+test("what is done until one can ask is told from the beginning, and over in the end", async () => {
+  const phases: string[] = [];
+  const note = (session: Session) => void (phases.at(-1) !== session.phase && phases.push(session.phase));
+  const { session } = world({ "session/load": () => (note(session), {}) });
+  session.onState(() => note(session));
+  session.restore("old");
+  await session.open();
+  assert.deepEqual(phases, ["server", "conversation", ""]);
+});
+
+test("what could not be opened is not being opened any more", async () => {
+  const { session } = world({ "session/new": () => Promise.reject(new Error("no")) });
+  await assert.rejects(session.open());
+  assert.equal(session.phase, "");
+  assert.equal(session.problem, "no");
+});
+
 test("a turn that ended with the window is said, once", async () => {
   const { session, notes } = world();
   session.restore("old", true);
@@ -101,7 +118,7 @@ test("after a crash the conversation is loaded again, and what waited is the use
   void session.send("one", []);
   await Promise.resolve();
   void session.send("two", []);
-  await until(() => session.queued.length === 1);
+  await until(() => session.queue.rows.length === 1);
   crashed.fire(true);
   await until(() => returned.length > 0);
   assert.ok(asked.includes("session/load new-1"));

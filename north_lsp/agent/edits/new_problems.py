@@ -8,11 +8,14 @@ from pathlib import Path
 
 from north_lsp.agent.ports.results import Result, ok
 from north_lsp.errors import ToolError
-from north_lsp.workspace.language_features import Problem
+from north_lsp.workspace.language_features import Problem, Problems
+from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
 
 _TOLD = ("error", "warning")
+# Of these nobody expects a language server to say anything.
+_PROSE = frozenset({"json", "yaml", "toml", "ini", "markdown", "rst", "text"})
 _MOST = 20
 _Key = tuple[Path, str, str, str, str]
 
@@ -46,14 +49,14 @@ async def with_new_problems(
     result: Result, before: Known | None, workspace: Workspace, files: Sequence[FileChange]
 ) -> Result:
     """Add what was not wrong before to the result; in files that nobody had looked at, with what is wrong in the lines
-    that were edited. An editor that does not answer changes nothing."""
+    that were edited; and the code that no language server has looked at, so that silence is not taken for praise."""
     edited = {change.target: change for change in files if change.action != "delete" and _has_text(change)}
     if workspace.language is None or before is None or not edited:
         return result
     try:
         told = await workspace.language.problems(list(edited), settled=True)
     except ToolError:
-        return result
+        told = Problems()
     left = before.counts.copy()
     new: list[Problem] = []
     for problem in told.found:
@@ -66,14 +69,24 @@ async def with_new_problems(
             left[_key(problem, problem.path)] -= 1
         else:
             new.append(problem)
-    if not new:
+    checked = told.known | {problem.path for problem in told.found}
+    unknown = sorted(change.shown for path, change in edited.items() if path not in checked and _is_code(path))
+    if not new and not unknown:
         return result
     new.sort(key=lambda problem: (_TOLD.index(problem.severity), edited[problem.path].shown, problem.start.line))
     data = json.loads(result.text)["data"]
-    data["diagnostics"] = [_row(problem, edited[problem.path]) for problem in new[:_MOST]]
+    if new:
+        data["diagnostics"] = [_row(problem, edited[problem.path]) for problem in new[:_MOST]]
     if len(new) > _MOST:
         data["moreDiagnostics"] = len(new) - _MOST
+    if unknown:
+        data["diagnosticsUnknown"] = unknown[:_MOST]
     return replace(result, text=ok(data))
+
+
+def _is_code(path: Path) -> bool:
+    language = language_of(path.name)
+    return language is not None and language.id not in _PROSE
 
 
 def _has_text(change: FileChange) -> bool:

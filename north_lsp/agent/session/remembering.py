@@ -23,6 +23,8 @@ from north_lsp.storage.conversation_index import ConversationIndex
 from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.windows import remember_last
 
+_LAST = "/continue"
+
 
 class Remembering:
     """That of one session. `window` is the editor window that it is shown in, if the client has said."""
@@ -49,7 +51,7 @@ class Remembering:
         store = self._environment.locations
         if text.strip() and self._environment.settings.sessions.prompt_history:
             self._later("keeping the prompt", partial(PromptHistory(store).add, text, self._root))
-        if self.window is not None:
+        if self.window is not None and text.strip() != _LAST:  # which asks for the one before
             self._later("keeping the window", partial(remember_last, store, self.window, self._root, self._log.id))
 
     def turn_ended(self) -> None:

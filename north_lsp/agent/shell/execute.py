@@ -12,7 +12,8 @@ from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.shell.runner import CommandResult, CommandRunner
+from north_lsp.shell.results import CommandResult
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 

@@ -11,7 +11,7 @@ from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.agent.shell.strip_head_tail import select_lines
 from north_lsp.display import one_line
 from north_lsp.shell.minimize import minimize
-from north_lsp.shell.runner import CommandResult
+from north_lsp.shell.results import CommandResult
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE

@@ -19,7 +19,8 @@ from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.strip_head_tail import strip_head_tail
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
-from north_lsp.shell.runner import CommandResult, CommandRunner
+from north_lsp.shell.results import CommandResult
+from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 

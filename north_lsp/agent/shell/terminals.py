@@ -6,7 +6,7 @@ import anyio
 
 from north_lsp.agent.ports.editor import Terminal
 from north_lsp.shell.output import OutputSink
-from north_lsp.shell.runner import CommandResult
+from north_lsp.shell.results import CommandResult
 
 _TERMINAL_SECONDS = 1.0
 

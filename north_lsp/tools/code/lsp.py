@@ -105,7 +105,12 @@ async def _problems(args: LspArgs, workspace: Workspace, notices: Notices) -> Ro
         resolved, _, _, notice = await existing_text(args.path, workspace)
         notices += [notice] if notice else []
         paths = [resolved.path]
-    found = (await language_of(workspace).problems(paths, settled=paths is not None)).found
+    told = await language_of(workspace).problems(paths, settled=paths is not None)
+    found = told.found
+    if paths is not None and not found and not told.known.issuperset(paths):
+        notices += [
+            "No language server of the editor has checked this file: that nothing is listed says nothing about it."
+        ]
     worst = _SEVERITIES.index(args.severity) if args.severity is not None else len(_SEVERITIES)
     kept = [problem for problem in found if _SEVERITIES.index(problem.severity) <= worst]
     kept.sort(key=lambda problem: (_SEVERITIES.index(problem.severity), str(problem.path), problem.start.line))

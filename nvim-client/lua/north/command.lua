@@ -1,8 +1,10 @@
 ---`:North` and its subcommands.
+local context = require("north.context")
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
 local login = require("north.login")
+local queue = require("north.queue")
 local rewind = require("north.rewind")
 local storage = require("north.storage")
 local undo = require("north.undo")
@@ -62,6 +64,9 @@ local subcommands = {
   rename = function(words)
     conversations.rename(words)
   end,
+  import = function(words)
+    conversations.import(words)
+  end,
   restore = function(words)
     conversations.restore(words)
   end,
@@ -73,6 +78,9 @@ local subcommands = {
   end,
   log = function(words)
     storage.log(conversation.ask_server, words)
+  end,
+  context = function()
+    context.show(conversation.ask_server)
   end,
   dump = function()
     export.show(conversation.ask_server)
@@ -140,6 +148,9 @@ local subcommands = {
   redo = function()
     undo.take_back(conversation.ask_server, { redo = 1 })
   end,
+  queue = function()
+    queue.choose()
+  end,
   stop = function()
     conversation.stop()
   end,
@@ -172,7 +183,7 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
-  elseif first == "export" then
+  elseif first == "export" or first == "import" then
     candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}

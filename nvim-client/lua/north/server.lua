@@ -1,5 +1,6 @@
 ---Finding and starting `north-lsp lsp`, and keeping the project's buffers attached to it.
 local config = require("north.config")
+local hidden = require("north.hidden")
 
 local M = {}
 
@@ -78,7 +79,7 @@ end
 function M.init_options()
   local capabilities = {
     session = { notices = vim.empty_dict() },
-    _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true } },
+    _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
   return { north = { acp = true, clientCapabilities = capabilities } }
 end
@@ -87,7 +88,7 @@ end
 ---@param root string
 ---@return boolean
 local function belongs(buffer, root)
-  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= "" then
+  if not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].buftype ~= "" or hidden.is(buffer) then
     return false
   end
   local name = vim.api.nvim_buf_get_name(buffer)
@@ -108,8 +109,18 @@ local function attach_files(client_id, root)
       vim.lsp.buf_attach_client(buffer, client_id)
     end
   end
+  local group = vim.api.nvim_create_augroup("north.attach", { clear = true })
+  vim.api.nvim_create_autocmd({ "BufWinEnter", "BufModifiedSet" }, {
+    group = group,
+    desc = "North sees a file that it had only Neovim's language servers look at",
+    callback = function(event)
+      if hidden.emerges(event.buf) and vim.lsp.get_client_by_id(client_id) and belongs(event.buf, root) then
+        vim.lsp.buf_attach_client(event.buf, client_id)
+      end
+    end,
+  })
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufWritePost", "BufFilePost" }, {
-    group = vim.api.nvim_create_augroup("north.attach", { clear = true }),
+    group = group,
     desc = "North sees the files that are open",
     callback = function(event)
       if vim.lsp.get_client_by_id(client_id) == nil then

@@ -9,7 +9,7 @@ from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, report_to_
 from north_lsp.agent.shell.strip_head_tail import select_lines, strip_head_tail
 from north_lsp.shell.minimize import minimize
 from north_lsp.shell.output import OutputSink
-from north_lsp.shell.runner import CommandResult
+from north_lsp.shell.results import CommandResult
 from north_lsp.shell.sandbox import ActiveRestrictions
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
@@ -29,6 +29,12 @@ const chip = (kind) => chat.frame.locator(`#chips .chip.${kind}`);
 const height = () => chat.input.evaluate((input) => input.getBoundingClientRect().height);
 const lastWords = () => requests.at(-1).messages.filter(({ role }) => role === "user").at(-1).content;
 const textOf = (content) => content.filter(({ type }) => type === "text").map(({ text }) => text).join("\n");
+
+/** Settings of the user on top of those that there are; one that is undefined goes. */
+async function set(settings) {
+  const file = bed.path("user-data/User/settings.json");
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...settings }));
+}
 
 async function answered(act) {
   const before = requests.length;
@@ -202,7 +208,7 @@ const cases = {
     // The file in the editor is there to be had, and off.
     await chip("suggested").filter({ hasText: "hello/greeting.py" }).waitFor();
     await screenshot(page, "composer-5-chips");
-    await chip("suggested").getByRole("button", { name: "Attach hello/greeting.py" }).click();
+    await chip("suggested").getByRole("button", { name: "Attach hello/greeting.py", exact: true }).click();
     await chip("file").waitFor();
     await chip("suggested").waitFor({ state: "detached" });
     await chip("file").getByRole("button", { name: "Remove hello/greeting.py" }).press("Enter");
@@ -213,6 +219,47 @@ const cases = {
     assert.doesNotMatch(said, /<file path/);
     await chat.row("user").filter({ hasText: "hello/greeting.py:5-6" }).waitFor();
     await chip("selection").waitFor({ state: "detached" });
+  },
+
+  async "what is selected in the editor is offered, as long as it is selected, and one key attaches it"() {
+    await openFile(page, "hello/greeting.py");
+    await selectLines("SALUTATION =", 2);
+    const offered = chip("suggested").filter({ hasText: "hello/greeting.py:5-6" });
+    await offered.waitFor();
+    await screenshot(page, "composer-5b-selection");
+    await page.keyboard.press("ArrowRight");
+    await offered.waitFor({ state: "detached" });
+    await chip("suggested").filter({ hasText: "hello/greeting.py" }).waitFor();
+    await selectLines("SALUTATION =", 1);
+    await chip("suggested").filter({ hasText: /greeting\.py:5$/ }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Control+g"); // into the chat
+    await until("the input to have the focus", () => chat.input.evaluate((input) => document.activeElement === input));
+    await chat.input.press("Alt+F3");
+    await chip("selection").filter({ hasText: /greeting\.py:5$/ }).waitFor();
+    const said = textOf(await answered(() => chat.send("what is this?")));
+    assert.match(said, /<selection path="hello\/greeting\.py" lines="5(-5)?">/);
+  },
+
+  async "what the user has set goes along with each message, but no closed file"() {
+    await set({ "north.alwaysAttach": "selectionOrFile" });
+    try {
+      await openFile(page, "hello/greeting.py");
+      const along = chip("file").filter({ has: page.getByRole("button", { name: "Remove hello/greeting.py", exact: true }) });
+      await page.keyboard.press("Control+Home");
+      await along.waitFor();
+      assert.match(textOf(await answered(() => chat.send("one"))), /<file path="hello\/greeting\.py">/);
+      await along.getByRole("button").click();
+      await chip("suggested").filter({ hasText: "hello/greeting.py" }).waitFor();
+      assert.doesNotMatch(textOf(await answered(() => chat.send("two"))), /<file path/);
+      await writeFile(path.join(project, ".northignore"), "closed.txt\n");
+      await writeFile(path.join(project, "closed.txt"), "closed\n");
+      await openFile(page, "closed.txt");
+      await chip("suggested").filter({ hasText: "closed.txt" }).waitFor();
+      assert.doesNotMatch(textOf(await answered(() => chat.send("three"))), /<file path/);
+    } finally {
+      await set({ "north.alwaysAttach": undefined });
+    }
   },
 
   async "problems and git's changes are attached by name, from the menu too"() {

@@ -156,8 +156,17 @@ const cases = {
     await editor.locator(".view-line", { hasText: "return" }).click();
     await page.keyboard.press("Control+k");
     await page.keyboard.press("Control+n");
-    const input = page.locator(".quick-input-widget input.input");
-    await input.fill("Return the number");
+    // A box of its own, below the line, that has the focus.
+    const box = page.locator(".review-widget .comment-form .monaco-editor");
+    await box.waitFor();
+    await until("the box to have the focus", () => box.evaluate((editor) => editor.contains(document.activeElement)));
+    await page.keyboard.press("Escape");
+    await box.waitFor({ state: "detached" });
+    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Control+n");
+    await box.waitFor();
+    await until("the box to have the focus", () => box.evaluate((editor) => editor.contains(document.activeElement)));
+    await page.keyboard.type("Return the number");
     await screenshot(page, "places-6-inline");
     model.answers.push(
       [["read_file", { path: "lamp.ts" }]],
@@ -165,7 +174,8 @@ const cases = {
       "It is done.",
     );
     const before = model.requests.length;
-    await input.press("Enter");
+    await page.keyboard.press("Enter");
+    await box.waitFor({ state: "detached" });
     await accept(chat, "places-7-inline-review");
     await until("the result", () => model.requests.length >= before + 3);
     await chat.idle();
@@ -173,6 +183,25 @@ const cases = {
     const result = model.last();
     assert.match(result, /"applied":true/);
     assert.match(result, /"diagnostics":\[\{"path":"lamp\.ts","line":2,"severity":"error","message":"Type 'number' is not assignable to type 'string'\./);
+    git("checkout", "-q", "lamp.ts");
+  },
+
+  async "the errors of a file that is not open are told to the model, too"(chat) {
+    await openFile("use.ts");
+    await squiggle().waitFor();
+    await palette(page, "View: Close All Editors");
+    model.answers.push(
+      [["read_file", { path: "lamp.ts" }]],
+      [["edit_replace_exact", { path: "lamp.ts", old: "return `lamp of ${watts} W`;", new: "return watts;" }]],
+      "It is done.",
+    );
+    const before = model.requests.length;
+    await chat.send("Return the number");
+    await accept(chat, "places-7b-not-open");
+    await until("the result", () => model.requests.length >= before + 3);
+    await chat.idle();
+    assert.match(model.last(), /"diagnostics":\[\{"path":"lamp\.ts","line":2,"severity":"error","message":"Type 'number' is not assignable/);
+    assert.equal(await page.locator(".tabs-container .tab", { hasText: "lamp.ts" }).count(), 0);
     git("checkout", "-q", "lamp.ts");
   },
 
@@ -225,6 +254,10 @@ const cases = {
     await chat.idle();
     await screenshot(page, "places-10-terminal");
     assert.match(model.last(), /^it's 42\nred\n.*exit code 3/s);
+    // The user reads the command, not what North puts around it.
+    const shown = page.locator(".terminal-wrapper.active .xterm-accessibility, .terminal-wrapper.active .xterm-rows").first();
+    const text = (await shown.textContent()).replaceAll("\u00a0", " ");
+    assert.doesNotMatch(text, /--noprofile|'env'|ANTHROPIC_API_KEY/, text);
     await page.locator(".terminal-tabs-entry, .single-terminal-tab, .terminal-group", { hasText: /North|bash/ }).first().waitFor();
     model.answers.push([["shell_run", { command: "echo begun; sleep 60", timeout: 2 }]]);
     const again = model.requests.length;

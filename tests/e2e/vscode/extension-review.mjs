@@ -243,6 +243,24 @@ const cases = {
     assert.ok((await read("one.py")).includes("A = 1") || (await read("one.py")).includes("B = 1"));
   },
 
+  async "a rejected hunk can be decided again where all files stand in one editor, which hides its lines"() {
+    await writeFile(file("one.py"), spread("A = 1", "B = 1", "C = 1"));
+    await writeFile(file("two.py"), "C = 1\n");
+    await propose(...["A", "B", "C"].map((name) => replace("one.py", `${name} = 1`, `${name} = 2`)), replace("two.py", "C = 1", "C = 2"));
+    await chat.question("edit").getByRole("button", { name: "Show changes" }).click();
+    await line("A = 2").waitFor();
+    await lens(/^.?Reject$/).first().click();
+    await line("A = 2").waitFor({ state: "detached" });
+    const again = lens("Decide Again").first();
+    await again.waitFor();
+    await right().locator(".codelens-decoration", { hasText: "in the hidden lines: rejected" }).first().waitFor();
+    await screenshot(page, "review-6b-hidden");
+    await again.click();
+    await line("A = 2").waitFor();
+    await chat.decide("edit", "Reject");
+    await decided();
+  },
+
   async "an open file shows what a proposal would change"() {
     await writeFile(file("one.py"), spread("A = 1", "B = 1"));
     await palette(page, "View: Close All Editors");

@@ -8,6 +8,8 @@ import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
 
+export type Phase = "" | "server" | "conversation";
+
 export abstract class ConversationState implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
   problem = "";
@@ -15,6 +17,8 @@ export abstract class ConversationState implements vscode.Disposable {
   remedies: Remedy[] = [];
   /** It is no failure: North waits for the user. */
   calm = false;
+  /** What it takes to open it is being done: the server starts (and is installed first), the conversation is loaded. */
+  phase: Phase = "";
   title = "";
   modes: Mode[] = [];
   modeId = "";
@@ -113,6 +117,12 @@ export abstract class ConversationState implements vscode.Disposable {
     this.stateChanged.fire();
   }
 
+  protected setPhase(phase: Phase): void {
+    if (this.phase === phase) return;
+    this.phase = phase;
+    this.stateChanged.fire();
+  }
+
   protected setProblem(error: unknown): void {
     this.problem = reason(error);
     this.remedies = remediesOf(error);
@@ -121,6 +131,7 @@ export abstract class ConversationState implements vscode.Disposable {
   }
 
   protected reset(): void {
+    this.phase = "";
     this.modeId = "";
     this.options = [];
     this.usage = undefined;

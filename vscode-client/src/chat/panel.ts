@@ -30,7 +30,7 @@ import { welcomeOf } from "./welcome";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
-  private readonly composer: Composer;
+  readonly composer: Composer;
   private readonly rewinding: Rewinding;
   private readonly starting = new StartingState(() => this.postState());
   /** Not sent, and to be restored as soon as there is a page. */
@@ -38,7 +38,7 @@ export class Panel implements vscode.Disposable {
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
-  /** The page has the keyboard's focus. */
+  /** The keyboard is at the page. */
   private focused = false;
   /** The conversation that the page is to remember. */
   private kept = "";
@@ -91,6 +91,7 @@ export class Panel implements vscode.Disposable {
       if (read !== undefined) return this.receive(read);
     });
     webview.html = pageOf(webview, this.extension);
+    void this.session.open().catch(() => undefined); // while the page is loaded; it shows the problem
   }
 
   /** The webview is gone. */
@@ -147,7 +148,7 @@ export class Panel implements vscode.Disposable {
       case "send":
         return this.send(message.text);
       case "steer":
-        return this.session.steer(message.text, this.composer.take());
+        return this.session.steer(message.text, await this.composer.take());
       case "retry":
         return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
       case "stop":
@@ -181,8 +182,8 @@ export class Panel implements vscode.Disposable {
       }
       case "prompt":
         return this.report(this.onPrompt(message.entry, message.act));
-      case "stopEditing":
-        return this.rewinding.stopEditing();
+      case "queue": return this.report(this.session.queue.act(message.id, message.act));
+      case "stopEditing": return this.rewinding.stopEditing();
       case "changes":
         return this.report(this.turns.act(message.id, message.act));
       case "elsewhere":
@@ -227,7 +228,7 @@ export class Panel implements vscode.Disposable {
       return this.post({ type: "draft", text });
     }
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
-    if (goes) await this.session.send(text, this.composer.take());
+    if (goes) await this.session.send(text, await this.composer.take());
     else this.post({ type: "restoreUnsent", text });
   }
 
@@ -273,7 +274,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, remedies, calm, options, busy, queued, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
+    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
@@ -287,7 +288,7 @@ export class Panel implements vscode.Disposable {
       activity,
       waiting,
       permittedSummary: permittedSummary(permissions),
-      queued,
+      queued: queue.rows,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",

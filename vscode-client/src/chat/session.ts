@@ -8,8 +8,10 @@ import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { type Prompt, type PromptContent, Prompts } from "./prompts";
+import type { EditorState } from "./editorState";
+import { type Prompt, type PromptContent, promptOf, Prompts } from "./prompts";
 import { ConversationState } from "./conversationState";
+import { Queue } from "./queue";
 import type { Transcript } from "./transcript";
 import { sessionFolders } from "./sessionFolders";
 import { handTrust } from "./trust";
@@ -27,6 +29,9 @@ export class Session extends ConversationState {
   private unsent: PromptContent[] = [];
   private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
+  readonly queue: Queue;
+  /** What was not sent belongs to the user again. */
+  readonly onUnsent: Prompts["onUnsent"];
   private readonly listeners: vscode.Disposable[];
 
   /** The id to find the conversation again by; empty while there is nothing to find. */
@@ -37,15 +42,17 @@ export class Session extends ConversationState {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
+    private readonly editor: () => EditorState | undefined = () => undefined,
   ) {
     super();
     this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
+    this.onUnsent = this.prompts.onUnsent;
+    this.queue = new Queue(this.prompts, (method, params) => this.ask(method, params), () => this.stateChanged.fire());
     this.listeners = [
       server.onCrash((again) => void this.afterCrash(again)),
       server.onRestart((stopped) => void this.afterRestart(stopped)),
       questions.onChange(() => this.stateChanged.fire()),
-      this.prompts,
-      this.storedIdChanged,
+      ...[this.prompts, this.storedIdChanged],
     ];
   }
 
@@ -71,14 +78,6 @@ export class Session extends ConversationState {
     return this.questions.openIn(this.current).length > 0;
   }
 
-  get queued(): string[] {
-    return this.prompts.waiting.map(({ text, attachments }) => text || labelsOf(attachments));
-  }
-
-  /** What was not sent belongs to the user again. */
-  get onUnsent(): Prompts["onUnsent"] {
-    return this.prompts.onUnsent;
-  }
 
   override isCurrent(sessionId: string): boolean {
     return sessionId === this.current;
@@ -93,7 +92,7 @@ export class Session extends ConversationState {
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
   open(): Promise<LanguageClient> {
     if (this.opening !== undefined) return this.opening;
-    const opening = this.openNow();
+    const opening = this.openNow().finally(() => this.opening === opening && this.setPhase(""));
     this.opening = opening;
     opening.catch((error: unknown) => {
       if (this.opening !== opening) return; // it was left in the meantime
@@ -108,9 +107,7 @@ export class Session extends ConversationState {
     await this.open();
     const sent = this.prompts.add({ text, attachments });
     this.storedIdChanged.fire(this.current);
-    // During a turn it waits: words for the turn itself are steered.
-    const _meta = { north: { behavior: "followUp" } };
-    await this.run(sent, "session/prompt", { prompt: blocksOf(text, attachments), _meta });
+    await this.run(sent, "session/prompt", promptOf({ text, attachments }, this.editor()));
   }
 
   /** Another North has it open, or has no more. */
@@ -138,11 +135,11 @@ export class Session extends ConversationState {
   async steer(text: string, attachments: readonly Attachment[] = []): Promise<void> {
     if (!this.busy) return this.send(text, attachments);
     const { current, stopCount } = this;
-    const prompt = blocksOf(text, attachments);
-    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt }).catch((error: unknown) => {
+    const { delivered } = await this.ask<{ delivered: boolean }>("_north/steer", { prompt: blocksOf(text, attachments) }).catch((error: unknown) => {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
+    if (!delivered && this.prompts.wasWithdrawn({ text, attachments })) return;
     if (!this.isCurrent(current) || (delivered && !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
     else if (stopCount === this.stopCount) await this.send(text, attachments);
@@ -211,13 +208,16 @@ export class Session extends ConversationState {
     this.leaveCount += 1;
     this.opening = undefined;
     this.prompts.clear();
+    this.queue.forget();
     if (old !== "") this.questions.cancelAll(old);
     this.reset();
   }
 
   private async openNow(): Promise<LanguageClient> {
     const { leaveCount } = this;
+    this.setPhase("server");
     const client = await this.server.connect();
+    if (leaveCount === this.leaveCount) this.setPhase("conversation");
     if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
     const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders());
     if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
@@ -269,8 +269,7 @@ export class Session extends ConversationState {
     this.transcript.note("error", `${ended}.`);
     if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
     if (!(await this.reopen())) return;
-    const loaded = vscode.l10n.t("The conversation was loaded again, as far as it was saved.");
-    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, loaded));
+    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, vscode.l10n.t("The conversation was loaded again, as far as it was saved.")));
   }
 
   private async afterRestart(stopped: Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 /** Starting `north-lsp`, and noticing when it ends by itself. */
 
 import * as vscode from "vscode";
-import { CloseAction, ErrorAction, LanguageClient } from "vscode-languageclient/node";
+import { CloseAction, ErrorAction, LanguageClient, type LanguageClientOptions } from "vscode-languageclient/node";
 
 import { reason } from "./logger";
 import { Problem, remedy } from "./problems";
@@ -28,6 +28,8 @@ export class Server implements vscode.Disposable {
 
   constructor(
     private readonly log: vscode.LogOutputChannel,
+    /** What the server is told of the editor's documents. */
+    private readonly middleware: NonNullable<LanguageClientOptions["middleware"]>,
     find: () => Promise<string>,
     private readonly prepare: (client: LanguageClient) => void,
   ) {
@@ -115,6 +117,7 @@ export class Server implements vscode.Disposable {
       {
         documentSelector: [{ scheme: "file" }],
         initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
+        middleware: this.middleware,
         outputChannel: this.log,
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),

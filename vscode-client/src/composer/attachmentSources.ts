@@ -11,20 +11,19 @@ const LONGEST = 100_000;
 const SEVERITIES = ["error", "warning", "information", "hint"] as const;
 
 /** What a source gives now. Throws with the reason when there is nothing. */
-export async function attachmentsOf(source: SourceName): Promise<Attachment> {
+export async function attachmentsOf(source: SourceName, editor = vscode.window.activeTextEditor): Promise<Attachment> {
   switch (source) {
     case "selection": {
-      const editor = vscode.window.activeTextEditor;
       if (editor === undefined || editor.selection.isEmpty) throw new Error(vscode.l10n.t("select the text to ask about first."));
       return selection(editor);
     }
     case "file": {
-      const file = activeFile();
+      const file = fileIn(editor);
       if (file === undefined) throw new Error(vscode.l10n.t("open the file to ask about first."));
       return file;
     }
     case "problems": {
-      const uri = vscode.window.activeTextEditor?.document.uri;
+      const uri = editor?.document.uri;
       if (uri === undefined) throw new Error(vscode.l10n.t("open the file to ask about first."));
       const path = vscode.workspace.asRelativePath(uri);
       const label = vscode.l10n.t("Problems of {0}", path);
@@ -51,9 +50,8 @@ export function selection(editor: vscode.TextEditor): Attachment {
   return { label: placeOf(path, lines), block, detail: vscode.l10n.t("Lines {0} to {1} of {2}, as they are in the editor", lines[0], lines[1], path) };
 }
 
-/** The file in the editor. */
-export function activeFile(): Attachment | undefined {
-  const uri = vscode.window.activeTextEditor?.document.uri;
+function fileIn(editor: vscode.TextEditor | undefined): Attachment | undefined {
+  const uri = editor?.document.uri;
   return uri?.scheme === "file" && vscode.workspace.getWorkspaceFolder(uri) !== undefined ? fileOrFolder(uri, false) : undefined;
 }
 

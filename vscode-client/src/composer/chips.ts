@@ -108,6 +108,11 @@ function isSame(one: Attachment, other: Attachment): boolean {
   return JSON.stringify(one.block) === JSON.stringify(other.block);
 }
 
+/** What a block refers to, where it does. */
+export function addressOf(block: PromptBlock): string | undefined {
+  return block.type === "resource" ? block.resource.uri : block.type === "resource_link" ? block.uri : undefined;
+}
+
 /** A message as it is sent. */
 export function blocksOf(text: string, attachments: readonly Attachment[]): PromptBlock[] {
   const words: PromptBlock[] = text === "" && attachments.length > 0 ? [] : [{ type: "text", text }];

@@ -6,10 +6,13 @@ import type { PromptList } from "../acp";
 import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
 import type { ComposerState, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
-import { type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
-import { activeFile, attachmentsOf, fileOrFolder, picture } from "./attachmentSources";
+import { addressOf, type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
+import { attachmentsOf, fileOrFolder, picture } from "./attachmentSources";
+import { Automatic, offersOf } from "./editorContext";
+import { alwaysAttached, EditorWatch } from "./editorWatch";
 import { fileAddress } from "./fileAddress";
 import { chooseSource } from "./picking";
+import { Symbols } from "./symbols";
 
 /** What the composer needs of the conversation. */
 export interface Conversation {
@@ -29,11 +32,16 @@ const MOST_REMEMBERED = 500;
 const MOST_PROMPTS = 200;
 /** The last question stands; older ones are not worth an answer. */
 const QUIET_MS = 60;
+/** The chip of what goes along by itself. */
+const ALONG = "editor";
 
 export class Composer implements vscode.Disposable {
   private readonly attachments = new Attachments(() => this.postState());
+  private readonly watch = new EditorWatch(() => void this.lookAtEditor());
+  private readonly automatic = new Automatic(alwaysAttached, (uri) => this.mayRead(uri));
   /** Paths that were offered, by what is shown of them: only those can be attached by their names. */
   private readonly offered = new Map<string, Completed["paths"][number]>();
+  private readonly symbols = new Symbols();
   private asked = 0;
   private posted = "";
   private readonly listeners: vscode.Disposable[];
@@ -42,7 +50,7 @@ export class Composer implements vscode.Disposable {
     private readonly conversation: Conversation,
     private readonly post: (message: ToPage) => void,
   ) {
-    this.listeners = [vscode.window.onDidChangeActiveTextEditor(() => this.postState()), conversation.onState(() => this.postState())];
+    this.listeners = [this.watch, conversation.onState(() => this.postState())];
   }
 
   dispose(): void {
@@ -53,9 +61,22 @@ export class Composer implements vscode.Disposable {
     return this.attachments.all.length === 0;
   }
 
-  /** All that is attached, which belongs to a message from now on. */
-  take(): Attachment[] {
-    return this.attachments.take();
+  /** All that is attached, which belongs to a message from now on; with what goes along by itself. */
+  async take(): Promise<Attachment[]> {
+    const { editor, shown } = this.watch;
+    await this.automatic.check(shown, true);
+    const along = this.automatic.of(shown);
+    const found = along === undefined ? undefined : await attachmentsOf(along.id, editor).catch(() => undefined);
+    const taken = found === undefined || this.attachments.has(found) ? [] : [found];
+    this.automatic.sent();
+    return [...taken, ...this.attachments.take()];
+  }
+
+  /** Attaches what is selected in the editor, else its file. */
+  async attachShown(): Promise<void> {
+    const [first] = offersOf(this.watch.shown);
+    if (first !== undefined) await this.attachSource(first.id);
+    else this.tell(vscode.l10n.t("open the file to ask about first."));
   }
 
   add(attachment: Attachment, id?: string): void {
@@ -89,22 +110,23 @@ export class Composer implements vscode.Disposable {
   async receive(message: FromPage): Promise<boolean> {
     switch (message.type) {
       case "detach":
+        if (message.id === ALONG) this.automatic.dismiss(this.watch.shown);
         this.attachments.remove(message.id);
         return true;
       case "attach":
         await this.choose();
         return true;
-      case "attachSuggested": {
-        const file = activeFile();
-        if (file !== undefined) this.add(file);
-        return true;
-      }
       case "attachSource":
         await this.attachSource(message.source);
         return true;
       case "attachPath": {
         const path = this.offered.get(message.path);
         if (path !== undefined) this.add(fileOrFolder(vscode.Uri.parse(path.uri, true), path.kind === "folder"));
+        return true;
+      }
+      case "attachSymbol": {
+        const symbol = await this.symbols.attachment(message.id);
+        if (symbol !== undefined) this.add(symbol);
         return true;
       }
       case "attachUris":
@@ -125,9 +147,29 @@ export class Composer implements vscode.Disposable {
   }
 
   private state(): ComposerState {
-    const file = activeFile();
-    const suggested = file === undefined || this.attachments.has(file) ? undefined : { id: "", kind: "file" as const, label: file.label, title: file.detail ?? file.label };
-    return { chips: this.attachments.chips(), suggested, commands: this.conversation.commands };
+    const { shown } = this.watch;
+    const along = this.automatic.of(shown);
+    const attached = new Set(this.attachments.all.map(({ block }) => addressOf(block)));
+    const suggested = offersOf(shown).filter(({ uri }) => uri !== along?.uri && !attached.has(uri));
+    const chips = this.attachments.chips();
+    if (along !== undefined && !attached.has(along.uri)) {
+      const { kind, label } = along;
+      chips.unshift({ id: ALONG, kind, label, title: vscode.l10n.t("{0} goes along with each message (setting north.alwaysAttach)", label) });
+    }
+    return { chips, suggested: suggested.map(({ id, kind, label, title }) => ({ id, kind, label, title })), commands: this.conversation.commands };
+  }
+
+  private async lookAtEditor(): Promise<void> {
+    const { shown } = this.watch;
+    this.postState();
+    await this.automatic.check(shown, false);
+    this.postState();
+  }
+
+  /** By the server's own rules; what is not known is not sent. */
+  private mayRead(uri: string): Promise<boolean> {
+    const look = { tool: "read_file", arguments: { path: vscode.Uri.parse(uri, true).fsPath, startLine: 1, endLine: 1 } };
+    return this.conversation.ask("_north/look", look).then(() => true, () => false);
   }
 
   private async choose(): Promise<void> {
@@ -138,7 +180,7 @@ export class Composer implements vscode.Disposable {
   }
 
   private async attachSource(source: SourceName): Promise<void> {
-    const found = await attachmentsOf(source).catch((error: unknown) => reason(error));
+    const found = await attachmentsOf(source, this.watch.editor).catch((error: unknown) => reason(error));
     if (typeof found === "string") this.tell(found);
     else this.add(found);
   }
@@ -169,7 +211,10 @@ export class Composer implements vscode.Disposable {
     if (this.offered.size > MOST_REMEMBERED) this.offered.clear();
     for (const path of found.paths) this.offered.set(path.path, path);
     const paths = found.paths.map(({ path, kind }) => ({ path, kind }));
-    this.post({ type: "paths", request, paths, isIncomplete: found.isIncomplete });
+    const answer = { type: "paths" as const, request, paths, isIncomplete: found.isIncomplete };
+    this.post({ ...answer, symbols: [] });
+    const symbols = await this.symbols.find(query); // language servers take their time
+    if (symbols.length > 0 && request === this.asked) this.post({ ...answer, symbols });
   }
 
   private tell(text: string): void {

@@ -15,7 +15,8 @@ import { registerActions } from "./actions";
 import { SideConversations } from "./sideConversations";
 import type { Chat } from "./chat";
 import { registerCommits } from "./commits";
-import { askInline } from "./inline";
+import { InlineChat } from "./inline";
+import type { HiddenDocuments } from "./hiddenDocuments";
 import { LanguageFeatures } from "./language";
 import { registerMenus } from "./menus";
 import { registerParticipant } from "./participant";
@@ -25,6 +26,7 @@ import { registerTools } from "./tools";
 interface Parts {
   extension: vscode.Uri;
   server: Server;
+  hidden: HiddenDocuments;
   conversations: Conversations;
   log: vscode.LogOutputChannel;
 }
@@ -32,11 +34,12 @@ interface Parts {
 export class Places implements vscode.Disposable {
   private readonly sideConversations: SideConversations;
   private readonly terminals = new Terminals();
-  private readonly language = new LanguageFeatures();
+  private readonly language: LanguageFeatures;
   private readonly registered: vscode.Disposable;
 
   constructor(private readonly parts: Parts) {
     const { extension, server, conversations, log } = parts;
+    this.language = new LanguageFeatures(parts.hidden);
     this.sideConversations = new SideConversations(() => server.connect(), sessionFolders);
     const ask = async (text: string, attachments: Attachment[]): Promise<void> => {
       const { panel, session } = conversations.active;
@@ -45,20 +48,29 @@ export class Places implements vscode.Disposable {
     };
     const chat: Chat = {
       attach: (attachment) => conversations.active.panel.attach(attachment),
+      async attachShown() {
+        const { panel } = conversations.active;
+        await panel.composer.attachShown();
+        await panel.show(false);
+      },
       ask,
       async edit(text, attachments) {
         if (await mayEdit(conversations.active.session)) await ask(text, attachments);
       },
     };
+    const inline = new InlineChat(chat);
     const register = registrar(log);
     this.registered = vscode.Disposable.from(
+      inline,
       this.terminals,
       this.language,
       conversations.onElsewhere((params) => this.sideConversations.take(params)),
       registerActions(chat, register),
       registerMenus(chat, register),
       registerCommits(chat, (text, { block }, token) => this.sideConversations.askOnce([{ type: "text", text }, block], token), register),
-      register("inlineChat", () => askInline(chat)),
+      register("inlineChat", () => inline.ask()),
+      register("inlineSend", (reply) => inline.reply(reply)),
+      register("inlineClose", () => inline.close()),
       register("showTerminal", () => this.terminals.show()),
       optional(log, () => registerParticipant(this.sideConversations, vscode.Uri.joinPath(extension, "media", "north.svg"))),
       optional(log, () => registerTools((method, params) => conversations.active.session.ask(method, params))),

@@ -5,13 +5,22 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { digestOf, editsOf, hoverText, type Place, placesOf, type Position, rangeOf, signatureText, type Symbol, symbolsOf } from "./answers";
+import type { HiddenDocuments } from "./hiddenDocuments";
 import { codeOf, severityOf } from "./problems";
 
 const MOST_PROBLEMS = 500;
-/** How long the first new problems may take after a change, how long it is quiet when all are there, and how long in all. */
-const FIRST_MS = 1_000;
-const QUIET_MS = 300;
-const ALL_MS = 4_000;
+interface Patience {
+  /** How long the first new problems may take after a change, how long it is quiet when all are there, and how long in all. */
+  first: number;
+  quiet: number;
+  all: number;
+}
+
+const OPEN: Patience = { first: 1_000, quiet: 300, all: 4_000 };
+/** For a file that was not open a language server may have to start. The server waits for 8 s. */
+const OPENED: Patience = { first: 4_000, quiet: 1_000, all: 7_000 };
+/** So many files of an edit are opened for their problems. */
+const MOST_OPENED = 10;
 /** So many changes of a kind of file without a word about it, and nobody is waited for. */
 const MOST_SILENT = 2;
 
@@ -36,9 +45,11 @@ export class LanguageFeatures implements vscode.Disposable {
     for (const uri of uris) this.silent.delete(endingOf(uri));
   });
 
+  constructor(private readonly hidden: HiddenDocuments) {}
+
   listen(client: LanguageClient): void {
     client.onRequest("_north/languageFeature", (params: Params, token: vscode.CancellationToken) =>
-      params.action === "diagnostics" ? this.diagnostics(params, token) : answer(params),
+      params.action === "diagnostics" ? this.diagnostics(params, token) : answer(params, this.hidden),
     );
   }
 
@@ -53,34 +64,42 @@ export class LanguageFeatures implements vscode.Disposable {
       return { diagnostics: all.slice(0, MOST_PROBLEMS) };
     }
     const files = named.map(fileOf);
-    // No file is opened for this: what a hidden document holds may be older than the disk, and edits would go there.
-    // Of a file that is not open nothing is said, and so nothing is waited for.
-    if (params.wait === true) await this.settled(openOf(files), token);
+    const said = params.wait === true ? await this.settled(files, token) : new Set<string>();
     const found = files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri)));
-    return { diagnostics: found.slice(0, MOST_PROBLEMS), known: openOf(files).map(String) };
+    // Of a file that the user has not opened, something is known only where something was said.
+    const known = files.filter((uri) => this.isOpen(uri) || said.has(uri.toString()) || vscode.languages.getDiagnostics(uri).length > 0);
+    return { diagnostics: found.slice(0, MOST_PROBLEMS), known: known.map(String) };
   }
 
-  private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<void> {
+  /** Waits for what is said about files that have changed, those included that nobody has open. Returns about which. */
+  private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<Set<string>> {
     const answering = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
-    if (answering.length === 0) return;
-    if (await settling(answering, token)) return;
-    for (const ending of new Set(answering.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
+    const closed = answering.filter((uri) => !this.isOpen(uri)).slice(0, MOST_OPENED);
+    const wanted = answering.filter((uri) => this.isOpen(uri) || closed.includes(uri));
+    if (wanted.length === 0) return new Set();
+    const settled = settling(wanted, closed.length > 0 ? OPENED : OPEN, token);
+    // One that is no text, or gone, has no problems either.
+    for (const uri of closed) void this.hidden.open(uri).then(undefined, () => undefined);
+    const said = await settled;
+    if (said.size === 0) for (const ending of new Set(wanted.map(endingOf))) this.silent.set(ending, (this.silent.get(ending) ?? 0) + 1);
+    return said;
   }
-}
 
-function openOf(files: readonly vscode.Uri[]): vscode.Uri[] {
-  const open = new Set(vscode.workspace.textDocuments.map(({ uri }) => uri.toString()));
-  return files.filter((uri) => open.has(uri.toString()));
+  /** The user has it open. */
+  private isOpen(file: vscode.Uri): boolean {
+    return !this.hidden.has(file) && vscode.workspace.textDocuments.some(({ uri }) => uri.toString() === file.toString());
+  }
 }
 
 function endingOf({ path }: vscode.Uri): string {
   return /[^./]*$/.exec(path)?.[0] ?? "";
 }
 
-async function answer(params: Params): Promise<Answer> {
+async function answer(params: Params, hidden: HiddenDocuments): Promise<Answer> {
   const { action } = params;
   if (action === "workspaceSymbols") return { symbols: await workspaceSymbols(params.query ?? "") };
-  const document = await opened(params.uri);
+  // Language servers answer about files that are open; it is not shown for that.
+  const document = await hidden.open(fileOf(params.uri));
   const { uri } = document;
   if (action === "symbols") return { symbols: await documentSymbols(uri) };
   if (action === "format") return format(document);
@@ -107,11 +126,6 @@ async function answer(params: Params): Promise<Answer> {
     default:
       throw new Error(`there is no language feature ${action}`);
   }
-}
-
-/** Language servers answer about files that are open; it is not shown for that. */
-async function opened(uri: string | undefined): Promise<vscode.TextDocument> {
-  return vscode.workspace.openTextDocument(fileOf(uri));
 }
 
 function fileOf(text: string | undefined): vscode.Uri {
@@ -177,25 +191,26 @@ function rows(uri: vscode.Uri, found: readonly vscode.Diagnostic[]): Answer[] {
   }));
 }
 
-/** Until nothing new has been said about the files for a while; tells whether anything was said at all. */
-function settling(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<boolean> {
+/** Until nothing new has been said about the files for a while; tells about which anything was said. */
+function settling(files: readonly vscode.Uri[], patience: Patience, token: vscode.CancellationToken): Promise<Set<string>> {
   const names = new Set(files.map(String));
   return new Promise((resolve) => {
-    let said = false;
+    const said = new Set<string>();
     const finish = (): void => {
       clearTimeout(quiet);
       clearTimeout(end);
       listeners.dispose();
       resolve(said);
     };
-    const end = setTimeout(finish, ALL_MS);
-    let quiet = setTimeout(finish, FIRST_MS);
+    const end = setTimeout(finish, patience.all);
+    let quiet = setTimeout(finish, patience.first);
     const listeners = vscode.Disposable.from(
       vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-        if (!uris.some((uri) => names.has(uri.toString()))) return;
-        said = true;
+        const about = uris.map(String).filter((uri) => names.has(uri));
+        if (about.length === 0) return;
+        for (const uri of about) said.add(uri);
         clearTimeout(quiet);
-        quiet = setTimeout(finish, QUIET_MS);
+        quiet = setTimeout(finish, patience.quiet);
       }),
       token.onCancellationRequested(finish),
     );

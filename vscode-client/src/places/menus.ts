@@ -17,6 +17,7 @@ export function registerMenus(chat: Chat, register: Register): vscode.Disposable
   return vscode.Disposable.from(
     register("askSelection", () => attachSource(chat, "selection")),
     register("askFile", (uri, all) => attachFiles(chat, uri, all)),
+    register("attachShown", () => chat.attachShown()),
     register("askTerminal", () => attachSource(chat, "terminal")),
     register("fixTest", (argument) => fixTest(chat, argument)),
   );

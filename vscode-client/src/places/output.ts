@@ -1,6 +1,8 @@
 /** What a terminal shows, as text within bounds; and how a program and its arguments are written for a shell. Without the
  * editor's API. */
 
+const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\t": "\\t", "\\": "\\\\", "'": "\\'" };
+
 // Commands to the terminal (titles, colours, cursor), and the start of one that has not arrived whole.
 const OPERATING_SYSTEM = /\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)/g;
 const CONTROL_SEQUENCE = /\x1b\[[0-?]*[ -/]*(?:[@-~]|$)/g;
@@ -64,14 +66,28 @@ export function exitOf(code: number | undefined): Exit {
 /** Its terminal is gone, and the command with it. */
 export const CLOSED: Exit = { exitCode: null, signal: "SIGHUP" };
 
+/** A line that shows of a command what the user knows: its last argument, which is what a shell is given to run. What
+ * stands before it is a function of the terminal's bash, which `env` brings along. */
+export function readableLine(argv: readonly string[]): { line: string; env: Record<string, string> } {
+  const before = argv.slice(0, -1);
+  const last = argv.at(-1);
+  if (last === undefined || before.length === 0) return { line: commandLine(argv), env: {} };
+  // The command itself does not get the function.
+  const run = `( unset -f ${FUNCTION}; ${commandLine(before)} "$1" )`;
+  return { line: `${FUNCTION} ${quoted(last)}`, env: { [`BASH_FUNC_${FUNCTION}%%`]: `() { ${run}\n}` } };
+}
+
+const FUNCTION = "north_run";
+
 /** One line for bash that runs exactly this, whatever stands in it: nothing of it is expanded, completed or an alias. */
 export function commandLine(argv: readonly string[]): string {
   return argv.map(quoted).join(" ");
 }
 
 function quoted(word: string): string {
-  if (/^[\x20-\x7e]*$/.test(word) && !word.includes("'")) return `'${word}'`;
-  const escaped = word.replace(/[\\'!\x00-\x1f\x7f]/g, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  // An exclamation mark between quotes that begin again would be history's.
+  if (/^[\x20-\x7e]*$/.test(word) && !/'.*!/.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
+  const escaped = word.replace(/[\\'!\x00-\x1f\x7f]/g, (one) => ESCAPES[one] ?? `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
   // Hexadecimal digits behind an escape would not belong to it: bash reads two at most.
   return `$'${escaped}'`;
 }

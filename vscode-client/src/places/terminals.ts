@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { CLOSED, commandLine, type Exit, exitOf, Output } from "./output";
+import { CLOSED, type Exit, exitOf, Output, readableLine } from "./output";
 import { shortened } from "./problems";
 
 const DEFAULT_LIMIT = 50_000;
@@ -65,6 +65,7 @@ export class Terminals implements vscode.Disposable {
     if (!knows(params.sessionId)) throw new Error("there is no such conversation here");
     const argv = [params.command, ...(params.args ?? [])];
     const limit = Math.min(params.outputByteLimit ?? DEFAULT_LIMIT, MOST_BYTES);
+    const { line, env: more } = readableLine(argv);
     const env = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]));
     const terminal = vscode.window.createTerminal({
       name: vscode.l10n.t("North: {0}", shortened((argv.at(-1) ?? "").replace(/\s+/g, " "), 30)),
@@ -72,14 +73,14 @@ export class Terminals implements vscode.Disposable {
       // Its quoting is known, and shell integration works with it.
       ...(process.platform === "win32" ? {} : { shellPath: "bash" }),
       ...(params.cwd ? { cwd: params.cwd } : {}),
-      env,
+      env: { ...env, ...more },
       isTransient: true,
     });
     terminal.show(true);
     try {
       const shell = await integrationOf(terminal);
       const running = new Running(terminal, params.sessionId, new Output(limit));
-      running.start(shell, commandLine(argv));
+      running.start(shell, line);
       this.made += 1;
       const terminalId = `terminal-${this.made}`;
       this.running.set(terminalId, running);

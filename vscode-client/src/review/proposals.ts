@@ -216,6 +216,7 @@ export class Proposals implements vscode.Disposable {
       else await this.show(question, false);
     }
     await question.done;
+    this.changed.fire(); // the list is up to date before its editors are closed
     await this.writing.finish(question.id);
     await closeTabs((id) => id === question.id);
     this.reviews.get(question.id)?.forget();

@@ -55,6 +55,12 @@ export function shownIn(tab: vscode.Tab | undefined): string | undefined {
   return undefined;
 }
 
+/** Whether a tab in view has a document as one of several. */
+export function isShownWithOthers(uri: vscode.Uri): boolean {
+  const key = uri.toString();
+  return vscode.window.tabGroups.all.some(({ activeTab }) => severalIn(activeTab).some((one) => one.toString() === key));
+}
+
 /** Closes the tabs of questions, or those that compare with documents of a scheme. */
 export async function closeTabs(which: (questionId: string) => boolean, scheme?: string): Promise<void> {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);

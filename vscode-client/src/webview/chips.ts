@@ -1,4 +1,4 @@
-/** What goes with the next message: a chip for each, and the file in the editor as one that can be had. */
+/** What goes with the next message: a chip for each, and what the editor shows as some that can be had. */
 
 import type { Chip, ChipKind, ComposerState } from "../messages";
 import { TEXTS } from "./composerTexts";
@@ -27,7 +27,7 @@ export function keepThumbnail(id: string, thumbnail: HTMLCanvasElement): void {
 /** `leave` is called when the chip that had the keyboard's focus is gone. */
 export function showChips({ chips, suggested }: ComposerState, leave: () => void): void {
   const focused = list.contains(document.activeElement) ? [...list.querySelectorAll("button")].findIndex((one) => one === document.activeElement) : -1;
-  list.replaceChildren(...(suggested === undefined ? [] : [offered(suggested)]), ...chips.map(attached));
+  list.replaceChildren(...suggested.map(offered), ...chips.map(attached));
   list.hidden = list.childElementCount === 0;
   const known = new Set(chips.map(({ id }) => id));
   // One that is on its way to the extension is not there yet.
@@ -47,11 +47,11 @@ function attached({ id, kind, label, title }: Chip): HTMLElement {
   return made;
 }
 
-function offered({ kind, label, title }: Chip): HTMLElement {
+function offered({ id, kind, label, title }: ComposerState["suggested"][number]): HTMLElement {
   const made = element("li", "chip suggested");
   const content = [icon("add"), icon(ICONS[kind]), element("span", "label", label)];
-  const add = chipButton(TEXTS.attach(label), () => post({ type: "attachSuggested" }), ...content);
-  add.title = TEXTS.suggested(title);
+  const add = chipButton(TEXTS.attach(label), () => post({ type: "attachSource", source: id }), ...content);
+  add.title = id === "selection" ? TEXTS.selected(title) : TEXTS.suggested(title);
   made.append(add);
   return made;
 }

@@ -1,6 +1,6 @@
 /** Completion in the input, without a page: what is being completed, what is offered, and what becomes of the text. */
 
-import type { FoundPath, SlashCommand, SourceName } from "../messages";
+import type { FoundPath, FoundSymbol, SlashCommand, SourceName } from "../messages";
 
 /** What is being written at the cursor: `/…` at the beginning, or `@…` behind a blank. */
 export interface Token {
@@ -13,7 +13,8 @@ export interface Token {
 export type Offer =
   | { kind: "command"; name: string; detail: string }
   | { kind: "source"; name: SourceName; detail: string }
-  | { kind: "file" | "folder"; name: string; detail: string };
+  | { kind: "file" | "folder"; name: string; detail: string }
+  | { kind: "symbol"; name: string; detail: string; id: string };
 
 export interface Source {
   name: SourceName;
@@ -126,10 +127,11 @@ export class Completion {
   }
 
   /** What the extension has found. Returns whether that is still wanted. */
-  arrived(request: number, paths: readonly FoundPath[]): boolean {
+  arrived(request: number, paths: readonly FoundPath[], symbols: readonly FoundSymbol[] = []): boolean {
     if (request !== this.request || this.token?.kind !== "mention" || this.token.query !== this.asked) return false;
     const chosen = this.current;
-    const found = paths.map(({ path, kind }): Offer => offerOf(path, kind));
+    const named = symbols.map(({ id, name, place }): Offer => ({ kind: "symbol", id, name, detail: place }));
+    const found = [...paths.map(({ path, kind }): Offer => offerOf(path, kind)), ...named];
     this.offers = [...this.offers.filter(({ kind }) => kind === "source"), ...found];
     // What the user has gone to stays chosen.
     const place = this.offers.findIndex(({ kind, name }) => this.active > 0 && kind === chosen?.kind && name === chosen.name);

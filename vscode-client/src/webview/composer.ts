@@ -1,6 +1,6 @@
 /** What the user writes: the input, its draft, what goes with it, and what is offered while it is written. */
 
-import type { ComposerState, FoundPath, State } from "../messages";
+import type { ComposerState, FoundPath, FoundSymbol, State } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
 import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
@@ -19,7 +19,7 @@ const steer = find("#steer", HTMLButtonElement);
 const completion = new Completion();
 const history = new History(remembered().history);
 const REPEAT_MS = 700;
-let composed: ComposerState = { chips: [], suggested: undefined, commands: [] };
+let composed: ComposerState = { chips: [], suggested: [], commands: [] };
 let pictures = 0;
 let knowsHistory = false;
 
@@ -32,8 +32,8 @@ export function showComposer(state: ComposerState): void {
   showChips(state, () => input.focus());
 }
 
-export function showPaths(request: number, paths: FoundPath[], isIncomplete: boolean): void {
-  if (!completion.arrived(request, paths)) return;
+export function showPaths(request: number, paths: FoundPath[], symbols: FoundSymbol[], isIncomplete: boolean): void {
+  if (!completion.arrived(request, paths, symbols)) return;
   drawOffers();
   if (!isIncomplete || paths.length > 0) return;
   // The folders are being read for the first time.
@@ -107,6 +107,7 @@ function take(accepted: Completed | undefined): void {
   setDraft(text, caret);
   input.focus();
   if (offer.kind === "source") post({ type: "attachSource", source: offer.name });
+  else if (offer.kind === "symbol") post({ type: "attachSymbol", id: offer.id });
   else if (offer.kind !== "command" && !goesOn) post({ type: "attachPath", path: offer.name.replace(/\/$/, "") });
 }
 

@@ -9,6 +9,7 @@ export const TEXTS = {
   remove: (label: string): string => t("Remove {0}", label),
   attach: (label: string): string => t("Attach {0}", label),
   suggested: (title: string): string => t("{0} is open in the editor: click to attach it", title),
+  selected: (title: string): string => t("{0} is selected in the editor: click to attach it", title),
 };
 
 export const SOURCES: readonly Source[] = [

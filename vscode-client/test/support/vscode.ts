@@ -32,10 +32,15 @@ export const Disposable = {
 interface Address {
   scheme: string;
   path: string;
+  query?: string;
   toString(): string;
 }
 
 export const Uri = {
+  from({ scheme, path, query = "" }: { scheme: string; path: string; query?: string }): Address {
+    const text = `${scheme}:${path}?${query}`;
+    return { scheme, path, query, toString: () => text };
+  },
   parse(text: string): Address {
     const { protocol, pathname } = new URL(text);
     return { scheme: protocol.slice(0, -1), path: pathname, toString: () => text };
@@ -46,27 +51,50 @@ interface TextDocument {
   uri: Address;
   version: number;
   getText(): string;
+  isDirty?: boolean;
+  save?(): Promise<boolean>;
 }
+
+const nothing = { dispose(): void {} };
+/** An event of the editor's that no test fires. */
+const never = (): { dispose(): void } => nothing;
 
 interface Workspace {
   textDocuments: TextDocument[];
+  fs: { readFile(uri: Address): Promise<Uint8Array> };
   openTextDocument(uri: Address): Promise<TextDocument>;
   workspaceFolders?: { uri: { scheme: string; fsPath: string }; name: string }[];
   isTrusted: boolean;
+  registerFileSystemProvider(): { dispose(): void };
+  onDidChangeTextDocument: typeof never;
+  onDidSaveTextDocument: typeof never;
+  onDidCloseTextDocument: typeof never;
   getConfiguration(): { get(name: string, otherwise?: unknown): unknown };
 }
+
+/** Files by address, for what reads them as the editor does. */
+export const disk = new Map<string, string>();
 
 /** Settings by their last name. */
 export const settings: Record<string, unknown> = {};
 
 export const workspace: Workspace = {
   textDocuments: [],
+  fs: { readFile: async (uri) => new TextEncoder().encode(disk.get(uri.toString()) ?? "") },
   isTrusted: true,
+  registerFileSystemProvider: never,
+  onDidChangeTextDocument: never,
+  onDidSaveTextDocument: never,
+  onDidCloseTextDocument: never,
   getConfiguration: () => ({ get: (name, otherwise) => settings[name] ?? otherwise }),
   async openTextDocument(uri) {
     const found = workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-    if (found === undefined) throw new Error(`there is no ${uri.path}`);
-    return found;
+    if (found !== undefined) return found;
+    const text = disk.get(uri.toString());
+    if (text === undefined) throw new Error(`there is no ${uri.path}`);
+    const made = { uri, version: 1, getText: () => text };
+    workspace.textDocuments.push(made);
+    return made;
   },
 };
 
@@ -90,7 +118,29 @@ export function tell(...addresses: string[]): void {
 export const answers: Record<string, (...given: unknown[]) => unknown> = {};
 export const commands = { executeCommand: async (name: string, ...given: unknown[]): Promise<unknown> => answers[name]?.(...given) };
 
-export const window = { visibleTextEditors: [] as { document: unknown; options: object }[] };
+const tabsChanged = new EventEmitter<void>();
+export const window = {
+  visibleTextEditors: [] as { document: unknown; options: object }[],
+  onDidChangeTextEditorSelection: never,
+  tabGroups: {
+    all: [] as { tabs: unknown[] }[],
+    activeTabGroup: {},
+    close: async (): Promise<boolean> => true,
+    onDidChangeTabs: tabsChanged.event,
+  },
+};
+
+export class TabInputTextDiff {}
+
+export class TabInputText {
+  constructor(readonly uri: Address) {}
+}
+
+/** A file in a tab, or none with an empty address. */
+export function showTab(address: string): void {
+  window.tabGroups.all = address === "" ? [] : [{ tabs: [{ input: new TabInputText(Uri.parse(address)) }] }];
+  tabsChanged.fire();
+}
 
 export const ProgressLocation = { Notification: 15 };
 

@@ -1,0 +1,32 @@
+"""What is done beside a command while it runs."""
+
+import time
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from north_lsp.shell.bash import Bash
+from north_lsp.shell.output import OutputSink
+
+_UPDATE_SECONDS = 0.25
+_PROGRESS_SECONDS = 1.0
+_ENOUGH_SECONDS = 2.0
+
+
+async def show_progress(sink: OutputSink, on_output: Callable[[str], Awaitable[None]]) -> None:
+    """Report progress: new output soon, and otherwise from time to time that the command still runs."""
+    shown, last = 0, time.monotonic()
+    while True:
+        await anyio.sleep(_UPDATE_SECONDS)
+        now = time.monotonic()
+        if sink.total_bytes != shown or now - last >= _PROGRESS_SECONDS:
+            shown, last = sink.total_bytes, now
+            await on_output(sink.live())
+
+
+async def stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:
+    """Stop a command that `| head` would have ended, after some time for those that end soon anyway."""
+    while sink.total_lines < lines:
+        await anyio.sleep(_UPDATE_SECONDS)
+    await anyio.sleep(_ENOUGH_SECONDS)
+    bash.hurry()
