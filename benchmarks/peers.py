@@ -19,7 +19,9 @@ class Report:
 REPORTS = (
     Report("list", "Codex CLI 0.122.0", "20 s", "3,067 files, 6.3 GB", "github.com/openai/codex/issues/18839"),
     Report("open one", "Codex CLI 0.122.0", "10 s", "the same", "github.com/openai/codex/issues/18839"),
-    Report("list", "Codex CLI before 0.124.0", "2-3 s", "up to 848 files, 3.4 GB", "github.com/openai/codex/issues/19483"),
+    Report(
+        "list", "Codex CLI before 0.124.0", "2-3 s", "up to 848 files, 3.4 GB", "github.com/openai/codex/issues/19483"
+    ),
     Report("list", "Codex CLI 0.124.0", "8-60 s", "the same", "github.com/openai/codex/issues/19483"),
     Report(
         "open one",

@@ -82,9 +82,9 @@ class FaultyDisk:
         disk = self
 
         def opened(file: Any, mode: str = "r", *args: Any, **named: Any) -> io.FileIO:
-            path = disk._files.get(file) if isinstance(file, int) else None
-            if path is None:
+            if not isinstance(file, int) or file not in disk._files:
                 return real(file, mode, *args, **named)
+            path = disk._files[file]
 
             class Counted(real):  # type: ignore[valid-type, misc]  # the class as it was
                 def write(self, data: Any) -> int:
