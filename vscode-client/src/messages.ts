@@ -178,6 +178,8 @@ export type FromPage =
   | { type: "prompt"; entry: string; act: PromptAct }
   | { type: "stopEditing" }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
+  /** What a summary took the place of. */
+  | { type: "replaced"; compaction: string }
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }

@@ -8,6 +8,7 @@ from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
@@ -30,6 +31,7 @@ class LiveSession(Protocol):
     exports: Exports
     questions: Questions
     navigation: Navigation
+    compacting: Compacting
     remembering: Remembering
 
     @property
@@ -62,3 +64,5 @@ class LiveSession(Protocol):
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
 
     def cancel(self) -> None: ...
+
+    async def quiet(self) -> None: ...

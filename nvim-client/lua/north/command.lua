@@ -6,6 +6,7 @@ local export = require("north.export")
 local login = require("north.login")
 local rewind = require("north.rewind")
 local storage = require("north.storage")
+local summaries = require("north.summaries")
 local undo = require("north.undo")
 
 local M = {}
@@ -94,6 +95,9 @@ local subcommands = {
   end,
   fork = function()
     rewind.fork(conversation.places())
+  end,
+  replaced = function()
+    summaries.replaced(conversation.ask_server)
   end,
   rewind = function()
     rewind.rewind(conversation.places())

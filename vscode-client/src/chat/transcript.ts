@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Diff, PlanRow, ToolCall, Update } from "../acp";
 import type { FailureAction, Item, ToPage } from "../messages";
 import { callAfter, retryAfter, type CallTexts } from "./calls";
+import { summaryAfter } from "./summaries";
 import { titleWhenDone } from "./titles";
 
 export class Transcript {
@@ -145,6 +146,10 @@ export class Transcript {
         return update._meta?.north?.retry === undefined ? this.takeCall(update) : this.takeRetry(update);
       case "plan":
         return this.takePlan(update.entries);
+      case "compaction_update": {
+        const before = this.items.get(`summary:${update.compactionId}`);
+        return this.put(summaryAfter(before?.kind === "summary" ? before : undefined, update));
+      }
       case "notice":
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });
     }

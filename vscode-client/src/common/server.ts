@@ -116,7 +116,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
+        initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {}, compaction: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
         middleware: this.middleware,
         outputChannel: this.log,
         errorHandler: {
