@@ -38,7 +38,7 @@ async def test_a_conversation_of_ten_windows_goes_on(world: World) -> None:
 
 
 LONG = "First " + "long " * 50_000
-SHOWS: dict[str, object] = {"compaction": {}}
+SHOWS: dict[str, object] = {"session": {"compaction": {}}}
 SAID = json.dumps({"goal": "Rename it", "openTasks": ["the tests"], "shortSummary": "Renaming"})
 ASKED = "You write summaries of conversations"
 
@@ -62,7 +62,7 @@ async def talked(client: RawAcpClient, server: ModelServer, session: str, *promp
 @each_api
 async def test_compact_puts_a_summary_before_what_is_kept(world: World, server: ModelServer, api: str) -> None:
     serve_api(world, api, server.url, "m-1")
-    async with inside(world.environ, "there/m-1", session=SHOWS) as client:
+    async with inside(world.environ, "there/m-1", capabilities=SHOWS) as client:
         session = await opened(client, world)
         await talked(client, server, session, LONG, "Second", "Third")
         server.script(answer(Say(SAID), usage(input=40_000, output=300)))
@@ -109,7 +109,7 @@ async def test_a_plain_client_is_told_in_words_live_and_on_replay(world: World, 
 
 
 async def test_compact_says_why_there_is_nothing_to_do(world: World, server: ModelServer) -> None:
-    async with inside(world.environ, session=SHOWS) as client:
+    async with inside(world.environ, capabilities=SHOWS) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/compact") == "end_turn"
         await talked(client, server, session, "Hello")
@@ -122,7 +122,7 @@ async def test_compact_says_why_there_is_nothing_to_do(world: World, server: Mod
 
 
 async def test_a_cancelled_summary_changes_nothing(world: World, server: ModelServer) -> None:
-    async with inside(world.environ, session=SHOWS) as client:
+    async with inside(world.environ, capabilities=SHOWS) as client:
         session = await opened(client, world)
         await talked(client, server, session, LONG, "Second")
         server.script(answer(Say(SAID[:20]), Gate("half"), Say(SAID[20:])))
@@ -141,7 +141,7 @@ async def test_a_cancelled_summary_changes_nothing(world: World, server: ModelSe
 
 async def test_a_summary_that_fails_is_told_and_the_turn_goes_on(world: World, server: ModelServer) -> None:
     serve(world, server.url, model("m", 40_000))
-    async with inside(world.environ, "there/m", session=SHOWS) as client:
+    async with inside(world.environ, "there/m", capabilities=SHOWS) as client:
         session = await opened(client, world)
         server.script(answer(Say("Read."), usage(input=30_500)))
         refused = answer(Fail(401, "authentication_error", "invalid x-api-key"))
@@ -157,7 +157,7 @@ async def test_a_summary_that_fails_is_told_and_the_turn_goes_on(world: World, s
 
 
 async def test_what_is_no_json_is_asked_for_again_and_then_taken_as_it_is(world: World, server: ModelServer) -> None:
-    async with inside(world.environ, session=SHOWS) as client:
+    async with inside(world.environ, capabilities=SHOWS) as client:
         session = await opened(client, world)
         await talked(client, server, session, LONG, "Second")
         server.script(answer(Say("They want it renamed.")), answer(Say("It is to be renamed.")))
@@ -170,7 +170,7 @@ async def test_what_is_no_json_is_asked_for_again_and_then_taken_as_it_is(world:
 async def test_a_promoted_conversation_is_short_again_for_the_chosen_model(world: World, server: ModelServer) -> None:
     serve(world, server.url, model("small", 40_000), model("large", 200_000))
     server.script(answer(Say("One."), usage(input=60_000)), answer(Say(SAID)), answer(Say("Two.")))
-    async with inside(world.environ, "there/small", session=SHOWS) as client:
+    async with inside(world.environ, "there/small", capabilities=SHOWS) as client:
         session = await opened(client, world)
         for words in ("First " + "long " * 30_000, "Second"):
             assert await prompt(client, session, words) == "end_turn"
@@ -181,7 +181,7 @@ async def test_a_promoted_conversation_is_short_again_for_the_chosen_model(world
 
 async def test_a_smaller_model_gets_a_summary_that_it_wrote_in_parts(world: World, server: ModelServer) -> None:
     serve(world, server.url, model("large", 900_000), model("small", 24_000))
-    async with inside(world.environ, "there/large", session=SHOWS) as client:
+    async with inside(world.environ, "there/large", capabilities=SHOWS) as client:
         session = await opened(client, world)
         await talked(client, server, session, *(f"{number}: " + f"word{number} " * 3_000 for number in range(6)))
         assert await prompt(client, session, "/model there/small") == "end_turn"
@@ -199,7 +199,7 @@ async def test_a_smaller_model_gets_a_summary_that_it_wrote_in_parts(world: Worl
 async def test_what_the_vendor_refuses_for_its_length_is_sent_shorter_once(world: World, server: ModelServer) -> None:
     serve(world, server.url, model("m", 900_000))
     overflow = OVERFLOWS["openai-completions"]
-    async with inside(world.environ, "there/m", session=SHOWS) as client:
+    async with inside(world.environ, "there/m", capabilities=SHOWS) as client:
         session = await opened(client, world)
         await talked(client, server, session, LONG, "Second")
         server.script(overflow, answer(Say(SAID)), answer(Say("Short enough.")))
@@ -215,7 +215,7 @@ async def test_old_outputs_are_pruned_where_that_is_enough(world: World, server:
     serve(world, server.url, model("m", 60_000))
     (world.project / "big.txt").write_text("".join(f"line {number} of many\n" for number in range(4_000)))
     search = [call("search_text", query=f"line {number}") for number in range(14)]
-    async with inside(world.environ, "there/m", session=SHOWS) as client:
+    async with inside(world.environ, "there/m", capabilities=SHOWS) as client:
         session = await opened(client, world)
         server.script(*(answer(one) for one in search), answer(Say("Found."), usage(input=46_000)))
         server.script(answer(Say("Sure.")))

@@ -81,7 +81,8 @@ export type Update =
   | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
   | ({ sessionUpdate: "usage_update" } & Usage)
   | ({ sessionUpdate: "compaction_update" } & Compaction)
-  | { sessionUpdate: "notice"; severity: string; title: string };
+  /** `stopped`: it is not North's, but what the user did. North's extension. */
+  | { sessionUpdate: "notice"; severity: string; title: string; _meta?: { north?: { stopped?: boolean } } | null };
 
 /** The older part of the conversation is summarised for the model. */
 export interface Compaction {
@@ -298,6 +299,9 @@ export interface NorthEvent {
   queued?: { id: string; text: string }[];
   /** The entry of the prompt whose turn begins or ends. */
   turnId?: string;
+  /** The prompts that wait: for the turn that runs, and for its end. */
+  steer?: { id: string; text: string }[];
+  followUp?: { id: string; text: string }[];
   /** What belongs in the input again. */
   prompt?: PromptBlock[];
   /** The conversation that is to be shown, a copy for example: null for a new one. */

@@ -16,6 +16,7 @@ from north_lsp.agent.log.choices import (
 )
 from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
+from north_lsp.agent.log.marks import RetryEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
@@ -52,6 +53,8 @@ Entry = (
     | ToolSelectionEntry
     | CompactionEntry
     | PrunedEntry
+    | StopEntry
+    | RetryEntry
     | UnknownEntry
 )
 
@@ -114,6 +117,8 @@ def _read(record: Json) -> Entry:
             return CompactionEntry.from_json(record)
         case "custom" if record.get("customType") == PRUNED:
             return PrunedEntry.from_json(record)
+        case "custom":
+            return mark_from_json(record) or UnknownEntry(record)
         case _:
             return UnknownEntry(record)
 

@@ -46,7 +46,11 @@ local on_update = {
   end,
   compaction_update = summaries.show,
   notice = function(update)
-    chat.add_notice(update.title, update.severity)
+    if vim.tbl_get(update, "_meta", "north", "stopped") then
+      chat.add_stop()
+    else
+      chat.add_notice(update.title, update.severity)
+    end
   end,
 }
 
