@@ -277,6 +277,7 @@ def test_completion(bed: Bed) -> None:
             "archive",
             "ask",
             "branch",
+            "context",
             "continue",
             "conversations",
             "delete",

@@ -96,6 +96,7 @@ const cases = {
     await screenshot(page, "conversations-3-models");
     await page.keyboard.press("Enter");
     await button("model").filter({ hasText: "Sonnet" }).waitFor();
+    await until("the cursor in the input", () => chat.input.evaluate((input) => input === document.activeElement && document.hasFocus()));
     await button("thought_level").click();
     await rowsOf("High").first().click();
     await button("thought_level").filter({ hasText: /^(Extra h|H)igh$/ }).waitFor();
