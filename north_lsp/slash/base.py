@@ -129,8 +129,8 @@ class Host(Protocol):
 
     def statistics(self) -> str: ...
 
-    async def conversations(self, query: str) -> str:
-        """List the conversations of the project, or those with the words of a query, in Markdown."""
+    async def conversations(self, query: str, *, everywhere: bool) -> str:
+        """List the conversations of the project or of all, or those with the words of a query, in Markdown."""
         ...
 
     async def resume(self, target: str) -> str:
@@ -270,6 +270,10 @@ class Host(Protocol):
 
     async def context(self) -> str:
         """Say in Markdown what the next request has, part by part."""
+        ...
+
+    async def skills(self) -> str:
+        """List skills, file commands and prompt templates, in Markdown."""
         ...
 
     async def rules(self) -> str:

@@ -54,10 +54,12 @@ from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.session.turns import Turns
 from north_lsp.agent.shell.user_commands import nothing_to_run, parse_user_command
+from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Stopped
 from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.shell.jobs import Jobs
+from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.log_state import LEFT
@@ -93,6 +95,12 @@ class Session:
         self._log = log
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
+        commands = Commands()
+        self.templates = ConversationTemplates(
+            workspace, environment.locations, environment.environ, stored.approvals.trust, commands
+        )
+        stored.context.skills = self.templates.skills_for_model
+        workspace = replace(workspace, skill=self.templates.skill)
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -121,7 +129,9 @@ class Session:
         spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, spending, self._editor)
         self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
-        self._delivery = PromptDelivery(stored, self.queue, self._settings, self.choice, self._editor, self.saved)
+        self._delivery = PromptDelivery(
+            stored, self.queue, self._settings, self.choice, self._editor, self.saved, self.templates
+        )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
@@ -129,7 +139,7 @@ class Session:
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
         self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
-        self._slash = SlashCommands(log, self._editor, host)
+        self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
@@ -191,6 +201,11 @@ class Session:
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
         """The slash commands that a prompt may use."""
+        return self._slash.infos
+
+    async def refresh_commands(self) -> tuple[CommandInfo, ...]:
+        """Read file commands, prompt templates and skills again; return all that a prompt may use."""
+        await self._slash.refresh()
         return self._slash.infos
 
     async def quiet(self) -> None:
