@@ -219,6 +219,7 @@ _FLIPPED = {
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
+    "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
     "context.editorState": "false", "disabledRules": '["a"]', "rules.maxBytes": "100",
     "notifications": '"off"', "enabledModels": '["a"]',
     "disabledProviders": '["a"]', "modelProviderOrder": '["a"]', "modelRoles": '{"fast": "a"}',
