@@ -51,9 +51,13 @@ class Commands(Collection[str]):
 
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Run a command. Raises CommandError."""
+        command = self._commands[invocation.name]
+        if command.takes_text:
+            text = invocation.typed.removeprefix(f"/{command.name}").strip()
+            return await command.run(host, (text,) if text else ())
         if invocation.problem:
             raise CommandError(f"/{invocation.name}: {invocation.problem}")
-        return await self._commands[invocation.name].run(host, invocation.args)
+        return await command.run(host, invocation.args)
 
     def unknown(self, name: str) -> str:
         """Return what to tell the user about a word that is not a command."""

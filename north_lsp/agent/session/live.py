@@ -9,6 +9,7 @@ from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
@@ -32,6 +33,7 @@ class LiveSession(Protocol):
     exports: Exports
     questions: Questions
     navigation: Navigation
+    compacting: Compacting
     templates: ConversationTemplates
     remembering: Remembering
 
@@ -67,3 +69,5 @@ class LiveSession(Protocol):
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
 
     def cancel(self) -> None: ...
+
+    async def quiet(self) -> None: ...

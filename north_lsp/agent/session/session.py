@@ -16,6 +16,7 @@ from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.log.choices import ModeEntry
+from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.projection import mode_shown
@@ -31,6 +32,7 @@ from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
+from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -145,6 +147,7 @@ class Session:
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
+        self.compacting = Compacting(self, means, self._surroundings)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -479,9 +482,21 @@ class Session:
             yield
             await self.saved.sync()
 
+    @asynccontextmanager
+    async def cancellable(self) -> AsyncIterator[None]:
+        """Do something between turns that a cancel ends. Raises ValueError like `between_turns`."""
+        scope = anyio.CancelScope()
+        self._scopes.append(scope)
+        try:
+            with scope:
+                async with self.between_turns():
+                    yield
+        finally:
+            self._ended(scope)
+
     def restart_after(self, path: Sequence[Logged]) -> None:
         """Adopt that the conversation goes on after this path: the model knows only what is on it."""
-        self._settings.workspace.seen.restart(sightings_of(path))
+        self._settings.workspace.seen.restart(sightings_of(context_of(path)))
         self._delivery.news = news_for_model(self._checkpoints)
 
     async def show(self, event: Event) -> None:
