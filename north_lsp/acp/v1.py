@@ -38,6 +38,7 @@ from north_lsp.agent.ports.events import (
     TranscriptReset,
     TurnEnded,
     TurnStarted,
+    TurnStopped,
     UsageChanged,
     UserSaid,
 )
@@ -182,6 +183,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [{**update, "_meta": {"north": _usage(event)}}]
         case Notice(level, text):
             return [_notice(level, text, client)]
+        case TurnStopped() if client.shows_notices:  # another one knows whom it stopped
+            return [_notice("info", "Stopped.", client) | {"_meta": {"north": {"stopped": True}}}]
         case OpenElsewhere(notice=text) if text and not client.hears_events:
             return [_notice("warning", text, client)]
         case CommandsChanged(commands):
@@ -193,6 +196,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             StateChanged()
             | TurnStarted()
             | TurnEnded()
+            | TurnStopped()
             | QueueChanged()
             | RetryEnded()
             | FallbackUsed()
@@ -248,7 +252,7 @@ def _retrying(event: RetryWaiting) -> Update:
     }
     retry |= {"kind": event.kind} if event.kind else {}
     fields = {"title": title, "kind": "other", "status": status, "_meta": {"north": {"retry": retry}}}
-    kind = "tool_call" if event.state == "waiting" and event.is_first else "tool_call_update"
+    kind = "tool_call" if event.is_first else "tool_call_update"
     return {"sessionUpdate": kind, "toolCallId": event.retry_id, **fields}
 
 

@@ -79,9 +79,12 @@ class Stage:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+NOTICES: dict[str, Any] = {"session": {"notices": {}}}
+
+
 @asynccontextmanager
 async def stage(world: World, server: ModelServer) -> AsyncIterator[Stage]:
-    async with inside(world.environ, north={"hunks": True}) as client:
+    async with inside(world.environ, north={"hunks": True}, capabilities=NOTICES) as client:
         place = {"cwd": str(world.project), "mcpServers": []}
         session = str((await client.request("session/new", place))["sessionId"])
         there = Stage(world, server, client, session)

@@ -80,7 +80,8 @@ export type Update =
   | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
   | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
   | ({ sessionUpdate: "usage_update" } & Usage)
-  | { sessionUpdate: "notice"; severity: string; title: string };
+  /** `stopped`: it is not North's, but what the user did. North's extension. */
+  | { sessionUpdate: "notice"; severity: string; title: string; _meta?: { north?: { stopped?: boolean } } | null };
 
 export interface AvailableCommand {
   name: string;
@@ -288,6 +289,9 @@ export interface NorthEvent {
   queued?: { id: string; text: string }[];
   /** The entry of the prompt whose turn begins or ends. */
   turnId?: string;
+  /** The prompts that wait: for the turn that runs, and for its end. */
+  steer?: { id: string; text: string }[];
+  followUp?: { id: string; text: string }[];
   /** What belongs in the input again. */
   prompt?: PromptBlock[];
   /** The conversation that is to be shown, a copy for example: null for a new one. */

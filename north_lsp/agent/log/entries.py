@@ -15,6 +15,7 @@ from north_lsp.agent.log.choices import (
     ToolSelectionEntry,
 )
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
+from north_lsp.agent.log.marks import RetryEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
@@ -49,6 +50,8 @@ Entry = (
     | ThinkingEntry
     | ServiceTierEntry
     | ToolSelectionEntry
+    | StopEntry
+    | RetryEntry
     | UnknownEntry
 )
 
@@ -107,6 +110,8 @@ def _read(record: Json) -> Entry:
             return ServiceTierEntry.from_json(record)
         case "mcp_tool_selection":
             return ToolSelectionEntry.from_json(record)
+        case "custom":
+            return mark_from_json(record) or UnknownEntry(record)
         case _:
             return UnknownEntry(record)
 

@@ -13,6 +13,7 @@ from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
 from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import EditRequest, ReviewEntry, StoredDecision
@@ -27,7 +28,9 @@ from north_lsp.agent.ports.events import (
     CallRunning,
     Event,
     ModeChanged,
+    RetryWaiting,
     ThoughtDelta,
+    TurnStopped,
     UserSaid,
 )
 from north_lsp.display import one_line, visible
@@ -95,6 +98,17 @@ def branch_summary_shown(logged: Logged) -> Iterator[Event]:
 
 def mode_shown(entry: ModeEntry) -> Iterator[Event]:
     yield ModeChanged(entry.mode)
+
+
+def stop_shown(logged: Logged) -> Iterator[Event]:
+    """Show that the user stopped the turn."""
+    if isinstance(logged.entry, StopEntry):
+        yield TurnStopped(logged.id)
+
+
+def retry_shown(entry: RetryEntry, *, is_first: bool) -> Event:
+    """Show a wait for a model that is over; `is_first`: it was not shown while it lasted."""
+    return RetryWaiting(entry.retry_id, entry.attempt, entry.of, 0, entry.reason, entry.outcome, is_first, entry.kind)
 
 
 def own_command_began(entry_id: str, command: str) -> Iterator[Event]:
@@ -201,6 +215,10 @@ class Projection:
                 yield from branch_summary_shown(logged)
             case ModeEntry() as mode:
                 yield from mode_shown(mode)
+            case RetryEntry() as retry:
+                yield retry_shown(retry, is_first=True)
+            case StopEntry():
+                yield from stop_shown(logged)
             case _:
                 pass
 

@@ -199,6 +199,13 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnStopped:
+    """The user has stopped the turn; `mark_id` is the entry that says so."""
+
+    mark_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueuedPromptText:
     id: str
     text: str
@@ -354,6 +361,7 @@ Event = (
     | StateChanged
     | TurnStarted
     | TurnEnded
+    | TurnStopped
     | QueueChanged
     | CommandsChanged
     | RetryEnded

@@ -267,8 +267,7 @@ class Session:
             with scope:
                 if self._gate.is_taken:
                     await self.queue.changed()
-                async with self._gate.turns():
-                    stopped = await self._turns.run(queued_prompt)
+                stopped = await self._turns.take_turn(queued_prompt)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)

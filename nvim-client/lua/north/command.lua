@@ -4,6 +4,7 @@ local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
 local login = require("north.login")
+local queue = require("north.queue")
 local rewind = require("north.rewind")
 local storage = require("north.storage")
 local undo = require("north.undo")
@@ -146,6 +147,9 @@ local subcommands = {
   end,
   redo = function()
     undo.take_back(conversation.ask_server, { redo = 1 })
+  end,
+  queue = function()
+    queue.choose()
   end,
   stop = function()
     conversation.stop()

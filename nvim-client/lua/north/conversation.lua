@@ -111,7 +111,7 @@ function M.steer(text)
       end
     elseif running.stopped then
       chat.add_notice("Not sent: " .. text, "warning")
-    else
+    elseif not prompts.was_withdrawn(text) then
       M.ask(text)
     end
   end)

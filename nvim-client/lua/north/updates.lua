@@ -44,7 +44,11 @@ local on_update = {
     state.show()
   end,
   notice = function(update)
-    chat.add_notice(update.title, update.severity)
+    if vim.tbl_get(update, "_meta", "north", "stopped") then
+      chat.add_stop()
+    else
+      chat.add_notice(update.title, update.severity)
+    end
   end,
 }
 

@@ -38,7 +38,7 @@ export class Panel implements vscode.Disposable {
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
-  /** The page has the keyboard's focus. */
+  /** The keyboard is at the page. */
   private focused = false;
   /** The conversation that the page is to remember. */
   private kept = "";
@@ -182,8 +182,8 @@ export class Panel implements vscode.Disposable {
       }
       case "prompt":
         return this.report(this.onPrompt(message.entry, message.act));
-      case "stopEditing":
-        return this.rewinding.stopEditing();
+      case "queue": return this.report(this.session.queue.act(message.id, message.act));
+      case "stopEditing": return this.rewinding.stopEditing();
       case "changes":
         return this.report(this.turns.act(message.id, message.act));
       case "elsewhere":
@@ -274,7 +274,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, remedies, calm, options, busy, queued, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
+    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
@@ -288,7 +288,7 @@ export class Panel implements vscode.Disposable {
       activity,
       waiting,
       permittedSummary: permittedSummary(permissions),
-      queued,
+      queued: queue.rows,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",

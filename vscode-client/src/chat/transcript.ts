@@ -7,6 +7,8 @@ import type { FailureAction, Item, ToPage } from "../messages";
 import { callAfter, retryAfter, type CallTexts } from "./calls";
 import { titleWhenDone } from "./titles";
 
+const STOPPED = "stopped:";
+
 export class Transcript {
   private items = new Map<string, Item>();
   private last: Item | undefined;
@@ -114,6 +116,12 @@ export class Transcript {
     this.put({ kind: "notice", id: this.newId(), severity, text });
   }
 
+  /** The user has stopped the turn, which the server tells, too. */
+  stopped(): void {
+    if (this.last?.id.startsWith(STOPPED) === true) return;
+    this.put({ kind: "notice", id: `${STOPPED}${this.newId()}`, severity: "info", text: vscode.l10n.t("Stopped.") });
+  }
+
   /** The model gave no answer, or none that is complete. */
   fail(text: string, kind: string): void {
     this.put({ kind: "failure", id: this.newId(), text, actions: actionsFor(kind) });
@@ -146,6 +154,7 @@ export class Transcript {
       case "plan":
         return this.takePlan(update.entries);
       case "notice":
+        if (update._meta?.north?.stopped === true) return this.stopped();
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });
     }
   }

@@ -10,7 +10,6 @@ import { t } from "./translations";
 const permitted = find("#permitted", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
 const starting = find("#starting", HTMLElement);
-const queue = find("#queue", HTMLElement);
 const activity = find("#activity", HTMLElement);
 const editing = find("#editing", HTMLElement);
 const stop = find("#stop", HTMLButtonElement);
@@ -24,8 +23,6 @@ let drawnStarting = "";
 export function showState(state: State): void {
   showProblem(state);
   showStarting(state);
-  queue.hidden = state.queued.length === 0;
-  queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
   setHidden(editing, !state.editing);
   setHidden(permitted, state.permittedSummary === "");
   permitted.textContent = state.permittedSummary;
