@@ -261,6 +261,28 @@ class ContextPromoted:
     after: str
 
 
+CompactionState = Literal["running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionChanged:
+    """The older part of the conversation is being summarised for the model, or has been: `summary` (Markdown) takes its
+    place from here on. `reason` says why, `written` how many characters of the summary have arrived; tokens are
+    estimates of a whole request before and after."""
+
+    compaction_id: str
+    state: CompactionState
+    reason: str
+    summary: str = ""
+    short: str = ""
+    tokens_before: int = 0
+    tokens_after: int | None = None
+    read: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    error: str = ""
+    written: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationWanted:
     """The user wants to see another conversation, a stored one or a new one (no id): the client opens it."""
@@ -367,6 +389,7 @@ Event = (
     | RetryEnded
     | FallbackUsed
     | ContextPromoted
+    | CompactionChanged
     | ConversationWanted
     | ReviewShown
     | ReviewResolved

@@ -55,7 +55,9 @@ function showStarting({ starting: now }: State): void {
   const mark = icon("loading");
   mark.classList.add("codicon-modifier-spin");
   const ways = (now?.remedies ?? []).map(({ command, label }) => button(label, "secondary", () => post({ type: "run", command })));
-  redraw(starting, () => starting.replaceChildren(mark, element("span", "words", now?.text ?? ""), ...ways), toInput);
+  const buttons = element("div", "buttons");
+  buttons.append(...ways);
+  redraw(starting, () => starting.replaceChildren(mark, element("span", "words", now?.text ?? ""), buttons), toInput);
   setHidden(starting, now === undefined);
 }
 
