@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md"))])
 ROOMS = ("north_lsp", "tests", "docs", "benchmarks", "vscode-client", "nvim-client")
 # Files that the pages name as examples of what users have.
-USERS_OWN = {"a.py", "hello/greeting.py", "notes/todo.md", ".gitmodules"}
+USERS_OWN = {"a.py", "hello/greeting.py", "notes/todo.md", ".gitmodules", "relative/path.md"}
+USERS_OWN |= {"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "SYSTEM.md", "APPEND_SYSTEM.md"}
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")

@@ -14,9 +14,11 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
+from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
+from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.library import library_methods
@@ -45,7 +47,7 @@ from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.trash import Trash
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
@@ -96,6 +98,7 @@ class AcpAgent:
             "session/list": list_method(self._conversations),
             "session/close": self._close,
             "session/delete": self._delete,
+            "_north/sessions/import": import_method(self._conversations),
             "_north/sessions/salvage": salvage_method(self._conversations),
             **storage_methods(KeptData(environment.locations)),
             "_north/costs/get": self._costs,
@@ -107,6 +110,7 @@ class AcpAgent:
             **artifact_methods(self._session),
             **look_methods(self._session),
             **path_methods(self._session),
+            **context_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),
@@ -309,7 +313,11 @@ class AcpAgent:
         """Open a session where its conversation was moved."""
         async with self._opening:
             await self._end(session.id)
-            self._sessions[session.id] = opened = await self._factory.reopen(session)
+            try:
+                self._sessions[session.id] = opened = await self._factory.reopen(session)
+            except (OSError, ValueError, UnknownConversation) as error:
+                why = f"the session {session.id} was closed to be moved, and cannot be opened: {error}. Load it again"
+                raise RpcError(INVALID_REQUEST, visible(why)) from None
         self._announce_after(opened, params, call)
 
     async def _delete(self, params: Params, call: Call) -> object:

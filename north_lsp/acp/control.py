@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
+from north_lsp.acp.context import with_editor
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.ports.events import QueuedPromptText
 from north_lsp.agent.session.session import Session
@@ -88,7 +89,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         """Queue a prompt that runs when the turn has ended. Returns `{ok, id}` at once."""
         session = session_of(params)
         try:
-            queued_prompt = await session.follow_up(read.prompt_parts(params))
+            queued_prompt = await session.follow_up(with_editor(params, read.prompt_parts(params)))
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return {"ok": True, "id": queued_prompt.id}

@@ -1,7 +1,6 @@
 """`_north/sessions/*` and `_north/prompts/*`: all stored conversations, whether they are open or not, for pickers."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import params as read
@@ -121,14 +120,12 @@ async def _stored(change: Awaitable[Any], id: str) -> Any:
 
 
 def _scope(params: Params) -> Scope:
-    cwd = read.optional_text(params, "cwd")
-    if cwd is not None and not Path(cwd).is_absolute():
-        raise invalid_params("cwd", "must be an absolute path")
+    folder = read.optional_path(params, "cwd")
     archived = params.get("archived", "hidden")
     if archived not in _ARCHIVED:
         raise invalid_params("archived", "must be hidden, shown or only")
     limit, start = read.whole_number(params, "limit", 50, 1), read.whole_number(params, "start", 0, 0)
-    return Scope(Path(cwd) if cwd is not None else None, _ARCHIVED[archived], min(limit, _MOST), start)
+    return Scope(folder, _ARCHIVED[archived], min(limit, _MOST), start)
 
 
 def summary_row(one: Summary) -> dict[str, Any]:

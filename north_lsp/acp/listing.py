@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from pathlib import Path
 
 from north_lsp.acp import params as read
 from north_lsp.agent.session.conversations import Conversations
@@ -16,11 +15,8 @@ def list_method(conversations: Conversations) -> Handler:
     """Return the handler."""
 
     async def listed(params: Params, call: Call) -> object:
-        cwd = read.optional_text(params, "cwd")
-        if cwd is not None and not Path(cwd).is_absolute():
-            raise invalid_params("cwd", "must be an absolute path")
+        folder = read.optional_path(params, "cwd")
         start = _read_cursor(read.optional_text(params, "cursor"))
-        folder = Path(cwd) if cwd is not None else None
         found = await conversations.listed(folder)
         page = found[start : start + _PAGE]
         sessions = [

@@ -3,6 +3,7 @@
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.editor import UserInterface
 from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import UnlikeFolder, is_agreed
 from north_lsp.agent.session.session import Session
@@ -22,5 +23,5 @@ async def tell_of_moved_folder(moved: MovedFolders, session: Session, client: Cl
 async def ensure_agreed(unlike: UnlikeFolder, editor: UserInterface) -> None:
     """Ask whether a conversation continues in a folder that is not like its own. Raises RpcError unless the user says
     so."""
-    if not await is_agreed(unlike, editor.choose):
+    if not await is_agreed(unlike, Questions(editor)):
         raise RpcError(INVALID_REQUEST, visible(str(unlike)), {"code": "OTHER_FOLDER", "folder": unlike.root})

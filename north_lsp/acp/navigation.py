@@ -99,9 +99,7 @@ def _what(params: Params) -> What:
 
 def _summary(params: Params) -> str | None:
     """Read whether what is left behind is to be summarized, and how; None if not. Raises RpcError."""
-    wanted, how = params.get("summarize", False), read.optional_text(params, "instructions") or ""
-    if not isinstance(wanted, bool):
-        raise invalid_params("summarize", "must be true or false")
+    how, wanted = read.optional_text(params, "instructions") or "", read.flag(params, "summarize")
     if how and not wanted:
         raise invalid_params("instructions", "are for a summary: set summarize")
     return how.strip() if wanted else None

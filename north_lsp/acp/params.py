@@ -19,6 +19,14 @@ def optional_text(params: Params, field: str) -> str | None:
     return None if params.get(field) is None else text(params, field)
 
 
+def optional_path(params: Params, field: str) -> Path | None:
+    """Read an absolute path, which need not exist; None if there is none."""
+    value = optional_text(params, field)
+    if value is not None and not Path(value).is_absolute():
+        raise invalid_params(field, "must be an absolute path")
+    return Path(value) if value is not None else None
+
+
 def flag(params: Params, field: str, *, default: bool = False) -> bool:
     value = params.get(field, default)
     if not isinstance(value, bool):

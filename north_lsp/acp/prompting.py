@@ -6,6 +6,7 @@ from typing import Any
 import anyio
 
 from north_lsp.acp import params as read
+from north_lsp.acp.context import with_editor
 from north_lsp.acp.control import confirm_after, prompt_kind, unsent_fields
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.events import QueuedPromptText
@@ -25,7 +26,7 @@ def prompt_methods(
     `reopen` opens one where its conversation was moved."""
 
     async def prompt(params: Params, call: Call) -> object:
-        session, parts, kind = session_of(params), read.prompt_parts(params), prompt_kind(params)
+        session, parts, kind = session_of(params), with_editor(params, read.prompt_parts(params)), prompt_kind(params)
         trace.belong_to(read.meta(params).get("traceparent"))
         answer = await _turn(session, call, lambda scope: session.prompt(parts, scope, kind))
         if session.moved_to is not None:
@@ -41,7 +42,7 @@ def prompt_methods(
         """Steer the running turn. Returns `{delivered}`, whether the prompt became part of that turn, once that is
         known."""
         session = session_of(params)
-        parts = read.prompt_parts(params)
+        parts = with_editor(params, read.prompt_parts(params))
         queued_prompt: QueuedPrompt | None = None
         with anyio.CancelScope() as scope:
             call.on_cancel = scope.cancel

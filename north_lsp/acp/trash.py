@@ -1,7 +1,5 @@
 """`_north/sessions/trash` and `_north/sessions/restore`: deleted conversations, for pickers."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from north_lsp.acp import params as read
@@ -9,12 +7,10 @@ from north_lsp.acp.library import summary_row
 from north_lsp.agent.session.library import NoConversation, SeveralConversations
 from north_lsp.agent.session.trash import Trash
 from north_lsp.display import visible
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError
+from north_lsp.rpc.peer import Call, Handler
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
 from north_lsp.storage.trash import NotRestored, Trashed
-
-Handler = Callable[[Params, Call], Awaitable[object]]
 
 _MOST = 200
 
@@ -25,11 +21,8 @@ def trash_methods(trash: Trash) -> dict[str, Handler]:
     async def listed(params: Params, call: Call) -> object:
         """List deleted conversations, the one that was deleted last first: about `cwd`, or all; with the words of
         `query`."""
-        cwd = read.optional_text(params, "cwd")
-        if cwd is not None and not Path(cwd).is_absolute():
-            raise invalid_params("cwd", "must be an absolute path")
-        query = read.optional_text(params, "query") or ""
-        rows = await trash.listed(query, Path(cwd) if cwd is not None else None, _MOST)
+        folder, query = read.optional_path(params, "cwd"), read.optional_text(params, "query") or ""
+        rows = await trash.listed(query, folder, _MOST)
         return {"sessions": [_row(one) for one in rows]}
 
     async def restore(params: Params, call: Call) -> object:

@@ -13,6 +13,7 @@ import anyio.to_thread
 from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.log.prompt import FileLink, Part, TextPart
 from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, SessionFactory
@@ -247,7 +248,7 @@ class LspService:
         try:
             return await self._factory.open(id, roots)
         except UnlikeFolder as unlike:
-            if not await is_agreed(unlike, self._editor.choose):
+            if not await is_agreed(unlike, Questions(self._editor)):
                 raise
             return await self._factory.open(id, roots, agreed=True)
 

@@ -342,6 +342,15 @@ class CommandRunner:
             self._shells.lost = why
         await self._close_shells(lambda live: True)
 
+    async def begin_anew(self, why: str) -> bool:
+        """Forget what earlier commands left, here or in another process: close the shells and go back to the first
+        directory; the next result says `why`. Returns False, and does nothing, while a command runs."""
+        if self.is_busy():
+            return False
+        await self._close_shells(lambda live: True)
+        self._shells.lost, self._shells.cwd, self._shells.carried = why, None, {}
+        return True
+
     async def _close_shells(self, which: "Callable[[LiveShell], bool]") -> None:
         gone = [
             place

@@ -137,6 +137,11 @@ class Host(Protocol):
         """Have the editor open another conversation, by the beginning of its id or by words in it; empty asks which."""
         ...
 
+    async def continue_last(self) -> str:
+        """Have the editor open the last conversation of its window, else the project's newest, in place of a new one
+        in which nothing was said."""
+        ...
+
     async def begin_anew(self) -> str:
         """Have the editor begin a new conversation."""
         ...
@@ -257,6 +262,18 @@ class Host(Protocol):
         ...
 
     async def set_trust(self, *, on: bool) -> None: ...
+
+    async def context(self) -> str:
+        """Say in Markdown what the next request has, part by part."""
+        ...
+
+    async def rules(self) -> str:
+        """List the rules and context files, with when they apply and why some do not."""
+        ...
+
+    async def set_rule(self, name: str, *, on: bool) -> str:
+        """Switch a rule off or on in the user's settings."""
+        ...
 
     def jobs(self) -> str:
         """List what was started in the background, in Markdown."""

@@ -6,6 +6,7 @@ from north_lsp.display import money, one_line
 from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
+from north_lsp.slash.context import CONTEXT
 from north_lsp.slash.conversations import CONVERSATIONS
 from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
@@ -67,9 +68,9 @@ async def _queue(host: Host, words: Sequence[str]) -> Reply:
 
 async def _continue(host: Host, words: Sequence[str]) -> Reply:
     _take_no_words("continue", words)
-    if not host.is_unfinished:
-        raise CommandError("there is nothing to continue: no answer broke off. Say what to do next instead.")
-    return Reply("", _CONTINUE)
+    if host.is_unfinished:
+        return Reply("", _CONTINUE)
+    return Reply(await host.continue_last())
 
 
 async def _costs(host: Host, words: Sequence[str]) -> Reply:
@@ -119,7 +120,7 @@ def _amount(rows: Sequence[Spent]) -> str:
 
 COMMANDS = (
     Command("cancel", "Stop what is running", _cancel),
-    Command("continue", "Continue an answer that broke off", _continue),
+    Command("continue", "Continue an answer that broke off or, in a new conversation, the last one", _continue),
     Command("costs", "Show or reset what the models have used and cost", _costs, "[reset]"),
     Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),
@@ -127,6 +128,7 @@ COMMANDS = (
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
+    *CONTEXT,
     *CONVERSATIONS,
     *EXPORTS,
     *PLACES,

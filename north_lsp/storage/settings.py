@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import Problem
+from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
 from north_lsp.storage.keeping_settings import KeepingSettings, TelemetrySettings
 from north_lsp.storage.limits import Limits
@@ -298,6 +299,7 @@ class Settings:
         restart=True,
     )
     keeping: KeepingSettings = field(default_factory=KeepingSettings)
+    context: ContextSettings = field(default_factory=ContextSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     log_files: int = setting("log.files", 5, "How many log files are kept.", low=1, high=100, restart=True)
     problems: tuple[str, ...] = ()

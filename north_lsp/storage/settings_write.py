@@ -14,8 +14,9 @@ class SettingNotWritten(OSError):
     """The setting was not written, and the file is as it was; the text is one line for the user."""
 
 
-def save_text_setting(locations: Locations, key: str, value: str) -> None:
-    """Set a key at the file's top level. Raises SettingNotWritten, and OSError for a folder that cannot be written."""
+def save_text_setting(locations: Locations, key: str, value: str | list[str]) -> None:
+    """Set a key at the file's top level to a string or a list of strings. Raises SettingNotWritten, and OSError for a
+    folder that cannot be written."""
     path = locations.config / "config.json"
     with short_lock(locations, "config"):
         try:
@@ -41,13 +42,13 @@ def save_text_setting(locations: Locations, key: str, value: str) -> None:
         write_atomic(path.resolve(), changed.encode(), mode)
 
 
-def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
+def _changed(text: str, key: str, value: str | list[str], *, is_empty: bool) -> str:
     """Return the text with the key set. Searches the text without comments, in which every character has the same
     place."""
     bare = plain(text)
-    place = _place(bare, json.dumps(key))
+    place = _place(bare, json.dumps(key), "[" if isinstance(value, list) else '"')
     if place is not None:
-        return text[: place.start()] + json.dumps(value) + text[place.end() :]
+        return text[: place[0]] + json.dumps(value) + text[place[1] :]
     start = bare.index("{") + 1
     indent = re.match(r"\s*?\n([ \t]+)", text[start:])
     head = f"\n{indent[1]}" if indent is not None else ""
@@ -58,12 +59,24 @@ def _changed(text: str, key: str, value: str, *, is_empty: bool) -> str:
     return text[:start] + pair + "," + (rest if head else f" {rest.lstrip()}")
 
 
-def _place(bare: str, key: str) -> re.Match[str] | None:
-    """Find the string (or null) that follows a key of the outermost object."""
-    depth, follows_key = 0, False
+def _place(bare: str, key: str, begins: str) -> tuple[int, int] | None:
+    """Find what follows a key of the outermost object, a string, flat list (by how it `begins`) or null: where it
+    begins and ends."""
+    depth, follows_key, begin = 0, False, -1
     for token in _TOKEN.finditer(bare):
+        if begin >= 0:
+            if token[0] in "[{":
+                return None
+            if token[0] == "]":
+                return begin, token.end()
+            continue
         if follows_key and token[0] != ":":
-            return token if token[0][0] in '"n' else None
+            if token[0][0] not in (begins, "n"):
+                return None
+            if token[0] != "[":
+                return token.start(), token.end()
+            begin = token.start()
+            continue
         if token[0] in "{[":
             depth += 1
         elif token[0] in "}]":

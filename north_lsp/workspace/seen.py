@@ -8,6 +8,7 @@ from pathlib import Path
 
 from north_lsp.workspace.edit.conflicts import Conflicts
 from north_lsp.workspace.recent import RecentTexts
+from north_lsp.workspace.text import tag_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,16 @@ class Seen:
         if path not in self.tags and (before := self.earlier.get(path)) is not None and before.tag == tag:
             self.tags[path], self.ranges[path] = before.tag, before.ranges
         return self.tags.get(path)
+
+    def meant(self, path: Path, text: str) -> None:
+        """Take it that the model means this text of a file, if it was shown the file before the conversation was
+        reopened: an edit of it was stored, and is prepared again."""
+        before = self.earlier.get(path)
+        if before is None or path in self.tags:
+            return
+        self.tags[path], self.ranges[path] = before.tag, before.ranges
+        if tag_of(text.encode("utf-8", "surrogatepass")) == before.tag:
+            self.texts.keep(before.tag, text)
 
     def paths(self) -> list[Path]:
         """Return all files of which something was shown."""

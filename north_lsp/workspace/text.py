@@ -102,8 +102,12 @@ def as_text(text: str, form: TextEncoding | None = None) -> Text:
     """Make a Text of a string that does not come from the disk; what cannot be encoded as UTF-8 counts as question
     marks."""
     data = text.encode("utf-8", "replace")
-    tag = hashlib.sha256(data).hexdigest()[:TAG_DIGITS]
-    return Text(text, form or TextEncoding(), newline_style(text), len(data), tag)
+    return Text(text, form or TextEncoding(), newline_style(text), len(data), tag_of(data))
+
+
+def tag_of(data: bytes) -> str:
+    """Return the tag of a file's content."""
+    return hashlib.sha256(data).hexdigest()[:TAG_DIGITS]
 
 
 def is_binary(data: bytes) -> bool:

@@ -49,7 +49,7 @@ class Workspace:
     `private` are folders of North's own that no tool touches. `revert` prepares undoing the last applied changes, all
     or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
-    language servers, where it lets them be asked.
+    language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError.
     """
 
     roots: Roots
@@ -66,6 +66,7 @@ class Workspace:
     reading: ReadSettings = field(default_factory=ReadSettings)
     command_seconds: float = 60.0
     language: LanguageFeatures | None = None
+    rule: Callable[[str], str] | None = None
 
     @property
     def limits(self) -> Limits:

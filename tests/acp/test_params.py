@@ -1,5 +1,7 @@
 """Params of methods: a value of another type is refused by name."""
 
+from pathlib import Path
+
 import pytest
 
 from north_lsp.acp import params as read
@@ -27,3 +29,10 @@ def test_a_whole_number_has_its_default_where_it_is_missing() -> None:
 def test_a_whole_number_is_none_of_these(value: object) -> None:
     with pytest.raises(RpcError, match="limit must be a whole number, 1 or more"):
         read.whole_number({"limit": value}, "limit", 50, 1)
+
+
+def test_a_path_may_be_missing_and_is_absolute() -> None:
+    assert read.optional_path({}, "cwd") is None
+    assert read.optional_path({"cwd": "/repo"}, "cwd") == Path("/repo")
+    with pytest.raises(RpcError, match="cwd must be an absolute path"):
+        read.optional_path({"cwd": "repo"}, "cwd")

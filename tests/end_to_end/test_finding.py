@@ -252,6 +252,29 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         assert "A new conversation opens if your editor can." in texts(client)
 
 
+async def test_in_a_new_conversation_continue_means_the_last_one(world: World, server: ModelServer) -> None:
+    async with raw_client([*world.server, "acp"], world.environ, world.folder) as client:
+        north = {"_meta": {"north": {"events": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": north})
+
+        async def begin(window: str) -> str:
+            where = {"cwd": str(world.project), "mcpServers": [], "_meta": {"north": {"windowId": window}}}
+            return str((await client.request("session/new", where))["sessionId"])
+
+        await prompt(client, await begin("one"), "/continue")
+        assert "there is no conversation here yet to continue" in texts(client)
+        mine, others = await begin("one"), await begin("two")
+        for session in (mine, others):
+            server.script(answer(Say("Hello.")))
+            await prompt(client, session, "first")
+        for window in ("one", "two", "three"):
+            await prompt(client, await begin(window), "/continue")
+        assert wanted(client) == [mine, others, others]
+        await prompt(client, mine, "/continue")
+        assert "there is nothing to continue: no answer broke off" in texts(client)
+    assert len(server.requests) == 2
+
+
 async def test_a_conversation_of_another_project_is_copied_here_or_opened_there(
     world: World, server: ModelServer
 ) -> None:

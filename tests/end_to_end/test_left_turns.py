@@ -85,22 +85,53 @@ async def test_a_dangerous_command_is_asked_about_as_the_first_time(world: World
     assert "gone" in str(results(server))
 
 
-async def test_an_edit_of_a_file_that_has_changed_since_fails_and_that_is_said(
-    world: World, server: ModelServer
-) -> None:
+WHOLE_FILE = call("edit_create_file", path="json/decoder.py", content="# nothing else\n", overwrite=True)
+BY_LINE = call("edit_insert_at_line", path="json/decoder.py", line=2, content="# here\n")
+
+
+async def resumed_after_a_change(world: World, session: str, mine: str, *, option: str) -> tuple[list[Any], str]:
+    """Change the file, and go on with the turn; returns the questions, and what was shown."""
+    (world.project / "json/decoder.py").write_text(mine)
+    async with client_of(world, **NORTH) as client:
+        await load(client, world, session)
+        questions = deciding(client, option)
+        assert await client.request("_north/turn/resume", {"sessionId": session}) == {"stopReason": "end_turn"}
+        assert "json/decoder.py has changed since this edit was proposed" in str(client.updates)
+        return questions, str([status for _, status in shown_calls(client)])
+
+
+async def test_an_edit_of_a_file_that_has_changed_elsewhere_is_merged(world: World, server: ModelServer) -> None:
     server.script(READ, answer(call("edit_replace_exact", **EDIT)), answer(Say("I see.")))
     session = await killed_while_asked(world, "Change it")
     path = world.project / "json/decoder.py"
-    path.write_text(mine := "# mine\n" + path.read_text())
-    async with client_of(world, **NORTH) as client:
-        await load(client, world, session)
-        questions = asked(client)
-        assert await client.request("_north/turn/resume", {"sessionId": session}) == {"stopReason": "end_turn"}
-        assert questions == []
-        assert [status for _, status in shown_calls(client)] == ["completed", "failed"]
-        assert "json/decoder.py has changed since this edit was proposed" in str(client.updates)
+    mine = "# mine\n" + path.read_text() + "# and mine\n"
+    (asked_again,), shown = await resumed_after_a_change(world, session, mine, option="accept")
+    (diff,) = [part for part in asked_again["toolCall"]["content"] if part["type"] == "diff"]
+    assert diff["oldText"].startswith("# mine\n")  # the user sees what it changes now
+    assert shown == "['completed', 'completed']"
+    assert path.read_text() == mine.replace(EDIT["old"], EDIT["new"], 1)
+    assert statuses(world) == ["superseded", "accepted"]
+    assert "has changed since it was read; the edit was applied to its current text" in results(server)[1]["content"]
+
+
+@pytest.mark.parametrize("edit", ["same place", "whole file", "by line"])
+async def test_an_edit_that_cannot_be_merged_fails_and_that_is_said(
+    world: World, server: ModelServer, edit: str
+) -> None:
+    calls = {"same place": call("edit_replace_exact", **EDIT), "whole file": WHOLE_FILE, "by line": BY_LINE}
+    server.script(READ, answer(calls[edit]), answer(Say("I see.")))
+    session = await killed_while_asked(world, "Change it")
+    path = world.project / "json/decoder.py"
+    mine = "# mine\n" + path.read_text().replace(EDIT["old"], "import regex\n")
+    questions, shown = await resumed_after_a_change(world, session, mine, option="accept")
+    assert questions == []
+    assert shown == "['completed', 'failed']"
     assert path.read_text() == mine
-    assert json.loads(results(server)[1]["content"])["ok"] is False
+    told = json.loads(results(server)[1]["content"])
+    assert told["ok"] is False
+    if edit != "same place":
+        assert "has changed: it is" in told["error"]["message"]
+        assert "; changed: 1" in told["error"]["message"]
     assert statuses(world) == ["rejected"]
 
 

@@ -1,5 +1,6 @@
 """Conversations whose folder was copied elsewhere and removed: asked about once, and continued there."""
 
+import inspect
 import json
 import shutil
 from collections.abc import AsyncIterator
@@ -9,11 +10,18 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.session.factory import SessionFactory
+from north_lsp.agent.session.session import Session
+from north_lsp.storage.conversation import Conversation
+from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, answering, there
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer
 from tests.workspace.test_identity import git
@@ -238,3 +246,89 @@ async def test_one_conversation_moves_to_another_folder(world: World, server: Mo
     async with another(world) as client:
         await client.request("session/load", there(session, target))
         assert texts(client).startswith("One.")
+
+
+STEPS: list[tuple[object, str]] = [
+    (Log, "move"),
+    (Roots, "of"),
+    (Conversation, "open"),
+    (SessionFactory, "_finish_interrupted_reviews"),
+    (Log, "path"),
+    (IgnoreRules, "of"),
+    (SessionFactory, "_bind"),
+]
+
+
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), ValueError("cannot be")])
+@pytest.mark.parametrize(("owner", "name"), STEPS, ids=[name for _, name in STEPS])
+async def test_a_move_of_which_a_step_fails_leaves_the_conversation_where_it_was(
+    world: World, server: ModelServer, owner: object, name: str, error: Exception
+) -> None:
+    target = world.folder / "target"
+    target.mkdir()
+    (target / "only-here.txt").write_text("a")
+    server.script(answer(Say("One.")), answer(Say("Two.")))
+    is_first = (owner, name) == (Log, "move")
+    failed: list[str] = []
+
+    async with inside(world.environ) as client:
+        session = await new(client, world.project)
+        await prompt(client, session, "first")
+        with pytest.MonkeyPatch.context() as patch:
+            real, moving = inspect.getattr_static(owner, name), Session.move
+
+            def once(*arguments: Any, **more: Any) -> Any:
+                if not failed:
+                    failed.append(name)
+                    raise error
+                is_bound = isinstance(real, staticmethod | classmethod)
+                call = real.__get__(None, owner) if is_bound else real
+                return call(*arguments, **more)
+
+            def begin() -> None:
+                kept = staticmethod(once) if isinstance(real, staticmethod | classmethod) else once
+                patch.setattr(owner, name, kept)
+
+            async def move(moved: Session, root: Path) -> None:
+                if is_first:
+                    begin()
+                await moving(moved, root)
+                begin()  # what comes after the new place was written
+
+            patch.setattr(Session, "move", move)
+            typed = text_blocks(f"/move {target}")
+            await client.request("session/prompt", {"sessionId": session, "prompt": typed})
+        assert failed == [name]
+        if not is_first:
+            told = f"this conversation could not continue in {target}: "
+            await client.wait_update(lambda update: told in str(update))
+            assert f"It continues in {world.project}" in str(client.updates)
+        rows = (await client.request("session/list"))["sessions"]
+        assert [row["cwd"] for row in rows] == [str(world.project)]
+        found = await client.request("_north/paths/complete", {"sessionId": session, "query": "only"})
+        assert "only-here.txt" not in str(found)
+        assert await prompt(client, session, "second") == "end_turn"
+    assert str(target) not in json.dumps(server.requests[-1].body["system"])
+    async with another(world) as client:
+        await client.request("session/load", there(session, world.project))
+        assert "One." in texts(client)
+        assert "Two." in texts(client)
+
+
+async def test_what_cannot_be_saved_is_not_moved(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = world.folder / "target"
+    target.mkdir()
+    server.script(answer(Say("One.")))
+    async with inside(world.environ) as client:
+        session = await new(client, world.project)
+        await prompt(client, session, "first")
+        full = property(lambda _: OSError(28, "No space left on device"))
+        monkeypatch.setattr(Conversation, "write_error", full)
+        typed = text_blocks(f"/move {target}")
+        await client.request("session/prompt", {"sessionId": session, "prompt": typed})
+        told = f"this conversation cannot be saved (No space left on device), so it stays in {world.project}"
+        assert told in texts(client)
+        monkeypatch.undo()
+        assert (await listed(client, target), await listed(client, world.project)) == ([], [session])

@@ -69,6 +69,38 @@ async def test_a_slash_command_lists_the_trash_and_restores(world: World, server
         assert set(await ids(client)) == {first, second}
 
 
+async def test_a_log_from_elsewhere_is_imported(world: World, server: ModelServer) -> None:
+    session = await said(world, server, ("Explain the cache", "It holds quokkas."))
+    log = world.data / "conversations" / f"{session}.jsonl"
+    file = world.folder / "from elsewhere.jsonl"
+    file.write_text(log.read_text())
+    damaged = world.folder / "damaged.jsonl"
+    damaged.write_text("not a header\n" + log.read_text().partition("\n")[2])
+    async with another(world) as client:
+
+        async def take_in(path: Path | str, **more: object) -> dict[str, Any]:
+            params = {"path": str(path), "cwd": str(world.project), **more}
+            return dict(await client.request("_north/sessions/import", params))
+
+        got = await take_in(file)
+        assert (got["name"], got["messages"], got["leftOut"], got["warnings"]) == ("Explain the cache", 2, 0, [])
+        assert got["sessionId"] != session
+        await client.request("session/load", there(got["sessionId"], world.project))
+        assert "It holds quokkas." in texts(client)
+        for path, why, can in ((damaged, "line 1 of the log", True), (world.folder / "no", "file not found", None)):
+            with pytest.raises(RpcFailure, match=why) as refused:
+                await take_in(path)
+            assert (refused.value.data or {}).get("canBeSalvaged") == can
+        assert (await take_in(damaged, salvage=True))["leftOut"] == 1
+        for more in ({"salvage": "yes"}, {"cwd": "relative"}):
+            with pytest.raises(RpcFailure) as refused:
+                await take_in(file, **more)
+            assert refused.value.code == -32602
+        with pytest.raises(RpcFailure, match="must be an absolute path"):
+            await take_in("relative.jsonl")
+        assert len(await ids(client)) == 3
+
+
 async def test_what_is_offered_is_announced(world: World) -> None:
     async with another(world) as client:
         opened = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})

@@ -190,3 +190,48 @@ async def test_going_back_elsewhere_shows_what_there_is_now(world: World, server
         assert await prompt(first, session, "third") == "end_turn"
         await shown(second, "Three.")
         assert texts(second) == "One.Three."
+
+
+@pytest.mark.parametrize("way", ["taken over", "closed there"])
+async def test_the_shell_begins_anew_and_that_is_said(world: World, server: ModelServer, way: str) -> None:
+    where, told = call("shell_run", command="pwd; echo $MARK"), "the shell begins anew here, in the main folder"
+    server.script(answer(Say("One.")), answer(where), answer(Say("I see.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        deciding(first, "run")
+        deciding(second, "run")
+        session = await new_session(first, world)
+        await prompt(first, session, "!cd json && export MARK=here")
+        await prompt(first, session, "first")
+        await load(second, world, session)
+        if way == "taken over":
+            await second.request("_north/sessions/takeOver", {"sessionId": session})
+        else:
+            await first.request("session/close", {"sessionId": session})
+            assert await elsewhere(second, None)
+        assert await prompt(second, session, "Where are you?") == "end_turn"
+        assert str(second.updates).count(told) == 1
+        result = str(server.requests[-1].body["messages"][-1])
+        assert (
+            "so the shell is a new one, in the main folder: variables and functions of earlier commands are" in result
+        )
+        assert f"{world.project}" in result
+        assert "here" not in result.replace("there", "")
+        if way == "closed there":
+            return
+        # The first one's own shell is not what the conversation says any more, either.
+        server.script(answer(where), answer(Say("I see.")))
+        await first.request("_north/sessions/takeOver", {"sessionId": session})
+        assert await prompt(first, session, "And now?") == "end_turn"
+        assert str(first.updates).count(told) == 1
+        assert f"{world.project / 'json'}" not in str(server.requests[-1].body["messages"][-1])
+
+
+async def test_without_commands_nothing_is_said_of_the_shell(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two.")))
+    async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
+        session = await new_session(first, world)
+        await prompt(first, session, "first")
+        await load(second, world, session)
+        await second.request("_north/sessions/takeOver", {"sessionId": session})
+        await prompt(second, session, "second")
+        assert "the shell begins anew" not in str(second.updates)

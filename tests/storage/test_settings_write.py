@@ -74,3 +74,32 @@ def test_any_object_keeps_its_other_values(before: dict[str, object], indent: in
         else:
             with pytest.raises(SettingNotWritten):
                 save(Path(folder), json.dumps(before, indent=indent))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{}", '{"disabledRules": ["a", "b"]}'),
+        ('{"disabledRules": [ "x", // why\n "]" ], "c": 1}', '{"disabledRules": ["a", "b"], "c": 1}'),
+        (
+            '{"c": {"disabledRules": []}, "disabledRules": null}',
+            '{"c": {"disabledRules": []}, "disabledRules": ["a", "b"]}',
+        ),
+    ],
+)
+def test_a_list_takes_the_place_of_a_flat_one(tmp_path: Path, before: str, after: str) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    locations.config.mkdir()
+    (locations.config / "config.json").write_text(before)
+    save_text_setting(locations, "disabledRules", ["a", "b"])
+    assert (locations.config / "config.json").read_text() == after
+
+
+@pytest.mark.parametrize("before", ['{"disabledRules": "x"}', '{"disabledRules": [["x"]]}'])
+def test_a_list_does_not_take_the_place_of_anything_else(tmp_path: Path, before: str) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    locations.config.mkdir()
+    (locations.config / "config.json").write_text(before)
+    with pytest.raises(SettingNotWritten):
+        save_text_setting(locations, "disabledRules", ["a"])
+    assert (locations.config / "config.json").read_text() == before

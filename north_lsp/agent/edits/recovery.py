@@ -62,7 +62,8 @@ def interrupted_edits(checkpoints: Checkpoints) -> list[str]:
 
 
 async def changed_since(reviews: Sequence[Logged], workspace: Workspace) -> list[str]:
-    """Return the files that have another text now than when these edits were proposed."""
+    """Return the files that have another text now than when these edits were proposed. Edits that find their place by
+    the text around it can be made there again."""
     files = [
         file
         for one in reviews
@@ -70,7 +71,11 @@ async def changed_since(reviews: Sequence[Logged], workspace: Workspace) -> list
         for file in one.entry.request.files
         if not file.folder and not file.binary
     ]
-    return [file.relative for file in files if await _shown_text(file.path, workspace) != file.old_text]
+    changed = [file for file in files if await _shown_text(file.path, workspace) != file.old_text]
+    for file in changed:
+        if file.old_text is not None:
+            workspace.seen.meant(file.path, file.old_text)
+    return [file.relative for file in changed]
 
 
 async def finish_interrupted(checkpoints: Checkpoints, workspace: Workspace) -> None:

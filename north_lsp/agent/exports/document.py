@@ -247,7 +247,7 @@ class _Builder:
     def before(self, logged: Logged) -> None:
         match logged.entry:
             case PromptEntry(by_north=True) as nudge:
-                self._add(Note(f"North to the model: {nudge.typed}"))
+                self._add(Note(f"North to the model: {nudge.typed or _news(nudge)}"))
             case ModelEntry(model, reason):
                 self._add(Note(f"Model: {model}" + (f" ({reason})" if reason else "")))
             case ThinkingEntry(level):
@@ -321,8 +321,7 @@ class _Builder:
     def _said(self, id: str, at: str, prompt: PromptEntry) -> Said:
         mentions = (part for part in prompt.parts if isinstance(part, Mention))
         attached = tuple(Attachment(part.path, part.range or "", part.preview) for part in mentions)
-        news = "\n".join(part.text for part in prompt.parts if isinstance(part, News))
-        return Said(id, at, prompt.typed, attached, tuple(self._pictures(prompt.images)), news)
+        return Said(id, at, prompt.typed, attached, tuple(self._pictures(prompt.images)), _news(prompt))
 
     def _pictures(self, images: Iterable[Image]) -> Iterator[Picture]:
         for image in images:
@@ -342,3 +341,7 @@ class _Builder:
 def _summed(path: Iterable[Logged]) -> StoredUsage | None:
     used = [one.entry.usage for one in path if isinstance(one.entry, AnswerEntry) and one.entry.usage is not None]
     return sum(used, StoredUsage()) if used else None
+
+
+def _news(prompt: PromptEntry) -> str:
+    return "\n".join(part.text for part in prompt.parts if isinstance(part, News))

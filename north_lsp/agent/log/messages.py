@@ -44,9 +44,11 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """News for the model since its last answer; people are not shown it."""
+    """News for the model since its last answer; people are not shown it. `about` names what is told only once: a rule,
+    the editor's state."""
 
     text: str
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ PICTURE = "[picture]"
 """What stands for one where only words can be shown."""
 _PROMPT_PART_KEYS = {
     "text": frozenset({"type", "text"}),
-    "context": frozenset({"type", "text"}),
+    "context": frozenset({"type", "text", "about"}),
     "file_mention": frozenset({"type", "path", "preview", "range", "seen"}),
     "image": frozenset({"type", "mimeType", "data"}),
 }
@@ -75,7 +77,7 @@ def _prompt_part(stored: Json) -> PromptPart | None:
         case "text":
             return Words(as_text(stored.get("text")))
         case "context":
-            return News(as_text(stored.get("text")))
+            return News(as_text(stored.get("text")), as_text(stored.get("about")))
         case "file_mention":
             seen = seen_from_json(stored["seen"]) if "seen" in stored else None
             range = stored.get("range") or None
@@ -90,8 +92,8 @@ def _prompt_part_to_json(part: PromptPart) -> dict[str, Any]:
     match part:
         case Words(text):
             return {"type": "text", "text": text}
-        case News(text):
-            return {"type": "context", "text": text}
+        case News(text, about):
+            return {"type": "context", "text": text} | ({"about": about} if about else {})
         case Mention(path, preview, range, seen):
             row: dict[str, Any] = {"type": "file_mention", "path": path, "preview": preview}
             row |= {"range": range} if range else {}

@@ -9,6 +9,7 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from north_lsp.agent.log import messages
+from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.images import PREFIX
 from north_lsp.agent.log.messages import PICTURE, Mention, PromptPart
 from north_lsp.agent.log.seen import seen_of
@@ -61,19 +62,24 @@ class PicturePart:
         return cls(found)
 
 
-Part = TextPart | FileLink | Attached | PicturePart
+Part = TextPart | FileLink | Attached | PicturePart | EditorState
 Keep = Callable[[Mapping[str, bytes]], Awaitable[None]]
 """Stores contents by their digests."""
 
 
 def is_blank(parts: tuple[Part, ...]) -> bool:
-    return all(isinstance(part, TextPart) and not part.text.strip() for part in parts)
+    return all(isinstance(part, TextPart) and not part.text.strip() for part in without_editor(parts))
+
+
+def without_editor(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return what the user sends, without what the client tells of the editor."""
+    return tuple(part for part in parts if not isinstance(part, EditorState))
 
 
 def shown_parts(parts: tuple[Part, ...]) -> str:
     """Render a prompt as people see it: the text, and the names of the attachments."""
     shown = {TextPart: "{0.text}", FileLink: "[{0.path}]", Attached: "[{0.name}]", PicturePart: PICTURE}
-    return "\n\n".join(shown[type(part)].format(part) for part in parts).strip()
+    return "\n\n".join(shown[type(part)].format(part) for part in without_editor(parts)).strip()
 
 
 async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> list[PromptPart]:
@@ -90,6 +96,8 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
                 content.append(await _read_link(path, lines, workspace))
             case PicturePart(picture):
                 content.append(await _kept(picture, keep))
+            case EditorState():
+                pass  # what the model is told of it is up to `agent/context/`
     return content
 
 

@@ -1,5 +1,6 @@
 """The facts that are fixed when a turn begins and hold until its end."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,15 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 
+async def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class TurnContext:
     """The `model` that is asked first, the `system` text, the `mode` that was set when the prompt was sent, the `tools`
-    that are offered, and the workspace and settings as they were read for this turn."""
+    that are offered, and the workspace and settings as they were read for this turn. `follow` tells the model about
+    the files that calls have touched since the last time."""
 
     model: Model
     system: str
@@ -23,6 +29,7 @@ class TurnContext:
     tools: "Registry"
     workspace: Workspace
     settings: Settings
+    follow: Callable[[], Awaitable[None]] = _nothing
 
     @property
     def may_write(self) -> bool:

@@ -60,6 +60,14 @@ class Conversations:
         except FileNotFoundError:
             raise UnknownConversation(id) from None
 
+    async def import_log(self, path: Path, root: Path, *, salvage: bool) -> "Imported":
+        """Copy a log from anywhere into a new conversation; with `salvage`, also what can be read of a damaged one.
+        Raises NotImported, OSError."""
+        from north_lsp.storage.importing import Place, import_log
+
+        copy = partial(import_log, self._locations, path, Place(root, project_hash(root)), salvage=salvage)
+        return await anyio.to_thread.run_sync(copy)
+
     async def delete(self, id: str) -> None:
         """Move everything of a conversation to the trash, if it exists. Raises OSError."""
         if valid_conversation_id(id):

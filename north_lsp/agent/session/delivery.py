@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 
 import anyio.to_thread
 
-from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import news_for_model
+from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.images import loaded_events
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import prompt_shown
 from north_lsp.agent.log.prompt import Part, to_log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
@@ -28,19 +28,19 @@ class PromptDelivery:
 
     def __init__(
         self,
-        log: Log,
+        stored: Stored,
         queue: PromptQueue,
         settings: SessionSettings,
-        checkpoints: Checkpoints,
         choice: ModelChoice,
         editor: Editor,
         saved: SavedConversation,
     ) -> None:
-        self.news = news_for_model(checkpoints)
-        self._log = log
+        self.news = news_for_model(stored.checkpoints)
+        self._log = stored.log
+        self._context = stored.context
         self._queue = queue
         self._settings = settings
-        self._checkpoints = checkpoints
+        self._checkpoints = stored.checkpoints
         self._choice = choice
         self._editor = editor
         self._saved = saved
@@ -49,7 +49,8 @@ class PromptDelivery:
     async def begin_turn(self, batch: Sequence[QueuedPrompt]) -> str:
         """Add the prompt of a new turn to the conversation, which is named after its first one. Returns its id."""
         parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
-        content = [*map(News, dict.fromkeys(self.news)), *await self._to_log(parts)]
+        content = await self._to_log(parts)
+        content[:0] = map(News, dict.fromkeys(self.news))
         self.news.clear()
         is_first = self._saved.title is None
         logged = self._append(content, batch)
@@ -77,7 +78,9 @@ class PromptDelivery:
         return joined
 
     async def _to_log(self, parts: tuple[Part, ...]) -> list[PromptPart]:
-        return await to_log(parts, self._settings.workspace, self._checkpoints.keep)
+        content = await to_log(parts, self._settings.workspace, self._checkpoints.keep)
+        states = [part for part in parts if isinstance(part, EditorState)]
+        return [*await self._context.news(content, states[-1] if states else None), *content]
 
     def _append(self, content: Sequence[PromptPart], words: Sequence[QueuedPrompt]) -> Logged:
         """Append a prompt to the log; the same entry takes it out of the queue."""

@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from north_lsp import __version__
 from north_lsp.agent.calls.tool_search import DeferredFinder
+from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
@@ -133,14 +134,17 @@ class SessionFactory:
         return session
 
     async def reopen(self, session: Session) -> Session:
-        """Open a session that was closed to be moved, in its new folder; where it was, if that fails. Raises what
-        `open` does."""
+        """Open a session that was closed to be moved, in its new folder; where it was, if that fails, which the user is
+        told. Raises what `open` does."""
         old, new = session.roots, session.moved_to or session.roots[0]
         try:
             return await self.open(session.id, Roots.of(new, *old[1:]))
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             await anyio.to_thread.run_sync(self._move_back, session.id, old[0])
-            return await self.open(session.id, Roots.of(*old))
+            back = await self.open(session.id, Roots.of(*old))
+            back.choice.note([f"this conversation could not continue in {new}: {why}. It continues in {old[0]}"])
+            return back
 
     def _move_back(self, id: str, root: Path) -> None:
         conversation = Conversation.open(self._environment.locations, id)
@@ -212,13 +216,17 @@ class SessionFactory:
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
+        context: ConversationContext
+        workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
         diagnostics = Diagnostics(self._log, conversation.id)
+        surroundings = (environment.locations, environment.environ, environment.settings_file.current)
+        context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
         entries, format = len(log.path()), conversation.header.get("formerFormat")
         diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
-        stored = Stored(conversation, log, approvals, checkpoints, artifacts, queue)
+        stored = Stored(conversation, log, approvals, checkpoints, context, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
         start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
@@ -10,10 +10,14 @@ from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
+from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
+
+if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
 
 
 class LiveSession(Protocol):
@@ -26,6 +30,7 @@ class LiveSession(Protocol):
     exports: Exports
     questions: Questions
     navigation: Navigation
+    remembering: Remembering
 
     @property
     def id(self) -> str: ...
@@ -47,6 +52,8 @@ class LiveSession(Protocol):
 
     @property
     def undo_history(self) -> UndoHistory: ...
+
+    async def context_report(self) -> "Report": ...
 
     async def move(self, root: Path) -> None: ...
 

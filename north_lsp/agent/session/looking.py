@@ -24,6 +24,6 @@ async def look(name: str, arguments: Mapping[str, object], tools: "Registry", wo
     tool, args = tools.check(name, arguments, "ask")
     if not isinstance(tool, ReadTool):
         raise ToolError("DENIED", f"{name} does not only read")
-    alone = replace(workspace, seen=Seen(), outputs=None, conversations=None, finder=None)
+    alone = replace(workspace, seen=Seen(), outputs=None, conversations=None, finder=None, rule=None)
     output = await tool.run(args, alone)
     return output.text if output.text is not None else ok(output.data)

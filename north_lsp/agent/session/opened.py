@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from north_lsp.agent.approvals.project import ProjectApprovals
+from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.turn.queue import Row
@@ -22,6 +23,7 @@ class Stored:
     log: Log
     approvals: ProjectApprovals
     checkpoints: Checkpoints
+    context: ConversationContext
     artifacts: Artifacts | None = None
     queue: Sequence[Row] = ()
 

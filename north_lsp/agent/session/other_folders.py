@@ -1,12 +1,10 @@
 """Conversations that are opened in another folder than their own: which are refused, which are asked about first."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from north_lsp.agent.ports.editor import Choice
+from north_lsp.agent.session.asking import Questions
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.identity import is_same_folder
@@ -69,8 +67,8 @@ def place_of(locations: Locations, conversation: Conversation, root: Path, *, ag
     return Place(True, former if same else f"{former}, which was not like this folder" if same is False else former)
 
 
-async def is_agreed(unlike: UnlikeFolder, choose: Callable[[Choice], Awaitable[str | None]]) -> bool:
+async def is_agreed(unlike: UnlikeFolder, questions: Questions) -> bool:
     """Ask whether a conversation continues in a folder that is not like its own; no answer is a no."""
     why = "is another folder" if unlike.is_other else "may be another folder"
     question = f"This conversation is about {unlike.root}, which is gone; {unlike.here} {why}. Continue it here?"
-    return await choose(Choice(f"choice-{new_entry_id(())}", question, _ANSWERS, _DETAIL)) == "take"
+    return await questions.choose(question, _ANSWERS, _DETAIL) == "take"

@@ -1,14 +1,15 @@
-"""What is done before a turn: settings that have changed are adopted, and what a killed process left is recovered."""
+"""What is done before a turn: settings that have changed are adopted, what a killed process left is recovered, and
+rules and context files are read."""
 
 import anyio
 import anyio.to_thread
 
-from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits, recover_project
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.session.delivery import PromptDelivery
+from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.janitor import clear_project
@@ -20,14 +21,15 @@ class Preparation:
     def __init__(
         self,
         settings: SessionSettings,
-        checkpoints: Checkpoints,
+        stored: Stored,
         runner: CommandRunner,
         choice: ModelChoice,
         delivery: PromptDelivery,
         ports: Ports,
     ) -> None:
         self._settings = settings
-        self._checkpoints = checkpoints
+        self._checkpoints = stored.checkpoints
+        self._context = stored.context
         self._runner = runner
         self._choice = choice
         self._delivery = delivery
@@ -42,6 +44,8 @@ class Preparation:
             await self.recover()
         with self._ports.diagnostics.guarded("looking for models"):
             await self._choice.look_after()
+        for notice in await self._context.load():
+            await self._ports.show(notice)
         self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
 
     async def recover(self) -> None:

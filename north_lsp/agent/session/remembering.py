@@ -25,6 +25,7 @@ from north_lsp.storage.windows import remember_last
 
 _INDEX_AFTER_SECONDS = 0.3
 """Lists bring the index up to date by themselves; a prompt that follows at once does not share the interpreter."""
+_LAST = "/continue"
 
 
 class Remembering:
@@ -52,7 +53,7 @@ class Remembering:
         store = self._environment.locations
         if text.strip() and self._environment.settings.sessions.prompt_history:
             self._later("keeping the prompt", partial(PromptHistory(store).add, text, self._root))
-        if self.window is not None:
+        if self.window is not None and text.strip() != _LAST:  # which asks for the one before
             self._later("keeping the window", partial(remember_last, store, self.window, self._root, self._log.id))
 
     def turn_ended(self) -> None:

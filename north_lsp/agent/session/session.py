@@ -66,6 +66,7 @@ from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
     from north_lsp.tools.registry import Registry
 
 _SALVAGE = "`/salvage` copies what can be read into a new conversation"
@@ -118,11 +119,9 @@ class Session:
         spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, spending, self._editor)
         self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
-        self._delivery = PromptDelivery(
-            log, self.queue, self._settings, checkpoints, self.choice, self._editor, self.saved
-        )
+        self._delivery = PromptDelivery(stored, self.queue, self._settings, self.choice, self._editor, self.saved)
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
-        self._surroundings = ModelSurroundings(log, environment, self._settings, self.choice)
+        self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
@@ -132,7 +131,7 @@ class Session:
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
-        self._preparation = Preparation(self._settings, checkpoints, runner, self.choice, self._delivery, ports)
+        self._preparation = Preparation(self._settings, stored, runner, self.choice, self._delivery, ports)
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
@@ -181,6 +180,10 @@ class Session:
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
+
+    async def context_report(self) -> "Report":
+        """Add up what the next request has."""
+        return await self._surroundings.report(self.mode, self._history)
 
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
@@ -394,6 +397,10 @@ class Session:
         if other.roots == self.roots and not other.is_running and not other.is_closed:
             self._shell.runner.take_over(other._shell.runner)
 
+    async def begin_shell_anew(self) -> None:
+        """Begin with a new shell, since another process has run the commands."""
+        await self._shell.begin_anew()
+
     async def _show(self, events: Iterable[Event]) -> None:
         for event in events:
             await self._editor.show(event)
@@ -409,8 +416,12 @@ class Session:
         Raises ValueError while something runs or waits."""
         if self.is_running or self.queue.waiting:
             raise ValueError("something is running here: cancel it first")
+        old = self.roots[0]
         self._log.move(root, project_hash(root), inode_of(root))
         await self.saved.sync()
+        if (error := self._conversation.write_error) is not None:
+            self._log.move(old, project_hash(old), inode_of(old))
+            raise ValueError(f"this conversation cannot be saved ({error.strerror or error}), so it stays in {old}")
         self.moved_to = root
 
     async def set_mode(self, mode: Mode) -> None:

@@ -49,6 +49,10 @@ class SharedSession(Shows, Protocol):
 
     def cancel(self) -> None: ...
 
+    async def begin_shell_anew(self) -> None:
+        """Begin with a new shell, since another process has run the commands."""
+        ...
+
 
 def _followed(holder: LockHeld) -> str:
     """Say that another process writes a conversation."""
@@ -89,6 +93,7 @@ class Sharing:
         self._arriving = anyio.Lock()
         self._is_begun = False
         self._freed = anyio.Event()
+        self._went_elsewhere = False
 
     def begin(self, background: Background) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
@@ -140,8 +145,11 @@ class Sharing:
         async with self._session.replaying:
             await self.reading.more()
             self.reading.pause()
+        went_elsewhere, self._went_elsewhere = self._went_elsewhere or self.holder is not None, False
         self.holder = None
         await self._tell()
+        if went_elsewhere:
+            await self._session.begin_shell_anew()
 
     def stop_elsewhere(self) -> None:
         """Ask a process whose editor has gone to stop what it does."""
@@ -189,6 +197,7 @@ class Sharing:
                 if self.holder is not None and look.holder is None:
                     await self._free()
                 self.holder = look.holder
+                self._went_elsewhere = self._went_elsewhere or look.holder is not None
 
     async def _deleted(self) -> None:
         if self._conversation.read_only_reason is None:

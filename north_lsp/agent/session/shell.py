@@ -1,10 +1,12 @@
 """The shell of a session: made from the user's settings, and the user's own commands in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.unsaved import unsaved_files
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.environment import Environment
@@ -18,6 +20,12 @@ from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.workspace.roots import project_hash
+
+_ELSEWHERE = "this conversation went on in another process of North, so the shell is a new one, in the main folder"
+_BEGINS_ANEW = (
+    "the shell begins anew here, in the main folder: the folder, variables and background jobs of the commands that "
+    "ran in the other process are not taken over"
+)
 
 
 class SessionShell:
@@ -36,6 +44,7 @@ class SessionShell:
         self._environment = environment
         self._editor = editor
         self._saved = saved
+        self._log = stored.log
         root = settings.workspace.roots.main
         self.runner = make_runner(environment.settings, settings.workspace, _resources(stored, environment, root))
         if self.runner.containment is not None:
@@ -48,6 +57,12 @@ class SessionShell:
         await self._own.run(own, locked=locked)
         return "end_turn"
 
+    async def begin_anew(self) -> None:
+        """Begin with a new shell, since the conversation went on in another process, whose shell cannot be had here;
+        the model and the user are told, if any command ran."""
+        if _has_commands(self._log.path()) and await self.runner.begin_anew(_ELSEWHERE):
+            await self._editor.show(Notice("info", _BEGINS_ANEW))
+
     async def _unsaved_files(self) -> tuple[str, ...]:
         return await unsaved_files(self._settings.workspace)
 
@@ -57,6 +72,13 @@ class SessionShell:
             f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
         )
         self._environment.background.start_soon(self._editor.show, Notice("warning", visible(text)))
+
+
+def _has_commands(path: Iterable[Logged]) -> bool:
+    return any(
+        isinstance(one.entry, OwnCommandEntry) or (isinstance(one.entry, ResultEntry) and one.entry.tool == "shell_run")
+        for one in path
+    )
 
 
 def _resources(stored: Stored, environment: Environment, root: Path) -> ShellResources:

@@ -116,6 +116,22 @@ class ConversationsHost:
             "editor can. If it does not, choose it in the list of conversations there."
         )
 
+    async def continue_last(self) -> str:
+        """Have the client open the last conversation of its window, else the newest one here, in place of a new one in
+        which nothing was said."""
+        if self._live.navigation.prompts():
+            told = "there is nothing to continue: no answer broke off. Say what to do next instead"
+            raise CommandError(f"{told}, or `/resume` another conversation.")
+        here = self._live.roots[0]
+        found = await self._library.last(self._live.remembering.window, here)
+        if found is None:
+            raise CommandError("there is no conversation here yet to continue")
+        await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
+        return (
+            f"**{one_line(found.name)}** (`{found.id}`) was the last one here; it opens if your editor can. If it does "
+            "not, choose it in the list of conversations there."
+        )
+
     async def begin_anew(self) -> str:
         await self._shown_in.show(ConversationWanted(None, str(self._live.roots[0]), ""))
         return "A new conversation opens if your editor can. If it does not, begin one there: this one stays as it is."

@@ -15,6 +15,7 @@ from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
@@ -98,7 +99,7 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost):
+class SessionHost(ChangesHost, ContextHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
@@ -106,6 +107,7 @@ class SessionHost(ChangesHost, ConversationsHost, ExportsHost, KeepingHost, Plac
         ConversationsHost.__init__(self, session, editor, environment)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
+        ContextHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
         self._log = log
         self._listed: list[Permission] | None = None

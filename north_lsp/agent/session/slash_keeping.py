@@ -12,6 +12,7 @@ from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.display import fenced, visible
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.areas import human
+from north_lsp.storage.errors import ConversationBusy
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -34,8 +35,10 @@ class KeepingHost:
             raise CommandError(f"this conversation is in {visible(str(root))} already")
         try:
             await self._session.move(root)
-        except ValueError as error:
-            raise CommandError(str(error)) from None
+        except (ValueError, ConversationBusy) as error:
+            raise CommandError(visible(str(error))) from None
+        except OSError as error:
+            raise CommandError(f"it could not be moved: {error.strerror or error}") from None
         return f"This conversation continues in {visible(str(root))}. To see its files, open that folder in the editor."
 
     async def follow(self, folder: str) -> str:

@@ -1,21 +1,21 @@
 """What models are told and offered besides the conversation: the system text and the tools."""
 
-from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from north_lsp.agent.calls.tool_search import offered_tools
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
-from north_lsp.agent.turn.context import system_text
+from north_lsp.agent.turn.history import History
 from north_lsp.providers.model import Model
 from north_lsp.vocabulary import Mode
 
 if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
     from north_lsp.agent.exports.document import Surroundings
     from north_lsp.tools.registry import Registry
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class ModelSurroundings:
     """Those of one session's models."""
 
-    def __init__(self, log: Log, environment: Environment, settings: SessionSettings, choice: ModelChoice) -> None:
-        self._log = log
+    def __init__(
+        self, stored: Stored, environment: Environment, settings: SessionSettings, choice: ModelChoice
+    ) -> None:
+        self._log, self._told = stored.log, stored.context
         self._environment = environment
         self._settings = settings
         self._choice = choice
@@ -40,17 +42,16 @@ class ModelSurroundings:
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""
         workspace, settings = self._settings.workspace, self._environment.settings
-        return TurnContext(model, self._system(), mode, await self.tools(), workspace, settings)
+        system, tools = await self._told.system(model), await self.tools()
+        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow)
+
+    async def report(self, mode: Mode, history: History) -> "Report":
+        """Add up what the next request has."""
+        model, tools = self._choice.model, await self.tools()
+        return await self._told.report(model, tools.specs(mode), history.messages(model))
 
     async def exported(self, mode: Mode) -> "Surroundings":
         """Return them for an export."""
         from north_lsp.agent.exports.document import Surroundings
 
-        return Surroundings(self._system(), (await self.tools()).specs(mode))
-
-    def _system(self) -> str:
-        try:
-            started = datetime.fromisoformat(str(self._log.conversation.header.get("timestamp"))).date()
-        except ValueError:
-            started = date.today()
-        return system_text(self._settings.workspace.roots.roots, started)
+        return Surroundings(await self._told.system(self._choice.model), (await self.tools()).specs(mode))

@@ -12,7 +12,7 @@ from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import own_command_began, own_command_ended
-from north_lsp.agent.log.prompt import Part, TextPart
+from north_lsp.agent.log.prompt import Part, TextPart, without_editor
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallRunning
@@ -43,9 +43,7 @@ class UserCommand:
 def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
     """Parse the command in a prompt that begins with `!` or `/terminal` and has nothing else; None for any other
     prompt."""
-    if len(parts) != 1 or not isinstance(parts[0], TextPart):
-        return None
-    text = parts[0].text.strip()
+    text = _only_text(parts)
     slash, _, rest = text.partition(" ")
     if slash == "/terminal":
         command = rest.strip()
@@ -58,12 +56,21 @@ def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
 def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
     """Explain why a prompt that looks like an own command is not one, and is nothing for a model either; None
     otherwise."""
-    text = parts[0].text.strip() if len(parts) == 1 and isinstance(parts[0], TextPart) else ""
+    text = _only_text(parts)
     if text and not text.strip("!"):
         return "nothing to run: a command must follow the `!`"
     if "\0" in text and (text.startswith("!") or text.partition(" ")[0] == "/terminal"):
         return "nothing to run: a command cannot contain a NUL character"
     return None
+
+
+def _only_text(parts: tuple[Part, ...]) -> str:
+    """Return the text of a prompt that has nothing else; empty for any other."""
+    match without_editor(parts):
+        case (TextPart(text),):
+            return text.strip()
+        case _:
+            return ""
 
 
 class UserCommands:

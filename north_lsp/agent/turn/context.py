@@ -1,33 +1,17 @@
 """Builds what the model sees, in a cache-stable order: the tools, the system text, the conversation."""
 
-import platform
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
 from functools import partial
-from pathlib import Path
 
 import anyio.to_thread
 
 from north_lsp.agent.log.images import has_images, with_images
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.prompts import render
 from north_lsp.agent.turn.context_window import MIN_OUTPUT_TOKENS, read_tokens, remaining_output_tokens, too_long
 from north_lsp.agent.turn.history import History
-from north_lsp.display import one_line
 from north_lsp.providers.base import Failed, ModelRequest
 from north_lsp.providers.model import Model
-
-
-def system_text(roots: tuple[Path, ...], started: date) -> str:
-    """Render the fixed instructions and the facts of the environment; the same for the whole conversation."""
-    return render(
-        "system",
-        system=f"{platform.system()} {platform.release()}",
-        root=one_line(str(roots[0]), 1000),
-        other_roots=", ".join(one_line(str(root), 1000) for root in roots[1:]) or "none",
-        date=started.isoformat(),
-    )
 
 
 class RequestBuilder:

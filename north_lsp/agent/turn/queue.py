@@ -6,7 +6,7 @@ from typing import Literal
 
 import anyio
 
-from north_lsp.agent.log.prompt import Part, TextPart, shown_parts
+from north_lsp.agent.log.prompt import Part, TextPart, shown_parts, without_editor
 from north_lsp.agent.ports.events import QueueChanged, QueuedPromptText
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
@@ -44,7 +44,7 @@ class QueuedPrompt:
 def in_numbers(prompts: Sequence[QueuedPrompt]) -> dict[str, object]:
     """Return what North's log may have of prompts: how long they are, and whether they had to wait."""
     texts = [part.text for one in prompts for part in one.parts if isinstance(part, TextPart)]
-    attached = sum(len(one.parts) for one in prompts) - len(texts)
+    attached = sum(len(without_editor(one.parts)) for one in prompts) - len(texts)
     return {"length": sum(map(len, texts)), "attachments": attached, "queued": not any(one.is_owned for one in prompts)}
 
 

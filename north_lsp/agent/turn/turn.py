@@ -82,6 +82,8 @@ class Turn:
                     if self._dispatcher.is_stuck:
                         await ports.show(Notice("warning", _STUCK))
                         return "end_turn"
+                if answer.calls or go_on:
+                    await context.follow()
                 said = await self._steering.take()
                 if not said and not answer.calls and not go_on:
                     if self._is_to_be_reminded(answer):

@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 from north_lsp.errors import Problem
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
-from north_lsp.providers.catalog.yaml_tree import Node, TreeError, parse
 from north_lsp.providers.compat import ThinkingFormat
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.model import Discovery, Prices, Transform
 from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
+from north_lsp.storage.yaml_tree import Node, TreeError, parse
 
 NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")
 APIS = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai")

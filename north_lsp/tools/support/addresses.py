@@ -14,6 +14,7 @@ _SCHEMES = (
     "conflict://<n>[/ours|/theirs|/base]",
     "docs://north[/<page>]",
     "conversation://[<id>]",
+    "rule://<name>",
 )
 
 
@@ -39,6 +40,10 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
             if workspace.conversations is None:
                 raise ToolError("NOT_FOUND", "there are no other conversations here")
             return f"conversation://{rest}", await on_thread(workspace.conversations, rest)
+        case "rule":
+            if workspace.rule is None:
+                raise ToolError("NOT_FOUND", "there are no rules here")
+            return f"rule://{rest}", await on_thread(workspace.rule, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 

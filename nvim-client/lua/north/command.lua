@@ -1,4 +1,5 @@
 ---`:North` and its subcommands.
+local context = require("north.context")
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
@@ -62,6 +63,9 @@ local subcommands = {
   rename = function(words)
     conversations.rename(words)
   end,
+  import = function(words)
+    conversations.import(words)
+  end,
   restore = function(words)
     conversations.restore(words)
   end,
@@ -73,6 +77,9 @@ local subcommands = {
   end,
   log = function(words)
     storage.log(conversation.ask_server, words)
+  end,
+  context = function()
+    context.show(conversation.ask_server)
   end,
   dump = function()
     export.show(conversation.ask_server)
@@ -172,7 +179,7 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
-  elseif first == "export" then
+  elseif first == "export" or first == "import" then
     candidates = vim.fn.getcompletion(lead, "file")
   else
     candidates = WORDS[first] or {}

@@ -328,6 +328,37 @@ function M.restore(query)
   end)
 end
 
+---Take over the log of a conversation from a file, and show it.
+---@param path string
+function M.import(path)
+  vim.validate("path", path, "string")
+  if path == "" then
+    vim.notify("North: :North import {file}", vim.log.levels.ERROR)
+    return
+  end
+  local file = vim.fn.fnamemodify(vim.fn.expand(path), ":p")
+  conversation.with_server(function(ask, root)
+    local function take_in(salvage)
+      local params = { path = file, cwd = root, salvage = salvage }
+      ask("_north/sessions/import", params, function(error, result)
+        if error and not salvage and vim.tbl_get(error, "data", "canBeSalvaged") then
+          choose({ "Leave it", "Copy what can be read" }, error.message, function(choice)
+            if choice == "Copy what can be read" then
+              take_in(true)
+            end
+          end)
+        elseif not failed(error) and result then
+          if result.leftOut > 0 then
+            vim.notify(("North: %d lines could not be read"):format(result.leftOut), vim.log.levels.WARN)
+          end
+          conversation.switch(result.sessionId, root)
+        end
+      end)
+    end
+    take_in(false)
+  end)
+end
+
 ---Choose a conversation to delete.
 ---@param query string
 function M.delete(query)

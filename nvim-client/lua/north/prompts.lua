@@ -1,5 +1,6 @@
 ---The prompts of the conversation: sent, waiting and answered, and the turn that an earlier process left.
 local chat = require("north.chat")
+local editor_state = require("north.editor_state")
 local state = require("north.state")
 
 local M = {}
@@ -53,7 +54,7 @@ function M.send(prompt)
   end
   local session_id = state.session_id
   -- During a turn it waits: words for the turn itself are steered.
-  local meta = { north = { behavior = "followUp" } }
+  local meta = { north = { behavior = "followUp", editorState = editor_state.now() } }
   local params = { sessionId = session_id, prompt = prompt.blocks, _meta = meta }
   state.request("session/prompt", params, function(error, result)
     if session_id == state.session_id then

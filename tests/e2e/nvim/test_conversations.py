@@ -123,6 +123,23 @@ def test_a_deleted_one_is_restored_and_shown(bed: Bed) -> None:
     assert list((bed.folder / "data" / "conversations" / "trash").iterdir()) == []
 
 
+def test_a_log_is_imported_and_shown(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        folder = bed.folder / "data" / "conversations"
+        (log,) = [one for one in folder.glob("*.jsonl") if "explain greet" in one.read_text()]
+        file = bed.folder / "damaged.jsonl"
+        file.write_text("not a header\n" + log.read_text().partition("\n")[2])
+        replace_select(nvim, "Copy what can be read")
+        nvim.command(f"North import {file}")
+        nvim.until(in_chat("is defined in"))
+        nvim.until(IDLE)
+        assert "damaged.jsonl was not imported: line 1" in str(asked(nvim)[0]["prompt"])
+        assert "1 lines could not be read" in messages(nvim)
+        nvim.command("North import /no/such/file")
+        nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('file not found') ~= nil")
+
+
 def test_one_of_another_folder_is_copied_into_the_project(bed: Bed) -> None:
     other = bed.folder / "other"
     other.mkdir()

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -238,6 +238,37 @@ const cases = {
     await rowsOf("The words of parting").waitFor();
     await rowsOf("find stranger").first().waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
+  },
+
+  async "a deleted conversation comes back, and one of another folder is copied into this one"(chat) {
+    await palette(page, "North: Restore a Deleted Conversation…");
+    await focusedRow("find stranger").waitFor();
+    await focusedRow("deleted now").waitFor();
+    await screenshot(page, "conversations-9-trash");
+    await page.keyboard.press("Enter");
+    await chat.row("user").filter({ hasText: "find stranger" }).waitFor();
+    await palette(page, "North: Restore a Deleted Conversation…");
+    await notification(page, "there is no conversation in the trash").waitFor();
+
+    const other = path.join(folder, "other");
+    await mkdir(other);
+    const header = { type: "conversation_started", version: 4, id: "0ther1", repoRoot: other, repoHash: "0".repeat(16), cwd: other };
+    const message = { role: "user", content: [{ type: "text", text: "about quokkas" }] };
+    const lines = [header, { type: "message", id: "00000001", parentId: null, message }];
+    const stored = path.join(folder, "data/conversations");
+    await writeFile(path.join(stored, "0ther1.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await palette(page, "North: Show Conversations…");
+    await page.locator(".quick-input-titlebar .codicon-globe").click();
+    await listInput().fill("quokkas");
+    await focusedRow("about quokkas").waitFor();
+    await page.keyboard.press("Enter");
+    await dialog().filter({ hasText: `This conversation is about ${other}.` }).waitFor();
+    await screenshot(page, "conversations-9-other-folder");
+    await dialog().getByRole("button", { name: "Copy It into This Folder" }).click();
+    await inTab().row("user").filter({ hasText: "about quokkas" }).waitFor();
+    await editorTab("about quokkas").locator(".tab-actions .action-label").click();
+    await editorTab("about quokkas").waitFor({ state: "detached" });
+    await rm(path.join(stored, "0ther1.jsonl"));
   },
 
   async "a word of an old answer finds its conversation, by the keyboard alone; archived ones are hidden"(chat) {

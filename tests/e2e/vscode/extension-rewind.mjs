@@ -1,45 +1,28 @@
 /**
  * Going back in a conversation of North's extension: to a message with its files, to edit and send it again, on the tree,
- * and copies. Packed, with the real server and the offline model.
+ * and copies. Packed, with the real server and the offline model. With words of the names of its cases: only those.
  */
 import assert from "node:assert/strict";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
+import { makeBed } from "./bed.mjs";
 import { Chat } from "./chat.mjs";
-import { checkout, guard, packedExtension, userDataFor } from "./packed.mjs";
-import { palette, screenshot, startServer, until, webview } from "./workbench.mjs";
+import * as controls from "./controls.mjs";
+import { notification, palette, screenshot, until, webview } from "./workbench.mjs";
 
-const north = process.env.NORTH_E2E_SERVER ?? path.join(checkout, ".venv/bin/north-lsp");
-
-const started = performance.now();
-const log = (what) => console.log(`${what} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-
-const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-rewind-"));
-const project = path.join(folder, "sample");
+const bed = await makeBed("rewind");
+bed.useOfflineModel();
+const project = await bed.sampleProject();
 const greeting = path.join(project, "hello/greeting.py");
-await cp(path.join(checkout, "north_lsp/cli/demo/sample"), project, { recursive: true });
-for (const name of ["config", "data", "state"]) await mkdir(path.join(folder, name));
-const rules = guard(folder);
-const env = {
-  ...rules.env,
-  NORTH_CONFIG_DIR: path.join(folder, "config"),
-  NORTH_DATA_DIR: path.join(folder, "data"),
-  NORTH_STATE_DIR: path.join(folder, "state"),
-  NORTH_MODEL: "offline",
-};
+const { page } = await bed.start({ workspace: project });
+const chat = new Chat(page, webview(page, "north.north", "view"));
 
 const FIRST = 'replace "Hello" by "Good morning" in hello/greeting.py';
 const SECOND = 'replace "stranger" by "friend" in hello/greeting.py';
 
-let server;
-let page;
-/** The cases after a failed one are tried as well. */
-const failed = [];
-
-const rowsOf = (text) => page.locator(".quick-input-list .monaco-list-row", { hasText: text });
-const dialog = () => page.locator(".monaco-dialog-box");
+const rowsOf = (text) => controls.listRow(page, text);
+const dialog = () => controls.dialog(page);
 const inTab = () => new Chat(page, webview(page, "north.north", "tab"));
 const prompt = (chat, text) => chat.row("user").filter({ hasText: text });
 const act = (chat, text, name) => prompt(chat, text).getByRole("button", { name, exact: true }).click();
@@ -63,7 +46,7 @@ async function twoEdits(chat) {
 }
 
 const cases = {
-  async "rewinding to a message takes its turn back, with the files if the user says so"(chat) {
+  async "rewinding to a message takes its turn back, with the files if the user says so"() {
     await twoEdits(chat);
     const after = await file();
     await prompt(chat, SECOND).hover();
@@ -88,7 +71,36 @@ const cases = {
     assert.deepEqual(await said(chat), [FIRST, "find SALUTATION"]);
   },
 
-  async "the tree goes to a branch that was left, and back"(chat) {
+  async "what is left behind may be summarized, and without a summary nothing moves"() {
+    const settings = bed.path("config/config.json");
+    await writeFile(settings, JSON.stringify({ branchSummary: { enabled: true } }));
+    try {
+      await twoEdits(chat);
+      const choose = async (text) => {
+        await act(chat, SECOND, "Rewind to Here…");
+        await answer("Conversation Only");
+        await rowsOf("Summarize, with Instructions…").waitFor();
+        await rowsOf(text).first().click();
+      };
+      await act(chat, SECOND, "Rewind to Here…");
+      await answer("Conversation Only");
+      await rowsOf("No Summary").waitFor();
+      await screenshot(page, "rewind-summary-1-asked");
+      await page.keyboard.press("Escape");
+      assert.deepEqual(await said(chat), [FIRST, SECOND], "nothing is done without an answer");
+      await choose("Summarize"); // the offline model writes none
+      await notification(page, "cannot write a summary").waitFor();
+      await screenshot(page, "rewind-summary-2-none");
+      assert.deepEqual(await said(chat), [FIRST, SECOND]);
+      await choose("No Summary");
+      await until("the second message to be gone", async () => (await prompt(chat, SECOND).count()) === 0);
+      await chat.input.fill("");
+    } finally {
+      await rm(settings);
+    }
+  },
+
+  async "the tree goes to a branch that was left, and back"() {
     await palette(page, "North: Conversation Tree…");
     await rowsOf(`You: ${SECOND}`).waitFor();
     await screenshot(page, "rewind-4-tree");
@@ -102,7 +114,7 @@ const cases = {
     await until("the rows of what changed", async () => (await chat.row("changes").count()) === 2);
   },
 
-  async "a message is edited and sent again: what came after it is gone from the view"(chat) {
+  async "a message is edited and sent again: what came after it is gone from the view"() {
     await twoEdits(chat);
     await act(chat, FIRST, "Edit and Resend");
     await until("its text in the input", async () => (await chat.input.inputValue()) === FIRST);
@@ -130,7 +142,7 @@ const cases = {
     await screenshot(page, "rewind-6-resent");
   },
 
-  async "a branch and a fork open in tabs beside the conversation"(chat) {
+  async "a branch and a fork open in tabs beside the conversation"() {
     await chat.ask("list files");
     await act(chat, "list files", "Branch from Here");
     const tab = inTab();
@@ -154,7 +166,7 @@ const cases = {
     await page.keyboard.press("Escape");
   },
 
-  async "slash commands show it anew as well, and the keyboard reaches the buttons and the menu"(chat) {
+  async "slash commands show it anew as well, and the keyboard reaches the buttons and the menu"() {
     await chat.input.focus();
     await chat.send("/rewind 2");
     await until("the text in the input", async () => (await chat.input.inputValue()) === "list files");
@@ -177,36 +189,4 @@ const cases = {
   },
 };
 
-try {
-  const vsix = await packedExtension();
-  const userData = await userDataFor(path.join(folder, "user-data"), north);
-  server = await startServer({ vsix, workspace: project, userData, settings: { "files.autoSave": "off" }, env });
-  page = await server.open();
-  await palette(page, "North: Show Chat");
-  const chat = new Chat(page, webview(page, "north.north", "view"));
-  await chat.ready();
-  log("chat opened");
-  const only = process.argv.slice(2);
-  for (const [name, check] of Object.entries(cases)) {
-    if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
-    try {
-      await check(chat);
-      log(name);
-    } catch (error) {
-      failed.push(name);
-      console.error(`FAILED: ${name}: ${error.stack}\nscreenshot: ${await screenshot(page, `rewind-failed-${failed.length}`)}`);
-      await page.keyboard.press("Escape");
-    }
-  }
-  await rules.check();
-  assert.deepEqual(failed, []);
-} catch (error) {
-  const picture = page && (await screenshot(page, "rewind-failed"));
-  console.error(server ? `${server.output()}\n${await server.logs(/North|remoteexthost/)}` : "");
-  console.error(`FAILED: ${error.stack}\nscreenshot: ${picture}`);
-  process.exitCode = 1;
-} finally {
-  await server?.stop();
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-  log("stopped");
-}
+await bed.each(cases, { recover: () => page.keyboard.press("Escape") });

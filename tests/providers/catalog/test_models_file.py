@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from north_lsp.providers.base import Done, ModelRequest, Provider, UserMessage
 from north_lsp.providers.catalog.catalog import Catalog, catalog, secret_names
 from north_lsp.providers.catalog.loading import load_catalog
-from north_lsp.providers.catalog.yaml_tree import TreeError, parse
 from north_lsp.providers.compat import compat_for
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.factory import make_provider
 from north_lsp.providers.keys.credential_lookup import require_credential
+from north_lsp.storage.yaml_tree import TreeError, parse
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, say
 

@@ -8,6 +8,7 @@ import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
 import { exportConversation } from "./exporting";
+import { importLog } from "./importing";
 import { Library, type Row } from "./library";
 import { askWhere } from "./otherFolder";
 import type { StoredConversation } from "./stored";
@@ -149,6 +150,13 @@ async function wentElsewhere(conversations: Conversations, { id, folder }: Store
   if (where === "fork") await fork(conversations, id);
   else if (where === "own") await conversations.openThere(folder, id);
   return true;
+}
+
+/** A log from anywhere becomes a conversation, which is gone on with. */
+export async function importConversation(conversations: Conversations): Promise<void> {
+  const client = await conversations.main.session.open();
+  const imported = await importLog((method, params) => client.sendRequest(method, params));
+  if (imported !== undefined) await goOn(conversations, { id: imported, title: "", facts: "", snippet: "", folder: "", archived: false });
 }
 
 /** One of the deleted conversations comes back, and is gone on with. */

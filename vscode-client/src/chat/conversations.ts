@@ -14,6 +14,7 @@ import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
 import { Turns } from "../review/turns";
 import { Panel } from "./panel";
+import { EditorStates } from "./editorState";
 import { Session } from "./session";
 import { rememberedConversation } from "./stored";
 import { Transcript } from "./transcript";
@@ -56,6 +57,7 @@ export class Conversations implements vscode.Disposable {
   /** At work when the window ended before, and now. */
   private readonly cut: string[];
   private running: string[] = [];
+  private readonly editorStates = new EditorStates();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly attention = new vscode.EventEmitter<{ conversation: Conversation; reason: string }>();
   private readonly wanted = new vscode.EventEmitter<{ id: string | null; folder: string }>();
@@ -80,6 +82,7 @@ export class Conversations implements vscode.Disposable {
     this.restoreIn(session, handed === "" ? (parts.memory.get<string>(LAST) ?? "") : handed);
     view.hold(session, panel);
     this.listeners = [
+      this.editorStates,
       this.changed,
       this.attention,
       this.elsewhere,
@@ -231,7 +234,7 @@ export class Conversations implements vscode.Disposable {
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
     const { extension, server, questions, proposals, before, log } = this.parts;
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
-    const session = new Session(server, transcript, questions, log);
+    const session = new Session(server, transcript, questions, log, () => this.editorStates.now());
     const turns = new Turns(session, transcript, questions, before, log);
     const open = (id: string, words: PromptContent) => this.openTab(id, words);
     const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);

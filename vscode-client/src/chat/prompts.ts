@@ -4,7 +4,8 @@ import * as vscode from "vscode";
 
 import type { PromptResult, Unsent } from "../acp";
 import { reason } from "../common/logger";
-import { type Attachment, labelsOf } from "../composer/chips";
+import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
+import type { EditorState } from "./editorState";
 import type { Transcript } from "./transcript";
 
 /** What the user wrote. */
@@ -114,6 +115,12 @@ export class Prompts implements vscode.Disposable {
     }
     this.changed();
   }
+}
+
+/** The request's parameters. During a turn it waits: words for the turn itself are steered. */
+export function promptOf({ text, attachments }: PromptContent, editorState: EditorState | undefined): object {
+  const north = { behavior: "followUp", ...(editorState === undefined ? {} : { editorState }) };
+  return { prompt: blocksOf(text, attachments), _meta: { north } };
 }
 
 /** ACP's error for a prompt to a model that has no key. */

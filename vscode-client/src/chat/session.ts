@@ -8,7 +8,8 @@ import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { Server } from "../common/server";
 import type { Questions } from "../review/questions";
-import { type Prompt, type PromptContent, Prompts } from "./prompts";
+import type { EditorState } from "./editorState";
+import { type Prompt, type PromptContent, promptOf, Prompts } from "./prompts";
 import { ConversationState } from "./conversationState";
 import type { Transcript } from "./transcript";
 import { sessionFolders } from "./sessionFolders";
@@ -37,6 +38,7 @@ export class Session extends ConversationState {
     private readonly transcript: Transcript,
     private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
+    private readonly editor: () => EditorState | undefined = () => undefined,
   ) {
     super();
     this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
@@ -108,9 +110,7 @@ export class Session extends ConversationState {
     await this.open();
     const sent = this.prompts.add({ text, attachments });
     this.storedIdChanged.fire(this.current);
-    // During a turn it waits: words for the turn itself are steered.
-    const _meta = { north: { behavior: "followUp" } };
-    await this.run(sent, "session/prompt", { prompt: blocksOf(text, attachments), _meta });
+    await this.run(sent, "session/prompt", promptOf({ text, attachments }, this.editor()));
   }
 
   /** Another North has it open, or has no more. */

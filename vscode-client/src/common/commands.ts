@@ -2,9 +2,10 @@
 
 import * as vscode from "vscode";
 
-import { browse, deleteListed, manage, renameListed, restore, showWanted } from "../chat/browse";
+import { browse, deleteListed, importConversation, manage, renameListed, restore, showWanted } from "../chat/browse";
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
+import { ContextPage } from "../chat/contextPage";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
@@ -31,6 +32,7 @@ interface Parts {
 export function registerCommands(parts: Parts): vscode.Disposable {
   const { conversations, panel, questions, proposals, permissions, log } = parts;
   const serverLog = new ServerLog();
+  const contextPage = new ContextPage();
   /** The conversation that the user is at. */
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
@@ -72,11 +74,13 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     newChatInTab: () => conversations.openTab(),
     conversations: () => browse(conversations),
     manageConversations: () => manage(conversations),
+    importConversation: () => importConversation(conversations),
     restoreConversation: () => restore(conversations),
     renameListed,
     deleteListed,
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
+    showContext: () => contextPage.show(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),
@@ -86,7 +90,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showStorage: () => showStorage(here()),
   };
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -1,0 +1,204 @@
+"""What the model of one conversation is told besides the conversation itself: the system text, read anew for each turn,
+and what is told when it becomes of interest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from north_lsp.agent.context.editor import editor_text
+from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
+from north_lsp.agent.context.own_prompt import model_hint
+from north_lsp.agent.context.project import ProjectContext, load_project
+from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
+from north_lsp.agent.context.telling import (
+    attached_files,
+    context_block,
+    rule_text,
+    rules_for,
+    told_before,
+    touched_files,
+)
+from north_lsp.agent.log.editor_state import EditorState
+from north_lsp.agent.log.fields import Content
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import News, PromptEntry, PromptPart
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.events import Notice
+from north_lsp.display import visible
+from north_lsp.providers.base import Message, ToolSpec
+from north_lsp.providers.model import Model
+from north_lsp.storage.entries import now_ms
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import Settings
+from north_lsp.storage.trust import Trust
+from north_lsp.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.agent.context.report import Report
+
+
+class ConversationContext:
+    """That of one conversation."""
+
+    def __init__(
+        self,
+        log: Log,
+        trust: Trust,
+        locations: Locations,
+        environ: Mapping[str, str],
+        settings: Callable[[], Settings],
+        workspace: Workspace,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._log = log
+        self._trust = trust
+        self._locations = locations
+        self._environ = environ
+        self._settings = settings
+        self._workspace = workspace
+        self._diagnostics = diagnostics
+        self.project = ProjectContext()
+        self._environment = ""
+        self._is_loaded = False
+        self._told: dict[str, str] = {}
+        self._followed = 0
+        self._told_of: list[str] = []
+
+    async def load(self) -> list[Notice]:
+        """Read what is there now, for a turn that begins. Returns what the user has not been told of it."""
+        with self._diagnostics.guarded("reading rules and context files"):
+            await anyio.to_thread.run_sync(self._load)
+        problems = self._problems(self.project)
+        new = [problem for problem in problems if problem not in self._told_of]
+        self._told_of = problems
+        if not new:
+            return []
+        more = f" (and {len(new) - 1} more: `/context` lists them)" if len(new) > 1 else ""
+        return [Notice("warning", f"{visible(new[0])}{more}")]
+
+    def _load(self) -> None:
+        self._is_loaded = True
+        path = self._log.path()
+        self._told, self._followed = dict(told_before(path)), len(path)
+        self.project = self._read_project()
+
+    def _read_project(self) -> ProjectContext:
+        decided = self._trust.decided()
+        home = Path(self._environ.get("HOME") or Path.home())
+        trusted, disabled = decided[0] if decided is not None else None, self._settings().context.disabled_rules
+        return load_project(self._workspace, self._locations, home, disabled, trusted)
+
+    def _problems(self, project: ProjectContext) -> list[str]:
+        """Say what is wrong with the files that were read, a line each."""
+        left_out = rules_left_out(project, self._settings().context.max_rule_bytes)
+        return [*project.all_problems, *([left_out] if left_out is not None else [])]
+
+    @property
+    def _started(self) -> date:
+        try:
+            return datetime.fromisoformat(str(self._log.conversation.header.get("timestamp"))).astimezone().date()
+        except ValueError:
+            return date.today()
+
+    @property
+    def _editor(self) -> str:
+        client = self._log.conversation.header.get("client")
+        named = (client.get("name"), client.get("version")) if isinstance(client, Mapping) else ()
+        return " ".join(str(part) for part in named if part)
+
+    # -- the system text ---------------------------------------------------------------------------------------------
+
+    async def sections(self, model: Model) -> list[Section]:
+        """Return the parts of the system text, as of the last `load`; none with `NORTH_NULL_PROMPT=1`."""
+        if not self._is_loaded:
+            await anyio.to_thread.run_sync(self._load)
+        return await self._sections(model, self.project)
+
+    async def _sections(self, model: Model, project: ProjectContext) -> list[Section]:
+        if self._environ.get("NORTH_NULL_PROMPT") == "1":
+            return []
+        if not self._environment:
+            roots, shell = self._workspace.roots.roots, self._environ.get("SHELL", "")
+            facts = partial(environment_text, roots, self._started, shell, self._editor)
+            self._environment = await anyio.to_thread.run_sync(facts)
+        hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
+        return system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
+
+    async def system(self, model: Model) -> str:
+        """Return the system text, the same as before if nothing has changed that it is made of."""
+        return joined(await self.sections(model))
+
+    async def report(self, model: Model, specs: Sequence[ToolSpec], messages: Sequence[Message]) -> "Report":
+        """Add up what the next request to a model has, from what is in the files now."""
+        from north_lsp.agent.context.report import Report, context_items, context_parts  # not needed for a turn
+
+        project = await anyio.to_thread.run_sync(self._read_project)
+        parts = context_parts(await self._sections(model, project), specs, messages)
+        window = model.window if model.window_known else None
+        return Report(parts, context_items(project), self._problems(project), window, project.note)
+
+    def rule_text(self, name: str) -> str:
+        """Return a rule's text by its name. Raises ToolError NOT_FOUND naming the rules that there are."""
+        return rule_text(self.project, name)
+
+    # -- what is told once -------------------------------------------------------------------------------------------
+
+    async def news(self, content: Sequence[PromptPart], state: EditorState | None = None) -> list[News]:
+        """Return what has to be told with a prompt: rules for what it has attached and for the active file, what the
+        editor shows, the branch, and the day, each if it is not known."""
+        with self._diagnostics.guarded("reading the rules and the editor's state"):
+            return await self._news(content, state)
+        return []
+
+    async def _news(self, content: Sequence[PromptPart], state: EditorState | None) -> list[News]:
+        news = await anyio.to_thread.run_sync(self._facts)
+        paths = attached_files(content)
+        if state is not None and self._settings().context.editor_state:
+            text, active = await editor_text(state, self._workspace)
+            paths += [active] if active is not None else []
+            news += self._changed("editor", context_block(text)) if text else []
+        return [*await self._rules_for(paths), *news]
+
+    async def follow(self) -> None:
+        """Tell of the rules for the files that calls have touched since, as part of the conversation."""
+        path = self._log.path()
+        paths = touched_files(path[self._followed :])
+        self._followed = len(path)
+        news: list[News] = []
+        with self._diagnostics.guarded("reading the rules for files"):
+            news = await self._rules_for(paths)
+        if news:
+            self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))
+            self._followed += 1
+
+    async def _rules_for(self, paths: Sequence[Path]) -> list[News]:
+        if not paths:
+            return []
+        news = await anyio.to_thread.run_sync(partial(rules_for, list(paths), self.project, self._told))
+        self._told |= {one.about: one.text for one in news}
+        return news
+
+    def _facts(self) -> list[News]:
+        root, today = self._workspace.roots.main, date.today()
+        branch = branch_of(root)
+        news: list[News] = []
+        if branch is not None and not self._told.get("git", "").startswith(_on(branch)):
+            ends = {True: ", with changes that are not committed", False: ", with nothing to commit", None: ""}
+            news += self._changed("git", f"{_on(branch)}{ends[has_changes(root)]}]")
+        if today != self._started or "date" in self._told:
+            news += self._changed("date", f"[Today is {today.isoformat()}]")
+        return news
+
+    def _changed(self, about: str, text: str) -> list[News]:
+        if self._told.get(about) == text:
+            return []
+        self._told[about] = text
+        return [News(text, about)]
+
+
+def _on(branch: str) -> str:
+    return f"[The git branch is {branch}"

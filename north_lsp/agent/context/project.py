@@ -1,0 +1,133 @@
+"""All that rules and context files say about a workspace at one moment."""
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from north_lsp.agent.context.documents import Place, Resolve
+from north_lsp.agent.context.files import (
+    ContextFile,
+    Places,
+    files_around,
+    files_in,
+    fitted,
+    folders_between,
+    touched_folders,
+    user_files,
+)
+from north_lsp.agent.context.globs import matching_glob
+from north_lsp.agent.context.own_prompt import OwnPrompt, own_prompt
+from north_lsp.agent.context.rules import Rule, settled
+from north_lsp.agent.context.sources import project_rules, user_rules
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.storage.locations import Locations
+from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.git import top_level
+from north_lsp.workspace.workspace import Workspace
+
+UNTRUSTED = "this workspace is not trusted: its rules and context files are left out (`/trust` trusts it)"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectContext:
+    """The rules and files that were found, those that do not apply included; `places` decides what else may be read,
+    None in a workspace that is not trusted, which `note` says."""
+
+    rules: tuple[Rule, ...] = ()
+    files: tuple[ContextFile, ...] = ()
+    own: OwnPrompt = field(default_factory=OwnPrompt)
+    problems: tuple[str, ...] = ()
+    roots: tuple[Path, ...] = ()
+    places: Places | None = None
+    note: str = ""
+
+    @property
+    def all_problems(self) -> list[str]:
+        """What is wrong, a line each."""
+        rules = (f"{rule.shown}: {problem}" for rule in self.rules for problem in rule.problems)
+        files = (f"{one.shown}: {problem}" for one in self.files for problem in one.problems)
+        return [*self.problems, *self.own.problems, *rules, *files]
+
+    def matching(self, path: Path) -> list[Rule]:
+        """Return the rules whose globs a real path matches."""
+        return [rule for rule in self.rules if rule.applies and "glob" in rule.buckets and self._matches(rule, path)]
+
+    def files_for(self, path: Path) -> list[ContextFile]:
+        """Read the context files of the folders around a file that are not included from the start."""
+        root = next((root for root in self.roots if path.is_relative_to(root)), None)
+        if root is None or self.places is None:
+            return []
+        known = {one.path for one in self.files}
+        found = (one for folder in touched_folders(path, root) for one in files_in(folder, self.places.of(folder)))
+        return [one for one in found if one.applies and one.path not in known]
+
+    def find_rule(self, name: str) -> Rule | None:
+        """Return the rule that applies under a name."""
+        return next((rule for rule in self.rules if rule.name == name and rule.applies), None)
+
+    def _matches(self, rule: Rule, path: Path) -> bool:
+        roots = self.roots if rule.root is None else (rule.root,)
+        inside = (path.relative_to(root).as_posix() for root in roots if path.is_relative_to(root))
+        return any(matching_glob(rule.globs, relative) is not None for relative in inside)
+
+
+def load_project(
+    workspace: Workspace, locations: Locations, home: Path, disabled: Sequence[str], trusted: bool | None
+) -> ProjectContext:
+    """Read everything; takes a while. Of a workspace that is not `trusted`, nothing is read; while that is undecided
+    (None), nothing that would replace North's own instructions."""
+    roots = workspace.roots.roots
+    found = [user_rules(locations, home)]
+    files = user_files(locations, home)
+    problems: list[str] = []
+    note, places, folders = "", None, [roots[0]]
+    if trusted is False:
+        note = UNTRUSTED
+    else:
+        tops = {root: top_level(root) or root for root in roots}
+        places = Places(roots, Place("project", _gate(workspace)), Place("project", _above(tuple(tops.values()))))
+        for root, top in tops.items():
+            found.append(project_rules(root, places.inside))
+            known = {one.path for one in files}
+            files += [one for one in files_around(root, top, places) if one.path not in known]
+        folders = folders_between(tops[roots[0]], roots[0])
+    own_place = Place("project", lambda path: places.of(path).resolve(path)) if places is not None else None
+    own = own_prompt(locations, folders, own_place if trusted else None)
+    rules = settled((rule for one in found for rule in one.rules), disabled)
+    problems += (problem for one in found for problem in one.problems)
+    return ProjectContext(rules, tuple(fitted(files)), own, tuple(problems), roots, places, note)
+
+
+def _gate(workspace: Workspace) -> Resolve:
+    def resolve(path: Path) -> tuple[Path, str]:
+        resolved = workspace.trees.resolve(str(path))
+        return resolved.path, one_line(resolved.relative, 300)
+
+    return resolve
+
+
+def _above(tops: Sequence[Path]) -> Resolve:
+    """Decide on files above the roots, in the same repository: real ones only, that no list there closes."""
+    rules = {top: IgnoreRules.of(top) for top in dict.fromkeys(tops)}
+
+    def resolve(path: Path) -> tuple[Path, str]:
+        top = next((top for top in rules if path.is_relative_to(top)), None)
+        if top is None or not _is_real(path):
+            raise ToolError("OUTSIDE_WORKSPACE", f"{path} leads outside the workspace")
+        if (reason := rules[top].closing(path.relative_to(top).as_posix())) is not None:
+            raise ToolError("IGNORED", f"{path} is closed: {reason}")
+        return path, one_line(str(path), 300)
+
+    return resolve
+
+
+def _is_real(path: Path) -> bool:
+    """Tell whether a path is a file's only name, and has no link in it."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.path.realpath(path) == str(path)

@@ -1,0 +1,184 @@
+"""Adds up what the next request has, part by part, and says in Markdown where each part comes from. Pure."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from north_lsp.agent.context.documents import size_of
+from north_lsp.agent.context.project import ProjectContext
+from north_lsp.agent.context.system_prompt import Section
+from north_lsp.agent.costs.estimates import message_tokens, tokens_of
+from north_lsp.display import one_line
+from north_lsp.providers.base import Message, ToolResult, ToolSpec, UserMessage
+
+_MOST_TOOLS = 10
+_HINTS = {
+    "rules": "give rules globs, so that they are only told with files that match, or disable some (`disabledRules`)",
+    "files": "move what is about a folder into that folder's own `AGENTS.md`",
+    "tools": "ask mode has fewer tools; `tools.discoveryThreshold` lists rare ones by name only",
+    "results": "begin a new conversation for another task",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the next request; `bytes` as it is sent in UTF-8, `tokens` estimated."""
+
+    id: str
+    title: str
+    source: str
+    bytes: int
+    tokens: int
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A rule or a context file: `state` is active or says that it is not used, and `why`."""
+
+    kind: str
+    name: str
+    source: str
+    path: str
+    bucket: str
+    bytes: int
+    state: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`window` is the model's, None if it is unknown; `note` says why there is nothing of the project."""
+
+    parts: Sequence[Part]
+    items: Sequence[Item]
+    problems: Sequence[str]
+    window: int | None
+    note: str = ""
+
+    @property
+    def tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+    @property
+    def bytes(self) -> int:
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def markdown(self) -> str:
+        """The report for people."""
+        return _in_markdown(self)
+
+    @property
+    def items_markdown(self) -> str:
+        """The rules and context files for people, with what is wrong with them."""
+        return _items_in_markdown(self)
+
+
+def context_parts(sections: Sequence[Section], specs: Sequence[ToolSpec], messages: Sequence[Message]) -> list[Part]:
+    """Measure the parts of a request."""
+    tools = "".join(f"{one.name}{one.description}{json.dumps(dict(one.schema))}" for one in specs)
+    rows = [_part("tools", f"Tools ({len(specs)})", "North", tools)]
+    rows += [_part(one.id, one.title, one.source, one.text) for one in sections]
+    by_role: dict[str, list[Message]] = defaultdict(list)
+    by_tool: dict[str, list[Message]] = defaultdict(list)
+    for one in messages:
+        match one:
+            case ToolResult(tool=tool):
+                by_tool[tool].append(one)
+            case UserMessage():
+                by_role["user"].append(one)
+            case _:
+                by_role["assistant"].append(one)
+    titles = {"user": "Prompts, with what is attached and told", "assistant": "Answers"}
+    rows += [_messages(role, titles[role], by_role[role]) for role in titles if by_role[role]]
+    largest = sorted(by_tool.items(), key=lambda row: -message_tokens(row[1]))
+    rows += [_messages("results", f"Results of {tool} ({len(found)})", found) for tool, found in largest[:_MOST_TOOLS]]
+    if rest := [one for _, found in largest[_MOST_TOOLS:] for one in found]:
+        rows.append(_messages("results", f"Results of other tools ({len(rest)})", rest))
+    return rows
+
+
+def context_items(project: ProjectContext) -> list[Item]:
+    """List all rules and context files that were found, those that are not used, too."""
+    rules = [
+        Item(
+            "rule", one.name, f"{one.provider}, {one.level}", one.shown, " and ".join(one.buckets), size_of(one.body),
+            *_state(one.why),
+        )
+        for one in project.rules
+    ]  # fmt: skip
+    files = [
+        Item("file", one.path.name, one.level, one.shown, "always", size_of(one.body), *_state(one.why))
+        for one in project.files
+    ]
+    return [*files, *rules]
+
+
+def _in_markdown(report: Report) -> str:
+    total = report.tokens
+    of = f" of {report.window:,}" if report.window else ""
+    rows = [
+        f"The next request has about **{total:,}{of} tokens** ({_kilobytes(report.bytes)}), as far as they can be "
+        "estimated:",
+        "",
+        "| part | tokens | share | size | from |",
+        "|---|--:|--:|--:|---|",
+    ]
+    for part in report.parts:
+        share = f"{100 * part.tokens / total:.0f} %" if total else "–"
+        size = _kilobytes(part.bytes)
+        rows.append(f"| {_cell(part.title)} | {part.tokens:,} | {share} | {size} | {_cell(part.source)} |")
+    if report.window:
+        free = max(report.window - total, 0)
+        rows.append(f"| Free | {free:,} | | | |")
+    rows += ["", report.items_markdown]
+    hints = dict.fromkeys(part.hint for part in report.parts if part.hint and part.tokens * 5 > total)
+    rows += ["", "**To make it smaller**", "", *(f"- {hint}" for hint in hints)] if hints else []
+    return "\n".join(rows)
+
+
+def _items_in_markdown(report: Report) -> str:
+    rows = [] if report.items else ["There are no rules and no context files (`AGENTS.md`) here."]
+    if report.items:
+        rows += ["| rule or file | name | from | when | size | state |", "|---|---|---|---|--:|---|"]
+    for one in report.items:
+        state = f"{one.state}: {one.why}" if one.why else one.state
+        cells = (one.path, one.name, one.source, one.bucket, _kilobytes(one.bytes), state)
+        rows.append(f"| {' | '.join(map(_cell, cells))} |")
+    if report.note:
+        rows += ["", _cell(report.note)]
+    if report.problems:
+        rows += ["", "**Problems**", "", *(f"- {_cell(problem)}" for problem in report.problems)]
+    return "\n".join(rows)
+
+
+def _state(why: str) -> tuple[str, str]:
+    if not why:
+        return "active", ""
+    shadows = why.startswith("shadowed by ")
+    return ("shadowed", why.removeprefix("shadowed ")) if shadows else ("not used", why)
+
+
+def _part(id: str, title: str, source: str, text: str) -> Part:
+    return Part(id, title, source, size_of(text), tokens_of(len(text)), _HINTS.get(id, ""))
+
+
+def _messages(id: str, title: str, messages: Iterable[Message]) -> Part:
+    found = list(messages)
+    return Part(id, title, "the conversation", sum(map(_bytes, found)), message_tokens(found), _HINTS.get(id, ""))
+
+
+def _bytes(message: Message) -> int:
+    if isinstance(message, UserMessage | ToolResult):
+        return size_of(message.text)
+    return size_of(message.text) + sum(size_of(json.dumps(dict(call.arguments))) for call in message.calls)
+
+
+def _kilobytes(bytes: int) -> str:
+    return f"{bytes:,} bytes" if bytes < 1024 else f"{bytes / 1024:.1f} KB"
+
+
+def _cell(text: str) -> str:
+    return one_line(text, 400).replace("|", "\\|").replace("<", "&lt;")

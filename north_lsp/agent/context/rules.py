@@ -1,0 +1,168 @@
+"""Rules: what a rule file says about itself, when it applies, and which of two with the same name counts. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from north_lsp.agent.context.documents import Level
+from north_lsp.agent.context.frontmatter import split_front
+from north_lsp.agent.context.globs import check_glob, split_globs
+from north_lsp.display import one_line
+
+_T = TypeVar("_T")
+
+Provider = Literal["north", "claude", "cursor", "windsurf", "cline", "github"]
+Bucket = Literal["always", "glob", "rulebook", "unused"]
+
+PRIORITIES: Mapping[Provider, int] = {
+    "north": 100,
+    "claude": 80,
+    "cursor": 50,
+    "windsurf": 50,
+    "cline": 40,
+    "github": 40,
+}
+_MAX_GLOBS = 50
+_STREAM_FIELDS = ("condition", "ttsr_trigger", "astCondition")
+_GLOB_FIELDS = ("globs", "paths", "applyTo")
+"""What North and Cursor, Claude and Cline, and GitHub call them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule file. `root` is the folder that its globs are relative to, None for a rule of the user's, which is about
+    all roots. `why` says why a rule does not apply; empty for one that does. `size` is the file's in bytes."""
+
+    name: str
+    provider: Provider
+    level: Level
+    shown: str
+    body: str
+    root: Path | None = None
+    description: str = ""
+    globs: tuple[str, ...] = ()
+    always: bool = False
+    is_stream: bool = False
+    why: str = ""
+    size: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def applies(self) -> bool:
+        return not self.why
+
+    @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        """When it reaches a model: always; with a file that matches; listed by name, to be read."""
+        if self.is_stream:
+            return ("unused",)
+        if self.always or not (self.description or self.globs):
+            return ("always",)
+        found: tuple[Bucket, ...] = ("glob",) if self.globs else ()
+        return (*found, "rulebook") if self.description else found
+
+    @property
+    def key(self) -> str:
+        """What says in a conversation's log that it was told."""
+        return f"rule:{self.root or ''}:{self.name}"
+
+
+def parse_rule(text: str, about: Rule) -> Rule:
+    """Make a rule of a file's text; `about` has what its place says. A broken head costs only the fields in it."""
+    front = split_front(text)
+    problems = [front.problem] if front.problem else []
+    fields = _Fields(front.fields, problems)
+    globs = [glob for name in _GLOB_FIELDS for glob in fields.globs(name)]
+    always = fields.flag("alwaysApply", default=False)
+    trigger = fields.text("trigger")  # Windsurf's
+    enabled = fields.flag("enabled", default=True)
+    is_stream = any(front.fields.get(name) is not None for name in _STREAM_FIELDS)
+    why = "" if enabled else "its head says `enabled: false`"
+    if is_stream and enabled:
+        why = "rules that watch an answer while it streams are not supported"
+    elif not front.body and enabled:
+        why = "it is empty"
+    return replace(
+        about,
+        body=front.body,
+        description=one_line(fields.text("description"), 500),
+        globs=tuple(globs),
+        always=always or trigger == "always_on",
+        is_stream=is_stream,
+        why=why,
+        problems=tuple(problems),
+    )
+
+
+@dataclass
+class _Fields:
+    """Reads fields by type; one of the wrong type is dropped and told of."""
+
+    fields: Mapping[str, object]
+    problems: list[str] = field(default_factory=list)
+
+    def text(self, name: str) -> str:
+        value = self.fields.get(name)
+        if isinstance(value, str):
+            return value.strip()
+        return self._wrong(name, "a string", "") if value is not None else ""
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value = self.fields.get(name)
+        if isinstance(value, bool):
+            return value
+        return self._wrong(name, "true or false", default) if value is not None else default
+
+    def globs(self, name: str) -> list[str]:
+        value = self.fields.get(name)
+        if isinstance(value, str):
+            found = split_globs(value)
+        elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+            found = [glob for one in value for glob in split_globs(one)]
+        else:
+            return self._wrong(name, "a string, or a list of strings", []) if value is not None else []
+        good = []
+        for glob in found[:_MAX_GLOBS]:
+            if (problem := check_glob(glob)) is None:
+                good.append(glob)
+            else:
+                self.problems.append(f"`{name}`: {one_line(glob, 60)} {problem}")
+        if len(found) > _MAX_GLOBS:
+            self.problems.append(f"`{name}` has {len(found)} wildcards: the first {_MAX_GLOBS} are used")
+        return good
+
+    def _wrong(self, name: str, wanted: str, instead: _T) -> _T:
+        self.problems.append(f"`{name}` must be {wanted}, and was left out")
+        return instead
+
+
+def in_order(rules: Iterable[Rule]) -> list[Rule]:
+    """Sort rules as they are given to models: by the provider's priority, then by path."""
+    return sorted(rules, key=lambda rule: (-PRIORITIES[rule.provider], rule.level == "user", rule.shown))
+
+
+def settled(rules: Iterable[Rule], disabled: Sequence[str]) -> tuple[Rule, ...]:
+    """Say of each rule whether it applies: the user's settings disable some by name, and of those with the same name
+    the one with the highest priority counts, the project's before the user's."""
+    taken: dict[tuple[Path | None, str], Rule] = {}
+    out: list[Rule] = []
+    for rule in in_order(rules):
+        why = rule.why
+        if rule.name in disabled:
+            why = "the setting `disabledRules` names it"
+        elif rule.applies:
+            first = taken.get((rule.root, rule.name)) or _of_any_root(taken, rule)
+            if first is not None:
+                why = f"shadowed by {first.shown}"
+            else:
+                taken[rule.root, rule.name] = rule
+        out.append(replace(rule, why=why))
+    return tuple(out)
+
+
+def _of_any_root(taken: Mapping[tuple[Path | None, str], Rule], rule: Rule) -> Rule | None:
+    """Find the rule that has the name already; a rule of the user's has it in every root."""
+    if rule.root is not None:
+        return taken.get((None, rule.name))
+    return next((other for (_, name), other in taken.items() if name == rule.name), None)

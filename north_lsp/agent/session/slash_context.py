@@ -1,0 +1,44 @@
+"""The slash commands about what the model is told besides the conversation, as far as they need a session."""
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from north_lsp.display import one_line, visible
+from north_lsp.slash.base import CommandError
+from north_lsp.storage.settings_write import save_text_setting
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.environment import Environment
+    from north_lsp.agent.session.live import LiveSession
+
+_KEY = "disabledRules"
+
+
+class ContextHost:
+    """The part of a slash command's `Host` that is about rules and context files. Every method may raise
+    CommandError."""
+
+    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+        self._session = session
+        self._environment = environment
+
+    async def context(self) -> str:
+        return (await self._session.context_report()).markdown
+
+    async def rules(self) -> str:
+        return (await self._session.context_report()).items_markdown
+
+    async def set_rule(self, name: str, *, on: bool) -> str:
+        report = await self._session.context_report()
+        if not any(item.kind == "rule" and item.name == name for item in report.items):
+            known = ", ".join(dict.fromkeys(item.name for item in report.items if item.kind == "rule"))
+            raise CommandError(f"there is no rule {one_line(name)!r}: the rules are {known or 'none'}")
+        before = self._environment.settings.context.disabled_rules
+        names = [one for one in before if one != name] + ([] if on else [name])
+        if list(before) != names:
+            try:
+                await anyio.to_thread.run_sync(save_text_setting, self._environment.locations, _KEY, names)
+            except OSError as error:
+                raise CommandError(f"the setting `{_KEY}` could not be written: {visible(str(error))}") from None
+        return f"The rule `{name}` is {'on' if on else 'off'}, from the next prompt on."

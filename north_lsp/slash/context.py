@@ -1,0 +1,31 @@
+"""The commands for what the model is told besides the conversation."""
+
+from collections.abc import Sequence
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply
+
+
+async def _context(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError("/context takes no arguments: it shows what the next request has")
+    return Reply(await host.context())
+
+
+async def _rules(host: Host, words: Sequence[str]) -> Reply:
+    match words:
+        case []:
+            return Reply(await host.rules())
+        case ["off", name]:
+            return Reply(await host.set_rule(name, on=False))
+        case ["on", name]:
+            return Reply(await host.set_rule(name, on=True))
+        case _:
+            raise CommandError("/rules takes no arguments, or `off` or `on` with the name of a rule")
+
+
+CONTEXT = (
+    Command(
+        "context", "Show what the next request has, part by part, and where it comes from", _context, is_harmless=True
+    ),
+    Command("rules", "Show the rules and context files, or switch a rule off or on", _rules, "[off|on <name>]"),
+)

@@ -1,0 +1,28 @@
+"""Settings of what models are told besides the conversation."""
+
+from dataclasses import dataclass
+
+from north_lsp.storage.setting import setting
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """Rules, context files, and the editor's state."""
+
+    editor_state: bool = setting(
+        "context.editorState",
+        True,
+        "Tell the model what your editor shows: the active file with the cursor and what is selected, the open files, "
+        "the last edits, and the problems in the active file.",
+        strict=False,
+    )
+    disabled_rules: tuple[str, ...] = setting(
+        "disabledRules", (), "Names of rules that models are not told; `/rules` lists all of them."
+    )
+    max_rule_bytes: int = setting(
+        "rules.maxBytes",
+        30 * 1024,
+        "How many bytes the rules that always apply may have together; the rest is cut.",
+        low=0,
+        high=256 * 1024,
+    )
