@@ -179,7 +179,11 @@ async def test_a_window_goes_on_with_what_it_had_last(world: World, server: Mode
 async def test_a_turn_is_in_the_index_even_if_the_connection_ends_right_after_it(
     world: World, server: ModelServer
 ) -> None:
-    session = await said(world, server, ("Explain the cache", "It holds quokkas."))
+    server.script(answer(Say("It holds quokkas.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Explain the cache")
+        await client.close_stdin()
+        await client.wait_exit()
     with closing(sqlite3.connect(world.data / "search.db")) as index:
         assert index.execute("SELECT id, first_prompt FROM conversations").fetchall() == [
             (session, "Explain the cache")

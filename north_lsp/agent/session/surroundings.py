@@ -34,7 +34,7 @@ class ModelSurroundings:
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
         load, workspace = self._environment.load_tools, self._settings.workspace
-        shown = ("edit_patch",) if self._choice.model.wants_patches else ()
+        shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
         return await anyio.to_thread.run_sync(lambda: offered_tools(load().offering(*shown), workspace, self._log))
