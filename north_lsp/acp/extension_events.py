@@ -4,6 +4,7 @@ from typing import Any
 
 from north_lsp.acp.drafts import draft_blocks
 from north_lsp.agent.ports.events import (
+    CompactionChanged,
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
@@ -55,6 +56,12 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("retry_fallback_succeeded", {"model": after})]
         case ContextPromoted(before, after):
             return [("context_promoted", {"from": before, "to": after})]
+        case CompactionChanged(state="running", written=0):
+            return [("auto_compaction_start", {"reason": event.reason})]
+        case CompactionChanged(state="running"):
+            return []
+        case CompactionChanged():
+            return [("auto_compaction_end", _compaction_end(event))]
         case ConversationWanted(id, cwd, title):
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
         case ReviewShown(review_id, call_id, kind):
@@ -81,6 +88,12 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("notice", {"level": level, "text": visible(text)})]
         case _:
             return []
+
+
+def _compaction_end(event: CompactionChanged) -> dict[str, Any]:
+    ended: dict[str, Any] = {"ok": event.state == "done", "tokensBefore": event.tokens_before}
+    ended |= {"tokensAfter": event.tokens_after} if event.tokens_after is not None else {}
+    return ended | ({"error": visible(event.error or event.state)} if event.state != "done" else {})
 
 
 def _holder(event: OpenElsewhere) -> dict[str, Any] | None:

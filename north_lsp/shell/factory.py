@@ -121,7 +121,7 @@ class ShellMaker:
         found = shutil.which(wanted, path=self.environ.get("PATH"))
         if found is None:
             place = "on PATH" if self._options.path is None else "at the path in the setting shell.path"
-            raise ToolError("UNAVAILABLE", f"{wanted} was not found {place}", "install bash, or set shell.path")
+            raise ToolError("UNAVAILABLE", f"{wanted} was not found {place}: install bash, or set shell.path")
         return found
 
     def lost_folder(self) -> bool:

@@ -3,18 +3,26 @@
 import os
 import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
 from north_lsp.storage.files import inode_of, private_directory, write_atomic
-from north_lsp.storage.importing import Place
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
 
 Relation = Literal["fork", "branch"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The project that a conversation belongs to."""
+
+    root: Path
+    hash: str
 
 
 class NotCopied(ValueError):

@@ -13,3 +13,11 @@ end, {
     return require("north.command").complete(lead, line)
   end,
 })
+
+vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
+  group = vim.api.nvim_create_augroup("north.edits", { clear = true }),
+  desc = "North: where the user typed last",
+  callback = function(event)
+    require("north.editor_state").edited(event.buf)
+  end,
+})

@@ -8,8 +8,8 @@ import pytest
 
 from tests.end_to_end.test_faults import prompt
 from tests.end_to_end.test_turns import conversation, text_blocks
-from tests.end_to_end.world import World
-from tests.support.client import RawAcpClient
+from tests.end_to_end.world import SERVER, World
+from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
 
@@ -286,8 +286,10 @@ async def test_context_says_what_each_part_has_and_why_a_rule_does_not_count(wor
 
 async def test_the_first_request_with_all_tools_has_at_most_30_kilobytes(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One")))
-    async with conversation(world) as (client, session):
-        await prompt(client, session, "Hello")
-    body = server.requests[0].body
-    assert len(body["tools"]) > 25
-    assert len(json.dumps(body, ensure_ascii=False).encode()) <= 30 * 1024
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        capabilities = {"_meta": {"north": {"languageFeatures": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
+        session = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        await prompt(client, session["sessionId"], "Hello")
+    assert len(server.requests[0].body["tools"]) > 30
+    assert len(server.requests[0].raw) <= 30_000

@@ -239,6 +239,14 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         assert "It holds quokkas." in texts(client)
         await prompt(client, session, "/conversations zebra")
         assert "No conversation here has 'zebra' in it." in texts(client)
+        other = world.folder / "other"
+        other.mkdir()
+        put(world, "bb22", other)
+        await prompt(client, session, "/conversations")
+        assert "`bb22`" not in texts(client)
+        await prompt(client, session, "/conversations --all about")
+        assert f"- `bb22` **about bb22**, just now, 1 messages, {other}" in texts(client)
+        (world.data / "conversations" / "bb22.jsonl").unlink()
         await prompt(client, session, f"/resume {old[:4]}")
         assert f"**Explain the cache** (`{old}`) opens if your editor can" in texts(client)
         await prompt(client, session, "/resume zz")
@@ -266,7 +274,7 @@ async def test_in_a_new_conversation_continue_means_the_last_one(world: World, s
             return str((await client.request("session/new", where))["sessionId"])
 
         await prompt(client, await begin("one"), "/continue")
-        assert "there is no conversation here yet to continue" in texts(client)
+        assert "there is no other conversation here yet" in texts(client)
         mine, others = await begin("one"), await begin("two")
         for session in (mine, others):
             server.script(answer(Say("Hello.")))

@@ -148,6 +148,23 @@ async def test_what_waits_can_be_changed_moved_and_withdrawn(world: World, serve
     assert shown[-1] == []
 
 
+async def test_prompts_whose_requests_wait_run_in_the_order_that_the_user_gave_them(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("One."), Gate("here")), *(answer(Say(f"{number}.")) for number in range(3)))
+    async with conversation(world) as (client, session):
+        first = await start(client, session, "first")
+        await server.reached("here")
+        requests = [await start(client, session, text, "followUp") for text in ("one", "two", "three")]
+        rows = (await ask(client, session, "queue/list"))["followUp"]
+        moved = await ask(client, session, "queue/edit", id=rows[2]["id"], position=0)
+        assert [row["text"] for row in moved["followUp"]] == ["three", "one", "two"]
+        server.open("here")
+        await client.answer(first)
+        assert [(await client.answer(request))["stopReason"] for request in requests] == ["end_turn"] * 3
+    assert said(server) == ["first", "three", "one", "two"]
+
+
 async def test_a_cancel_gives_back_what_was_queued(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One."), Gate("never")))
     async with conversation(world) as (client, session):

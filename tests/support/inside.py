@@ -16,13 +16,17 @@ from tests.support.client import RawAcpClient
 
 @asynccontextmanager
 async def inside(
-    environ: Mapping[str, str], model: str | None = None, north: Mapping[str, object] | None = None
+    environ: Mapping[str, str],
+    model: str | None = None,
+    north: Mapping[str, object] | None = None,
+    capabilities: Mapping[str, object] | None = None,
 ) -> AsyncIterator[RawAcpClient]:
-    """Yield an initialized client that announces North's extensions as in `north`. At the end everything that was sent
-    is checked."""
+    """Yield an initialized client that announces North's extensions as in `north`, and other `capabilities`. At the end
+    everything that was sent is checked."""
     ours, theirs = socket.socketpair()
     opening = open_connection("acp")
-    params = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": dict(north or {})}}}
+    announced = {**(capabilities or {}), "_meta": {"north": dict(north or {})}}
+    params = {"protocolVersion": 1, "clientCapabilities": announced}
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
     assert list(opening.feed(opening.framing.encode(hello)))
     descriptors = theirs.detach()

@@ -4,7 +4,7 @@ left out."""
 from typing import Any
 
 _LAST_COUNTS = {"session_info_update", "usage_update"}
-_PROGRESS = ("retry-", "choice-", "limit-")
+_PROGRESS = ("choice-", "limit-")
 _ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
 
 
@@ -18,6 +18,8 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
         kind, call_id = update.pop("sessionUpdate"), update.get("toolCallId")
         if kind in _ELSEWHERE or kind == "user_message_chunk" or str(call_id).startswith(_PROGRESS):
             continue
+        if kind == "notice" and "stopped" not in update.get("_meta", {}).get("north", {}):
+            continue  # it is not part of the conversation
         if kind in _LAST_COUNTS:
             last[kind] = update
         elif call_id is not None:
@@ -25,8 +27,6 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 calls[call_id] = {}
                 rows.append(calls[call_id])
             calls[call_id] |= update
-        elif kind.endswith("_chunk") and "messageId" not in update:
-            pass  # a notice, which is not part of the conversation
         elif kind.endswith("_chunk") and rows and rows[-1].get("chunk") == (kind, update["messageId"]):
             rows[-1]["text"] += update["content"]["text"]
         elif kind.endswith("_chunk"):

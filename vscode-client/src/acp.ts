@@ -80,7 +80,18 @@ export type Update =
   | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
   | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
   | ({ sessionUpdate: "usage_update" } & Usage)
-  | { sessionUpdate: "notice"; severity: string; title: string };
+  | ({ sessionUpdate: "compaction_update" } & Compaction)
+  /** `stopped`: it is not North's, but what the user did. North's extension. */
+  | { sessionUpdate: "notice"; severity: string; title: string; _meta?: { north?: { stopped?: boolean } } | null };
+
+/** The older part of the conversation is summarised for the model. */
+export interface Compaction {
+  compactionId: string;
+  status: "in_progress" | "completed" | "failed" | "cancelled";
+  summary?: { type: string; text?: string }[] | null;
+  error?: string | null;
+  _meta?: { north?: { tokensBefore?: number; tokensAfter?: number; written?: number; read?: string[]; modified?: string[] } } | null;
+}
 
 export interface AvailableCommand {
   name: string;
@@ -288,6 +299,9 @@ export interface NorthEvent {
   queued?: { id: string; text: string }[];
   /** The entry of the prompt whose turn begins or ends. */
   turnId?: string;
+  /** The prompts that wait: for the turn that runs, and for its end. */
+  steer?: { id: string; text: string }[];
+  followUp?: { id: string; text: string }[];
   /** What belongs in the input again. */
   prompt?: PromptBlock[];
   /** The conversation that is to be shown, a copy for example: null for a new one. */

@@ -59,7 +59,7 @@ export interface State {
   waiting: number;
   /** What runs or is written without a question; empty for nothing. */
   permittedSummary: string;
-  queued: string[];
+  queued: QueuedRow[];
   elsewhere: ElsewhereBanner | undefined;
   /** There is no conversation yet. */
   starting: Starting | undefined;
@@ -73,6 +73,17 @@ export interface Starting {
   text: string;
   remedies: Remedy[];
 }
+
+/** A message that waits. Without an `id` the server has not told of it yet, and it can only wait. */
+export interface QueuedRow {
+  id: string;
+  text: string;
+  /** For the turn that runs, not for its end: it has no place among the others. */
+  steers: boolean;
+}
+
+export const QUEUE_ACTS = ["edit", "remove", "earlier", "later"] as const;
+export type QueueAct = (typeof QUEUE_ACTS)[number];
 
 /** Another editor has the conversation open; what the user can do about it. */
 export interface ElsewhereBanner {
@@ -177,7 +188,11 @@ export type FromPage =
   /** What the user does with an earlier message, by its entry. */
   | { type: "prompt"; entry: string; act: PromptAct }
   | { type: "stopEditing" }
+  /** What the user does with a message that waits. */
+  | { type: "queue"; id: string; act: QueueAct }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
+  /** What a summary took the place of. */
+  | { type: "replaced"; compaction: string }
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }

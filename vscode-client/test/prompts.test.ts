@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Prompts } from "../src/chat/prompts";
+import { promptOf, Prompts } from "../src/chat/prompts";
 import { Transcript } from "../src/chat/transcript";
 
 function world() {
@@ -13,6 +13,14 @@ function world() {
   const send = (text: string) => prompts.add({ text, attachments: [] });
   return { prompts, returned, shown, send };
 }
+
+test("what the editor shows goes along with a prompt, where there is something", () => {
+  const state = { visible: ["file:///a.py"], open: [], unsaved: [], recentEdits: [], problems: [] };
+  const prompt = [{ type: "text", text: "hm" }];
+  assert.deepEqual(promptOf({ text: "hm", attachments: [] }, undefined), { prompt, _meta: { north: { behavior: "followUp" } } });
+  const north = { behavior: "followUp", editorState: state };
+  assert.deepEqual(promptOf({ text: "hm", attachments: [] }, state), { prompt, _meta: { north } });
+});
 
 test("a prompt is shown where its turn begins", () => {
   const { prompts, shown, send } = world();

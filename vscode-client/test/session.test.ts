@@ -118,7 +118,7 @@ test("after a crash the conversation is loaded again, and what waited is the use
   void session.send("one", []);
   await Promise.resolve();
   void session.send("two", []);
-  await until(() => session.queued.length === 1);
+  await until(() => session.queue.rows.length === 1);
   crashed.fire(true);
   await until(() => returned.length > 0);
   assert.ok(asked.includes("session/load new-1"));

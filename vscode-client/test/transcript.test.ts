@@ -57,6 +57,16 @@ test("a call that is done says so, one that failed or is not known stays as it i
   for (const other of ["Compiling a", "Reading", "Edited a.py", ""]) assert.equal(title(other, "completed"), other);
 });
 
+test("that the user stopped is told once, by whoever is first", () => {
+  const stop: Update = { sessionUpdate: "notice", severity: "info", title: "Stopped.", _meta: { north: { stopped: true } } };
+  const transcript = after(says("a"), stop);
+  transcript.stopped();
+  assert.deepEqual(transcript.all().map((item) => (item.kind === "notice" ? item.text : item.kind)), ["answer", "Stopped."]);
+  transcript.say("go on");
+  transcript.take(stop);
+  assert.equal(transcript.all().filter((item) => item.kind === "notice").length, 2);
+});
+
 test("a wait says what failed, as far as the server tells", () => {
   const waits = (kind?: string): Update => called({ status: "in_progress", _meta: { north: { retry: { remainingMs: 900, reason: "x", ...(kind ? { kind } : {}) } } } });
   const causes = [undefined, "network", "rate_limit", "overloaded", "whatever"].map((kind) => only(after(waits(kind)), "retry").cause);

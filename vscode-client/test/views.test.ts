@@ -53,6 +53,23 @@ test("what the user has folded or opened stays so", () => {
   assert.equal(details(row)?.hidden, false);
 });
 
+test("what a search has found are links to the places, what was read is a text", () => {
+  const found: ToolItem = { ...tool, does: "search", status: "completed", parts: output("src/a.py:12: x = `1`\nb c.txt:3: y:4\n… 3 more") };
+  const { row } = shown(found);
+  click(row.querySelector(".icon"));
+  const links = [...row.querySelectorAll<HTMLElement>(".found a")].map(({ dataset, textContent }) => [dataset.path, dataset.line, textContent]);
+  assert.deepEqual(links, [["src/a.py", "12", "src/a.py:12"], ["b c.txt", "3", "b c.txt:3"]]);
+  assert.equal([...row.querySelectorAll(".found div")].map((line) => line.textContent).join("\n"), output("src/a.py:12: x = `1`\nb c.txt:3: y:4\n… 3 more").map((part) => part.kind === "text" && part.text)[0]);
+  const files = shown({ ...found, parts: output("src/a.py\nREADME.md\nb.py: 3\nno place") }).row;
+  click(files.querySelector(".icon"));
+  assert.deepEqual([...files.querySelectorAll<HTMLElement>(".found a")].map(({ dataset }) => dataset.path), ["src/a.py", "README.md", "b.py"]);
+  for (const other of [{ ...found, does: "execute" }, { ...found, parts: output(" 9  see a.py:3: x\n10  y: z") }]) {
+    const text = shown(other).row;
+    click(text.querySelector(".icon"));
+    assert.equal(text.querySelectorAll(".found").length, 0);
+  }
+});
+
 test("a failed call says why, and its mark is said in words", () => {
   const { row } = shown({ ...tool, status: "failed", parts: output("nope.py is no file") });
   assert.equal(row.querySelector(".reason")?.textContent, "nope.py is no file");

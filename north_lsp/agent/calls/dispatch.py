@@ -27,6 +27,7 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, ToolCall
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Output
+from north_lsp.tools.support.shown import shown_result
 
 _MAX_PARALLEL = 8
 
@@ -59,12 +60,12 @@ class ToolRunner:
 
     async def _of_output(self, context: TurnContext, call: ToolCall, output: Output) -> Result:
         missing: Mapping[str, object] | None = None
+        shown = visible(output.text if output.text is not None else shown_result(output.data))
         if output.digest is not None and self._artifacts is not None and context.settings.reading.digest:
             keep = partial(shorten_result, output.digest, call.name, self._artifacts)
             data, missing = await anyio.to_thread.run_sync(keep)
             output = replace(output, data=data)
         text = output.text if output.text is not None else ok(output.data)
-        shown = visible(output.text) if output.text is not None else ""
         title, places = titled(output.title), output.locations
         ended = CallEnded(call.id, title, not output.failed, shown, locations=places, truncation=missing)
         return Result(text, output.failed, ended, output.details, images=await self._keep_pictures(output))

@@ -48,6 +48,5 @@ class Titles:
         return (Location(place, line if isinstance(line, int) and line > 0 else None),)
 
     def failure(self, call: ToolCall, error: ToolError) -> Result:
-        """Make the result of a call that failed, for the model and for people."""
-        text = visible(error.message if error.hint is None else f"{error.message}\n{error.hint}")
-        return Result(failed(error), True, CallEnded(call.id, self.title(call), False, text))
+        """Make the result of a call that failed: for people what is wrong, for the model also what to do instead."""
+        return Result(failed(error), True, CallEnded(call.id, self.title(call), False, visible(error.message)))

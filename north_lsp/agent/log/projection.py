@@ -12,7 +12,9 @@ from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
+from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import EditRequest, ReviewEntry, StoredDecision
@@ -25,9 +27,12 @@ from north_lsp.agent.ports.events import (
     CallProposes,
     CallReady,
     CallRunning,
+    CompactionChanged,
     Event,
     ModeChanged,
+    RetryWaiting,
     ThoughtDelta,
+    TurnStopped,
     UserSaid,
 )
 from north_lsp.display import one_line, visible
@@ -87,6 +92,14 @@ def slash_shown(logged: Logged) -> Iterator[Event]:
         yield AnswerDelta(logged.id, f"{logged.entry.output}\n\n")
 
 
+def compaction_shown(logged: Logged) -> Iterator[Event]:
+    """Show a summary where it took the place of what came before."""
+    if isinstance(one := logged.entry, CompactionEntry):
+        lists = (one.files.read, one.files.modified)
+        tokens = (one.tokens_before, one.tokens_after)
+        yield CompactionChanged(logged.id, "done", one.reason, one.summary, one.short, *tokens, *lists)
+
+
 def branch_summary_shown(logged: Logged) -> Iterator[Event]:
     """Show the summary of a branch that was left."""
     if isinstance(logged.entry, BranchSummaryEntry):
@@ -95,6 +108,17 @@ def branch_summary_shown(logged: Logged) -> Iterator[Event]:
 
 def mode_shown(entry: ModeEntry) -> Iterator[Event]:
     yield ModeChanged(entry.mode)
+
+
+def stop_shown(logged: Logged) -> Iterator[Event]:
+    """Show that the user stopped the turn."""
+    if isinstance(logged.entry, StopEntry):
+        yield TurnStopped(logged.id)
+
+
+def retry_shown(entry: RetryEntry, *, is_first: bool) -> Event:
+    """Show a wait for a model that is over; `is_first`: it was not shown while it lasted."""
+    return RetryWaiting(entry.retry_id, entry.attempt, entry.of, 0, entry.reason, entry.outcome, is_first, entry.kind)
 
 
 def own_command_began(entry_id: str, command: str) -> Iterator[Event]:
@@ -201,6 +225,12 @@ class Projection:
                 yield from branch_summary_shown(logged)
             case ModeEntry() as mode:
                 yield from mode_shown(mode)
+            case CompactionEntry():
+                yield from compaction_shown(logged)
+            case RetryEntry() as retry:
+                yield retry_shown(retry, is_first=True)
+            case StopEntry():
+                yield from stop_shown(logged)
             case _:
                 pass
 

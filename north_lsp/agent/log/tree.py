@@ -15,8 +15,10 @@ from north_lsp.agent.log.choices import (
     ThinkingEntry,
     ToolSelectionEntry,
 )
+from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
 from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
 from north_lsp.agent.log.fields import as_text
+from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
@@ -25,7 +27,7 @@ from north_lsp.providers.base import Text
 from north_lsp.vocabulary import TREE_FILTERS, TreeFilter
 
 _WIDTH = 120
-_QUIET = (ModeEntry, ModelEntry, ThinkingEntry, ServiceTierEntry, ToolSelectionEntry)
+_QUIET = (ModeEntry, ModelEntry, ThinkingEntry, ServiceTierEntry, ToolSelectionEntry, StopEntry, RetryEntry)
 _QUIET_TYPES = ("custom", "ttsr_injection", "session_init")
 _FAILED = ("error", "aborted")
 
@@ -194,6 +196,14 @@ def _said(entry: Entry) -> _Said:
             return _Said("service_tier_change", "", tier)
         case ToolSelectionEntry(tools):
             return _Said("mcp_tool_selection", "", ", ".join(tools))
+        case CompactionEntry(summary, short=short):
+            return _Said("compaction", "", short or summary, summary)
+        case PrunedEntry(results):
+            return _Said("custom", "", f"older outputs removed ({len(results)})")
+        case StopEntry():
+            return _Said("custom", "", "stopped")
+        case RetryEntry(reason=reason):
+            return _Said("custom", "", reason)
         case UnknownEntry(record):
             return _Said(entry.type, "", _words(record))
 

@@ -199,6 +199,13 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnStopped:
+    """The user has stopped the turn; `mark_id` is the entry that says so."""
+
+    mark_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueuedPromptText:
     id: str
     text: str
@@ -252,6 +259,28 @@ class ContextPromoted:
 
     before: str
     after: str
+
+
+CompactionState = Literal["running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionChanged:
+    """The older part of the conversation is being summarised for the model, or has been: `summary` (Markdown) takes its
+    place from here on. `reason` says why, `written` how many characters of the summary have arrived; tokens are
+    estimates of a whole request before and after."""
+
+    compaction_id: str
+    state: CompactionState
+    reason: str
+    summary: str = ""
+    short: str = ""
+    tokens_before: int = 0
+    tokens_after: int | None = None
+    read: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    error: str = ""
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,11 +383,13 @@ Event = (
     | StateChanged
     | TurnStarted
     | TurnEnded
+    | TurnStopped
     | QueueChanged
     | CommandsChanged
     | RetryEnded
     | FallbackUsed
     | ContextPromoted
+    | CompactionChanged
     | ConversationWanted
     | ReviewShown
     | ReviewResolved

@@ -87,13 +87,17 @@ class ModelTurns:
         with diagnostics.guarded("reading the costs"):
             await means.environment.costs.look()
         parts = await means.parts()
-        waiting = RetryWait(Retries(self._retry_control.settings), self._retry_control, parts.ports)
+        waiting = RetryWait(Retries(self._retry_control.settings), self._retry_control, parts.ports, means.stored.log)
         turn = parts.turn(context, self._choice, provider, waiting, Steering(queue, delivery.join_turn))
         queue.open(mode)
         means.spending.begin_turn()
+        is_stopped = False
         try:
-            return await turn.run(left)
+            stopped = await turn.run(left)
+            is_stopped = stopped == "cancelled"
+            return stopped
         except anyio.get_cancelled_exc_class():
+            is_stopped = True
             with anyio.CancelScope(shield=True):
                 await status.set("cancelling")
             raise
@@ -102,6 +106,8 @@ class ModelTurns:
             with anyio.CancelScope(shield=True):
                 means.stored.conversation.resolve_pending()  # no question may be left without a decision
                 await turn.finalize()
+                if is_stopped:
+                    await means.saved.note_stop()
                 await means.saved.sync()
                 self._remembering.turn_ended()
                 with diagnostics.guarded("counting costs"):

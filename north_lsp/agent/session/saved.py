@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 import anyio.to_thread
 
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.marks import StopEntry
+from north_lsp.agent.log.projection import stop_shown
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice, TitleChanged
@@ -49,6 +51,12 @@ class SavedConversation:
     def be_silent(self) -> None:
         """Tell the user nothing from now on: the conversation is being closed."""
         self._is_silent = True
+
+    async def note_stop(self) -> None:
+        """Record that the user stopped the turn, and show it; not where it ends because the conversation is closed."""
+        if not self._is_silent:
+            for event in stop_shown(self._log.append(StopEntry())):
+                await self._editor.show(event)
 
     async def name(self, text: str) -> None:
         """Give a conversation without a title one from a text."""

@@ -37,6 +37,15 @@ class Turns:
         self._gate = gate
         self._ports = ports
 
+    async def take_turn(self, own: QueuedPrompt) -> Stopped:
+        """Run `own`'s turn when it is its turn, in the order of the queue, which the user may have changed. Raises
+        MissingCredential, ModelFailed."""
+        own.is_at_gate = True
+        while True:
+            async with self._gate.turns():
+                if self._queue.is_next(own):
+                    return await self.run(own)
+
     async def run(self, own: QueuedPrompt, left: Unfinished | None = None) -> Stopped:
         """Run turns until `own` has had its turn, and for the queued prompts after it that no caller waits for; what
         an earlier process has `left` to do comes first. Raises MissingCredential, ModelFailed."""

@@ -21,7 +21,8 @@ Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "can
 @dataclass(eq=False)
 class QueuedPrompt:
     """A prompt that waits. `mode` is the one that was set when it was sent. If `scope` is set, a request of the client
-    waits for the prompt and ends with it; `stopped` is how the turn that it became part of ended."""
+    waits for the prompt and ends with it, `is_at_gate` once that may begin a turn; `stopped` is how the turn that it
+    became part of ended."""
 
     id: str
     kind: QueueKind
@@ -31,6 +32,7 @@ class QueuedPrompt:
     settled: anyio.Event = field(default_factory=anyio.Event)
     delivered: bool = False
     stopped: Stopped | None = None
+    is_at_gate: bool = False
 
     @property
     def is_owned(self) -> bool:
@@ -204,6 +206,13 @@ class PromptQueue:
         queued_prompts = [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "steer"]
         taken = queued_prompts if self.steering_mode == "all" else queued_prompts[:1]
         return await self._taken(taken)
+
+    def is_next(self, own: QueuedPrompt) -> bool:
+        """Tell whether `own` may have its turn now: no other prompt whose request waits has been put before it."""
+        waiting = [one for one in self._prompts if one.kind == "followUp"]
+        if self.follow_up_mode == "all" or own not in waiting or waiting[0] is own:
+            return True
+        return not (waiting[0].is_owned and waiting[0].is_at_gate)
 
     async def take_follow_ups(self, own: QueuedPrompt) -> list[QueuedPrompt]:
         """Take the prompts of the next turn: the oldest one (or all), up to `own`, whose request is calling; after

@@ -5,6 +5,9 @@ from typing import Literal
 
 import anyio
 
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.marks import RetryEntry
+from north_lsp.agent.log.projection import retry_shown
 from north_lsp.agent.ports.events import RetryEnded, RetryWaiting
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.retry import Retries, RetryControl, Wait
@@ -13,12 +16,13 @@ from north_lsp.storage.entries import new_entry_id
 
 
 class RetryWait:
-    """The waits of one turn; `retries` decides whether and for how long."""
+    """The waits of one turn; `retries` decides whether and for how long. Those that are shown are in the log."""
 
-    def __init__(self, retries: Retries, control: RetryControl, ports: Ports) -> None:
+    def __init__(self, retries: Retries, control: RetryControl, ports: Ports, log: Log) -> None:
         self.retries = retries
         self._control = control
         self._ports = ports
+        self._log = log
         self._attempt = 0  # number of the current retry
 
     async def wait(self, step: Wait, failure: Failed) -> bool:
@@ -57,8 +61,9 @@ class RetryWait:
             control.finished()
             if step.shown and not first:
                 with anyio.CancelScope(shield=True):
-                    why, kind = failure.message, failure.kind
-                    await ports.show(RetryWaiting(id, step.attempt, step.of, 0, why, outcome, kind=kind))
+                    entry = RetryEntry(id, step.attempt, step.of, failure.message, failure.kind, outcome)
+                    self._log.append(entry)
+                    await ports.show(retry_shown(entry, is_first=False))
         return outcome == "over"
 
     async def ended(self, error: str = "") -> None:

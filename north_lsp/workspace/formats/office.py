@@ -54,8 +54,8 @@ def _pdf(path: Path, name: str) -> str:
         return "\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pages, 1)) + "\n"
     program = shutil.which("pdftotext")
     if program is None:
-        hint = "install the package pypdf or the program pdftotext (poppler-utils)"
-        raise ToolError("UNAVAILABLE", f"{name} needs a converter", hint)
+        what = "the package pypdf or the program pdftotext (poppler-utils)"
+        raise ToolError("UNAVAILABLE", f"{name} needs a converter: {what}", f"install {what}")
     try:
         with path.open("rb") as file:
             command = [program, "-layout", "-", "-"]

@@ -1,5 +1,6 @@
 ---The chat's two windows: the conversation as Markdown, and below it the one to type in.
 local config = require("north.config")
+local titles = require("north.titles")
 
 local M = {}
 
@@ -278,6 +279,14 @@ function M.add_notice(text, severity)
   tail = ""
 end
 
+---That the user stopped the turn, said once: the server tells it, too.
+function M.add_stop()
+  if tail ~= "stop" then
+    M.add_notice("Stopped.")
+    tail = "stop"
+  end
+end
+
 ---@param call north.Call
 ---@return string
 local function line_of(call)
@@ -285,7 +294,8 @@ local function line_of(call)
   if call.status == "waiting" then
     note = " — asks you (:North review)"
   end
-  return ("- %s %s%s"):format(symbols[call.status] or "·", call.title, note):gsub("\n", " ⏎ ")
+  local title = call.status == "completed" and titles.when_done(call.title) or call.title
+  return ("- %s %s%s"):format(symbols[call.status] or "·", title, note):gsub("\n", " ⏎ ")
 end
 
 ---@param content table[]

@@ -4,8 +4,10 @@ local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
 local login = require("north.login")
+local queue = require("north.queue")
 local rewind = require("north.rewind")
 local storage = require("north.storage")
+local summaries = require("north.summaries")
 local undo = require("north.undo")
 
 local M = {}
@@ -95,6 +97,9 @@ local subcommands = {
   fork = function()
     rewind.fork(conversation.places())
   end,
+  replaced = function()
+    summaries.replaced(conversation.ask_server)
+  end,
   rewind = function()
     rewind.rewind(conversation.places())
   end,
@@ -146,6 +151,9 @@ local subcommands = {
   end,
   redo = function()
     undo.take_back(conversation.ask_server, { redo = 1 })
+  end,
+  queue = function()
+    queue.choose()
   end,
   stop = function()
     conversation.stop()

@@ -15,9 +15,10 @@ local function is_file(buffer)
   return vim.bo[buffer].buftype == "" and vim.api.nvim_buf_get_name(buffer) ~= ""
 end
 
+---Remember where the user has just typed.
 ---@param buffer integer
-local function edited(buffer)
-  if not is_file(buffer) then
+function M.edited(buffer)
+  if vim.api.nvim_get_current_buf() ~= buffer or not is_file(buffer) then
     return
   end
   local uri = vim.uri_from_bufnr(buffer)
@@ -27,16 +28,6 @@ local function edited(buffer)
   table.insert(edits, 1, { uri = uri, line = vim.api.nvim_win_get_cursor(0)[1] })
   edits[MOST_EDITS + 1] = nil
 end
-
-vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
-  group = vim.api.nvim_create_augroup("north.edits", { clear = true }),
-  desc = "North: where the user typed last",
-  callback = function(event)
-    if vim.api.nvim_get_current_buf() == event.buf then
-      edited(event.buf)
-    end
-  end,
-})
 
 ---The windows of this tab that show files; the one that was used last comes first.
 ---@return integer[]

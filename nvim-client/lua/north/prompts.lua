@@ -29,9 +29,11 @@ local function answered(prompt, error, result)
   local stop_reason = result and result.stopReason
   if error then
     chat.add_notice(error.message or "the turn failed", "error")
-  elseif stop_reason == "cancelled" then
-    chat.add_notice(prompt.visible and "Stopped." or ("Given up: " .. prompt.text))
-  elseif stop_reason ~= "end_turn" then
+  elseif stop_reason == "cancelled" and prompt.visible then
+    chat.add_stop()
+  elseif stop_reason == "cancelled" and not prompt.withdrawn then
+    chat.add_notice("Given up: " .. prompt.text)
+  elseif stop_reason ~= "end_turn" and stop_reason ~= "cancelled" then
     chat.add_notice(("Ended: %s"):format(stop_reason), "warning")
   end
   state.prompts = vim.tbl_filter(function(other)
@@ -62,6 +64,58 @@ function M.send(prompt)
     end
   end)
   state.show()
+end
+
+---Which prompt the server's text is about: it shows what is attached behind the words.
+---@param all north.Prompt[]
+---@param text string
+---@return integer?
+local function index_of(all, text)
+  local best, length = nil, -1
+  for index, prompt in ipairs(all) do
+    local same = prompt.text == text or vim.startswith(text, prompt.text .. "\n\n") or prompt.text == ""
+    if same and not prompt.visible and #prompt.text > length then
+      best, length = index, #prompt.text
+    end
+  end
+  return best
+end
+
+---Words for the turn that runs that the user has taken back.
+---@type table<string, boolean>
+local withdrawn = {}
+
+---The user takes back a prompt that waits.
+---@param text string as the server has it
+function M.withdraw(text)
+  local index = index_of(state.prompts, text)
+  if index then
+    state.prompts[index].withdrawn = true
+  else
+    withdrawn[text] = true
+  end
+end
+
+---Whether the user has taken back words for the turn that runs; asked once.
+---@param text string
+---@return boolean
+function M.was_withdrawn(text)
+  local was = withdrawn[text] == true
+  withdrawn[text] = nil
+  return was
+end
+
+---The user has changed the order of the prompts that wait.
+---@param rows table[] what the server says of them
+function M.order(rows)
+  local rest, ordered = vim.list_slice(state.prompts, 2), { state.prompts[1] }
+  for _, row in ipairs(rows) do
+    local index = index_of(rest, row.text)
+    if index then
+      ordered[#ordered + 1] = table.remove(rest, index)
+    end
+  end
+  state.prompts = vim.list_extend(ordered, rest)
 end
 
 ---Go on with the turn that an earlier process left: its question is asked again.

@@ -10,6 +10,7 @@ local running = require("north.running")
 ---@field shown string what the chat shows
 ---@field visible boolean whether the chat shows it already
 ---@field stopped? boolean
+---@field withdrawn? boolean the user has taken it back
 
 ---@class north.Waiting
 ---@field run fun()

@@ -6,6 +6,7 @@ local prompts = require("north.prompts")
 local rewind = require("north.rewind")
 local saving = require("north.saving")
 local state = require("north.state")
+local summaries = require("north.summaries")
 
 local M = {}
 
@@ -43,8 +44,13 @@ local on_update = {
     state.mode = update.currentModeId
     state.show()
   end,
+  compaction_update = summaries.show,
   notice = function(update)
-    chat.add_notice(update.title, update.severity)
+    if vim.tbl_get(update, "_meta", "north", "stopped") then
+      chat.add_stop()
+    else
+      chat.add_notice(update.title, update.severity)
+    end
   end,
 }
 
@@ -53,6 +59,7 @@ function M.replace_chat()
   if state.replacing then
     state.replacing = false
     chat.clear()
+    summaries.clear()
   end
 end
 
@@ -80,6 +87,7 @@ M.handlers = {
     end
     if params.event == "transcript_reset" then
       chat.clear() -- all of it follows
+      summaries.clear()
     end
     if params.event == "open_elsewhere" then
       state.elsewhere = elsewhere.read(params.by)

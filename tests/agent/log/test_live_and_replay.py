@@ -67,6 +67,26 @@ async def test_what_was_merged_with_a_change_meanwhile_is_shown_as_it_was_writte
     assert replayed == live
 
 
+async def test_that_it_was_stopped_and_waited_is_there_when_it_is_loaded(tmp_path: Path, server: ModelServer) -> None:
+    world = make_world(tmp_path / "world", server.url)
+    configure(world, **SETTINGS)
+    server.may_refuse = True
+    async with stage(world, server) as on:
+        busy = answer(Fail(529, "overloaded_error", "overloaded"))
+        await on.say("Anybody?", answers=(busy, busy, answer(say("I am."))))
+        on.server.script(answer(Say("At last", 1), Gate("here")))
+        await cancelled(on)
+        on.server.drop()
+        live, replayed = await live_and_replayed(on)
+    waits = [
+        row["_meta"]["north"]["retry"]["kind"] for row in replayed if str(row.get("toolCallId")).startswith("retry-")
+    ]
+    assert set(waits) == {"overloaded"}
+    stops = [row["notice"]["title"] for row in replayed if "notice" in row]
+    assert stops == ["Stopped."]
+    assert replayed == live
+
+
 # -- any conversation --------------------------------------------------------------------------------------------------
 
 FILE = "".join(f"ITEM = {number}\n{GAP}" for number in range(4))
@@ -95,7 +115,22 @@ ANSWERS = st.one_of(
     st.just(answer(Fail(400, "invalid_request_error", "no"))),
 )
 VERDICTS = st.sampled_from(["accept", "h1", "h2", "h1 h3", "h1 h3", "none", "mine", "late", "reject", "stop"])
-PROMPTS = st.sampled_from(["Go", "Go", "Go", "Go", "!echo mine", "!!false", "/checkpoint here", "/undo", "/redo", "/x"])
+PROMPTS = st.sampled_from(
+    [
+        "Go",
+        "Go",
+        "Go",
+        "Go",
+        "!echo mine",
+        "!!false",
+        "/checkpoint here",
+        "/undo",
+        "/redo",
+        "/x",
+        "/summarize --keep-last 1",
+        "/summarize --keep-last 0",
+    ]
+)
 TURNS = st.lists(
     st.tuples(PROMPTS, st.lists(ANSWERS, max_size=3), st.lists(VERDICTS, max_size=4), st.booleans()),
     min_size=1,

@@ -21,7 +21,7 @@ def two_conversations(nvim: Nvim) -> None:
     converse(nvim, "explain greet", "is defined in")
     nvim.command("North new")
     nvim.until(f"not {in_chat('greet')}")
-    converse(nvim, "list files", "✓ Listing")
+    converse(nvim, "list files", "✓ Listed")
 
 
 def messages(nvim: Nvim) -> str:
@@ -77,7 +77,7 @@ def test_nothing_found_is_said(bed: Bed) -> None:
         replace_select(nvim)
         nvim.command("North conversations")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('none here yet') ~= nil")
-        converse(nvim, "list files", "✓ Listing")
+        converse(nvim, "list files", "✓ Listed")
         nvim.command("North conversations zebra")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('has \"zebra\" in it') ~= nil")
         assert asked(nvim) == []

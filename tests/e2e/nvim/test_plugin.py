@@ -186,7 +186,7 @@ def test_the_chat_opens_and_streams(bed: Bed) -> None:
         nvim.until(in_chat("## You\n\nexplain greet\n\nI will look"))
         assert not nvim.lua(f"return {in_chat('is defined in')}")
         assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
-        nvim.until(in_chat('\n- ✓ Searching "greet" - 17 matches\n'))
+        nvim.until(in_chat('\n- ✓ Searched "greet" - 17 matches\n'))
         nvim.until(IDLE)
         assert "`greet` is defined in `hello/greeting.py`, line 9:\n\n```python\ndef greet" in chat(nvim)
         assert chat(nvim).count("Searching") == 1
@@ -201,6 +201,33 @@ def test_a_second_prompt_waits_for_the_first(bed: Bed) -> None:
         nvim.until(f"{in_chat('## You')} and {IDLE}")
         shown = chat(nvim)
         assert shown.index("explain greet") < shown.index("is defined in") < shown.index("## You\n\nlist files")
+
+
+def test_what_waits_is_moved_edited_and_removed(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+        nvim.lua(
+            "picks = {} vim.ui.select = function(items, _, choose)"
+            " local wanted = table.remove(picks, 1)"
+            " for index, item in ipairs(items) do"
+            " if (type(item) == 'table' and item.text or item) == wanted then return choose(item, index) end end end"
+        )
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        for text in ("list files", "help", "read README.md"):
+            ask(nvim, text)
+        count = "#require('north.state').prompts"
+        for row, act, left in (
+            ("read README.md", "Send it earlier", 4),
+            ("list files", "Edit it", 3),
+            ("help", "Remove it", 2),
+        ):
+            nvim.lua(f"picks = {{ {row!r}, {act!r} }}")
+            nvim.command("North queue")
+            nvim.until(f"#picks == 0 and {count} == {left}")
+        assert nvim.lua("return require('helpers').text('north://prompt')") == "list files"
+        assert "Given up" not in chat(nvim)
+        nvim.command("North stop")
+        nvim.until(IDLE)
 
 
 def test_a_selection_goes_along_as_a_resource(bed: Bed) -> None:
@@ -250,6 +277,7 @@ def test_completion(bed: Bed) -> None:
             "archive",
             "ask",
             "branch",
+            "context",
             "continue",
             "conversations",
             "delete",
@@ -260,6 +288,7 @@ def test_completion(bed: Bed) -> None:
             "login",
             "mode",
             "new",
+            "queue",
             "redo",
             "rename",
             "resume",
@@ -318,6 +347,31 @@ def test_a_conversation_is_exported_and_shown_as_a_text(bed: Bed) -> None:
         assert nvim.lua("return { vim.bo.buftype, vim.bo.modified }") == ["nofile", False]
 
 
+def test_a_summary_is_shown_and_what_it_replaced_is_opened(bed: Bed) -> None:
+    script = bed.folder / "script.json"
+    script.write_text(json.dumps([[{"say": "word " * 4_000}], [{"say": '{"goal": "Say a word"}'}], [{"say": "Yes."}]]))
+    with bed.nvim(NORTH_TEST_PROVIDER=str(script), NORTH_MODEL="north-test/test") as nvim:
+        nvim.command("North replaced")
+        nvim.until("vim.fn.execute('messages'):find('was summarised', 1, true)")
+        ask(nvim, "Tell me many words")
+        nvim.until(f"{in_chat('word word')} and {IDLE}")
+        ask(nvim, "/summarize --keep-last 0")
+        nvim.until(in_chat("\n- ✓ The conversation up to here was summarised: "))
+        nvim.until(IDLE)
+        nvim.command("North replaced")
+        nvim.until("vim.fn.search('Tell me many words') > 0")
+        assert nvim.lua("return { vim.bo.buftype, vim.bo.modifiable }") == ["nofile", False]
+        nvim.command("tabclose")
+        nvim.command("North")
+        nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('north://chat'))")
+        nvim.lua("vim.fn.search('was summarised', 'bw')")
+        nvim.lua("require('north.chat').show_details()")
+        nvim.until(
+            "vim.iter(vim.api.nvim_list_bufs()):any(function(buffer)"
+            " return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, true)):find('^## Goal.*Say a word') end)"
+        )
+
+
 def test_the_log_and_what_is_kept_are_shown(bed: Bed) -> None:
     with bed.nvim() as nvim:
         nvim.command("North log info")
@@ -354,7 +408,7 @@ def test_an_accepted_edit_is_one_undo_step(bed: Bed) -> None:
         nvim.keys("ga")
         nvim.until(REVIEW_IS_CLOSED)
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
-        assert "- ✓ Editing greeting.py (+1/-1)\n" in chat(nvim)
+        assert "- ✓ Edited greeting.py (+1/-1)\n" in chat(nvim)
         assert text_of(nvim) == before.replace(OLD, NEW)
         assert NEW in bed.file.read_text(), "what runs next reads the disk"
         assert not nvim.lua("return vim.bo[vim.fn.bufnr('hello/greeting.py')].modified")
@@ -732,7 +786,7 @@ def test_a_command_is_shown_whole_and_approved(bed: Bed) -> None:
         nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
         assert (bed.project / "made.txt").read_text() == "one\n"
         nvim.command("North")
-        nvim.keys("<C-w>k/✓ Running<CR>K")
+        nvim.keys("<C-w>k/✓ Ran<CR>K")
         nvim.until("vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.fn.win_gettype(w) == 'popup' end)")
         popup = "vim.api.nvim_buf_get_lines(vim.fn.winbufnr(vim.fn.win_getid(vim.fn.winnr('$'))), 0, -1, true)"
         assert nvim.lua(f"return {popup}") == ["it-is-made"]
@@ -1109,7 +1163,7 @@ def test_chat_and_review_on_screen(bed: Bed, record: Callable[[str, str], None])
         record("review", screen.text())
         screen.keys("Enter")
         screen.write("ga")
-        screen.wait_for("✓ Editing greeting.py")
+        screen.wait_for("✓ Edited greeting.py")
         screen.wait_for("I replaced")
         screen.wait_for(r"North · agent\s*$")
         record("chat", screen.text())

@@ -138,6 +138,24 @@ const cases = {
     await chat.input.fill("");
   },
 
+  async "messages that wait are sent earlier, edited and removed"() {
+    await chat.send("be slow");
+    await chat.frame.locator("#stop").waitFor();
+    for (const text of ["the first one", "the second one"]) await chat.send(text);
+    const waits = chat.frame.locator("#queue li");
+    await waits.nth(1).filter({ hasText: "the second one" }).getByRole("button", { name: "Send earlier" }).click();
+    await waits.first().filter({ hasText: "the second one" }).waitFor();
+    await screenshot(page, "composer-queue");
+    await waits.first().getByRole("button", { name: "Edit" }).click();
+    await until("it in the input", async () => (await value()) === "the second one");
+    await chat.input.fill("");
+    await waits.first().filter({ hasText: "the first one" }).getByRole("button", { name: "Remove" }).click();
+    await chat.frame.locator("#queue").waitFor({ state: "hidden" });
+    await chat.input.press("Escape");
+    await chat.idle();
+    assert.equal(await value(), "", "what was removed does not come back");
+  },
+
   async "slash commands are completed, with what they do"() {
     await chat.input.pressSequentially("/");
     await until("the commands", async () => (await chat.frame.locator("#offers [role=option]").count()) > 10);

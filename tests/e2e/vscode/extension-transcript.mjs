@@ -247,6 +247,19 @@ const cases = {
     await palette(page, "View: Close All Editors");
   },
 
+  /** What was found is there when a search is opened, and leads to its places. */
+  async found({ chat, play, page }) {
+    const lines = "hello/hello.py:4: def greet(name):\nhello/hello.py:8: LAST = 1\n… 3 more";
+    await play([called("s", { title: 'Searching "e" - 5 matches', kind: "search", status: "completed", rawInput: { query: "e" }, content: text(`\`\`\`\n${lines}\n\`\`\``) })]);
+    const row = chat.row("tool");
+    await row.locator(".title", { hasText: 'Searched "e"' }).waitFor();
+    await row.locator(".line > .icon").click();
+    await chat.shot("found");
+    await row.locator(".found a", { hasText: "hello/hello.py:8" }).click();
+    await page.locator('.statusbar-item[id*="editor.selection"]', { hasText: "Ln 8" }).waitFor();
+    await palette(page, "View: Close All Editors");
+  },
+
   /** Code of a shell is typed into a terminal, and does not run: what it would make is not there. */
   async terminal({ chat, play, page }) {
     await play([says("```sh\ntouch made-by-enter\n```\n\nso $E = mc^2$ and\n\n$$\n\\sum_{i=1}^n i\n$$")]);

@@ -7,7 +7,8 @@ import path from "node:path";
 import { checkout } from "./packed.mjs";
 
 /**
- * `answers` are given one after the other, each a text or a list of calls `[name, arguments]`; without one left, "Done.".
+ * `answers` are given one after the other, each a text, a list of calls `[name, arguments]`, or a function that makes one
+ * of what was sent; without one left, "Done.".
  * An answer to a request for which `isEndless` is true is begun and never ended. `check` holds every request to the
  * vendor's rules, which are the Python tests' own; `folder` is where they are recorded for it.
  */
@@ -28,7 +29,8 @@ export async function scriptedModel(folder, isEndless = () => false) {
       const send = (type, data) => response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
       const usage = { input_tokens: 10, output_tokens: 1 };
       send("message_start", { message: { id: "m", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, usage } });
-      const answer = answers.shift() ?? "Done.";
+      const next = answers.shift() ?? "Done.";
+      const answer = typeof next === "function" ? next(body) : next;
       const blocks = typeof answer === "string" ? [{ type: "text", text: "" }] : answer.map(([name]) => ({ type: "tool_use", id: `toolu_${(calls += 1)}`, name, input: {} }));
       blocks.forEach((block, index) => {
         send("content_block_start", { index, content_block: block });

@@ -179,6 +179,7 @@ export class Conversations implements vscode.Disposable {
     const { event, reason, turnId, prompt = [], conversationId, cwd } = told;
     const { session, transcript, turns, panel } = conversation;
     if (event === "open_elsewhere") session.elsewhereChanged(told);
+    else if (event === "queue_changed") session.queue.take(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);

@@ -22,6 +22,7 @@ import { pick } from "./pickers";
 import type { PromptContent } from "./prompts";
 import { Rewinding } from "./rewinding";
 import type { Session } from "./session";
+import { showReplaced } from "./summaries";
 import { StartingState } from "./starting";
 import { knownSymbols, openSymbol } from "./symbols";
 import type { Transcript } from "./transcript";
@@ -38,7 +39,7 @@ export class Panel implements vscode.Disposable {
   /** The page is there and listens. */
   private ready = false;
   private wantsFocus = false;
-  /** The page has the keyboard's focus. */
+  /** The keyboard is at the page. */
   private focused = false;
   /** The conversation that the page is to remember. */
   private kept = "";
@@ -170,20 +171,16 @@ export class Panel implements vscode.Disposable {
         return useCode(message);
       case "failure":
         return this.afterFailure(message.action);
-      case "decide": {
-        const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
-        return;
-      }
-      case "review": {
-        const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) await this.proposals.show(question, true);
-        return;
-      }
+      case "decide":
+        return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim()));
+      case "review":
+        return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
+      case "replaced":
+        return this.report(showReplaced(this.session, message.compaction));
       case "prompt":
         return this.report(this.onPrompt(message.entry, message.act));
-      case "stopEditing":
-        return this.rewinding.stopEditing();
+      case "queue": return this.report(this.session.queue.act(message.id, message.act));
+      case "stopEditing": return this.rewinding.stopEditing();
       case "changes":
         return this.report(this.turns.act(message.id, message.act));
       case "elsewhere":
@@ -274,7 +271,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, remedies, calm, options, busy, queued, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
+    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
@@ -288,7 +285,7 @@ export class Panel implements vscode.Disposable {
       activity,
       waiting,
       permittedSummary: permittedSummary(permissions),
-      queued,
+      queued: queue.rows,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",

@@ -6,6 +6,7 @@ import type { PromptResult, Unsent } from "../acp";
 import { reason } from "../common/logger";
 import { type Attachment, blocksOf, labelsOf } from "../composer/chips";
 import type { EditorState } from "./editorState";
+import { findSent } from "./queue";
 import type { Transcript } from "./transcript";
 
 /** What the user wrote. */
@@ -17,10 +18,14 @@ export interface PromptContent {
 export interface Prompt extends PromptContent {
   /** Its turn has come: it is part of the conversation. */
   begun: boolean;
+  /** The user has taken it back, for good. */
+  isRemoved?: boolean;
 }
 
 export class Prompts implements vscode.Disposable {
   private sent: Prompt[] = [];
+  /** Words for the turn that runs that the user has taken back, and whether to edit them. */
+  private readonly steering = new Map<string, boolean>();
   private readonly unsentEmitter = new vscode.EventEmitter<PromptContent>();
 
   /** What was not sent belongs to the user again. */
@@ -69,6 +74,38 @@ export class Prompts implements vscode.Disposable {
     this.remove(prompt);
   }
 
+  /** The user takes one back that waits, into the input (`edits`) or for good. Returns what undoes it. */
+  withdraw(text: string, edits: boolean): () => void {
+    const prompt = findSent(this.waiting, text);
+    if (prompt === undefined) {
+      this.steering.set(text, edits);
+      return () => this.steering.delete(text);
+    }
+    prompt.isRemoved = !edits;
+    return () => (prompt.isRemoved = false);
+  }
+
+  /** Whether the user has taken back words for the turn that runs; those to edit go into the input. */
+  wasWithdrawn(content: PromptContent): boolean {
+    const text = [...this.steering.keys()].find((told) => findSent([content], told) !== undefined);
+    if (text === undefined) return false;
+    if (this.steering.get(text) === true) this.restoreUnsent(content);
+    return this.steering.delete(text);
+  }
+
+  /** The user has changed the order of those that wait; the server tells their texts. */
+  order(texts: readonly string[]): void {
+    const rest = [...this.waiting];
+    const ordered = texts.flatMap((text) => {
+      const prompt = findSent(rest, text);
+      if (prompt === undefined) return [];
+      rest.splice(rest.indexOf(prompt), 1);
+      return [prompt];
+    });
+    this.sent = [...this.sent.slice(0, 1), ...ordered, ...rest];
+    this.changed();
+  }
+
   /** However it came out. */
   remove(prompt: Prompt): void {
     this.sent = this.sent.filter((other) => other !== prompt);
@@ -76,13 +113,15 @@ export class Prompts implements vscode.Disposable {
   }
 
   clear(): void {
+    this.steering.clear();
     this.sent = [];
   }
 
   ended(prompt: Prompt, answer: PromptResult): void {
     const { stopReason } = answer;
-    if (!prompt.begun) this.restoreUnsent(prompt);
-    else if (stopReason === "cancelled") this.transcript.note("info", vscode.l10n.t("Stopped."));
+    if (!prompt.begun && prompt.isRemoved !== true) this.restoreUnsent(prompt);
+    else if (!prompt.begun) return;
+    else if (stopReason === "cancelled") this.transcript.stopped();
     else if (stopReason !== "end_turn") this.transcript.note("warning", vscode.l10n.t("The turn ended early: {0}.", stopReason));
     const failure = answer._meta?.north?.error?.kind;
     if (failure !== undefined) this.transcript.classify(failure);

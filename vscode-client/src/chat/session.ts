@@ -11,6 +11,7 @@ import type { Questions } from "../review/questions";
 import type { EditorState } from "./editorState";
 import { type Prompt, type PromptContent, promptOf, Prompts } from "./prompts";
 import { ConversationState } from "./conversationState";
+import { Queue } from "./queue";
 import type { Transcript } from "./transcript";
 import { sessionFolders } from "./sessionFolders";
 import { handTrust } from "./trust";
@@ -28,6 +29,9 @@ export class Session extends ConversationState {
   private unsent: PromptContent[] = [];
   private readonly storedIdChanged = new vscode.EventEmitter<string>();
   private readonly prompts: Prompts;
+  readonly queue: Queue;
+  /** What was not sent belongs to the user again. */
+  readonly onUnsent: Prompts["onUnsent"];
   private readonly listeners: vscode.Disposable[];
 
   /** The id to find the conversation again by; empty while there is nothing to find. */
@@ -42,12 +46,13 @@ export class Session extends ConversationState {
   ) {
     super();
     this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
+    this.onUnsent = this.prompts.onUnsent;
+    this.queue = new Queue(this.prompts, (method, params) => this.ask(method, params), () => this.stateChanged.fire());
     this.listeners = [
       server.onCrash((again) => void this.afterCrash(again)),
       server.onRestart((stopped) => void this.afterRestart(stopped)),
       questions.onChange(() => this.stateChanged.fire()),
-      this.prompts,
-      this.storedIdChanged,
+      ...[this.prompts, this.storedIdChanged],
     ];
   }
 
@@ -73,14 +78,6 @@ export class Session extends ConversationState {
     return this.questions.openIn(this.current).length > 0;
   }
 
-  get queued(): string[] {
-    return this.prompts.waiting.map(({ text, attachments }) => text || labelsOf(attachments));
-  }
-
-  /** What was not sent belongs to the user again. */
-  get onUnsent(): Prompts["onUnsent"] {
-    return this.prompts.onUnsent;
-  }
 
   override isCurrent(sessionId: string): boolean {
     return sessionId === this.current;
@@ -142,6 +139,7 @@ export class Session extends ConversationState {
       this.log.debug(reason(error)); // the turn has ended in the meantime
       return { delivered: false };
     });
+    if (!delivered && this.prompts.wasWithdrawn({ text, attachments })) return;
     if (!this.isCurrent(current) || (delivered && !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
     else if (stopCount === this.stopCount) await this.send(text, attachments);
@@ -210,6 +208,7 @@ export class Session extends ConversationState {
     this.leaveCount += 1;
     this.opening = undefined;
     this.prompts.clear();
+    this.queue.forget();
     if (old !== "") this.questions.cancelAll(old);
     this.reset();
   }

@@ -5,7 +5,10 @@ import * as vscode from "vscode";
 import type { Diff, PlanRow, ToolCall, Update } from "../acp";
 import type { FailureAction, Item, ToPage } from "../messages";
 import { callAfter, retryAfter, type CallTexts } from "./calls";
+import { summaryAfter } from "./summaries";
 import { titleWhenDone } from "./titles";
+
+const STOPPED = "stopped:";
 
 export class Transcript {
   private items = new Map<string, Item>();
@@ -114,6 +117,12 @@ export class Transcript {
     this.put({ kind: "notice", id: this.newId(), severity, text });
   }
 
+  /** The user has stopped the turn, which the server tells, too. */
+  stopped(): void {
+    if (this.last?.id.startsWith(STOPPED) === true) return;
+    this.put({ kind: "notice", id: `${STOPPED}${this.newId()}`, severity: "info", text: vscode.l10n.t("Stopped.") });
+  }
+
   /** The model gave no answer, or none that is complete. */
   fail(text: string, kind: string): void {
     this.put({ kind: "failure", id: this.newId(), text, actions: actionsFor(kind) });
@@ -145,7 +154,12 @@ export class Transcript {
         return update._meta?.north?.retry === undefined ? this.takeCall(update) : this.takeRetry(update);
       case "plan":
         return this.takePlan(update.entries);
+      case "compaction_update": {
+        const before = this.items.get(`summary:${update.compactionId}`);
+        return this.put(summaryAfter(before?.kind === "summary" ? before : undefined, update));
+      }
       case "notice":
+        if (update._meta?.north?.stopped === true) return this.stopped();
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });
     }
   }

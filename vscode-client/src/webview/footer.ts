@@ -10,7 +10,6 @@ import { t } from "./translations";
 const permitted = find("#permitted", HTMLButtonElement);
 const problem = find("#problem", HTMLElement);
 const starting = find("#starting", HTMLElement);
-const queue = find("#queue", HTMLElement);
 const activity = find("#activity", HTMLElement);
 const editing = find("#editing", HTMLElement);
 const stop = find("#stop", HTMLButtonElement);
@@ -24,8 +23,6 @@ let drawnStarting = "";
 export function showState(state: State): void {
   showProblem(state);
   showStarting(state);
-  queue.hidden = state.queued.length === 0;
-  queue.replaceChildren(...state.queued.map((text) => element("li", "", t("Waiting: {0}", text))));
   setHidden(editing, !state.editing);
   setHidden(permitted, state.permittedSummary === "");
   permitted.textContent = state.permittedSummary;
@@ -58,7 +55,9 @@ function showStarting({ starting: now }: State): void {
   const mark = icon("loading");
   mark.classList.add("codicon-modifier-spin");
   const ways = (now?.remedies ?? []).map(({ command, label }) => button(label, "secondary", () => post({ type: "run", command })));
-  redraw(starting, () => starting.replaceChildren(mark, element("span", "words", now?.text ?? ""), ...ways), toInput);
+  const buttons = element("div", "buttons");
+  buttons.append(...ways);
+  redraw(starting, () => starting.replaceChildren(mark, element("span", "words", now?.text ?? ""), buttons), toInput);
   setHidden(starting, now === undefined);
 }
 

@@ -8,6 +8,7 @@ import * as footer from "./footer";
 import { post, remember } from "./host";
 import "./links";
 import * as list from "./list";
+import * as queue from "./queue";
 import * as symbols from "./symbols";
 import * as welcome from "./welcome";
 
@@ -27,6 +28,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       welcome.showState(message.state);
       elsewhere.showState(message.state);
       symbols.showState(message.state);
+      queue.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);

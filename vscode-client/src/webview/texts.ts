@@ -28,6 +28,7 @@ export const WORDS = {
   plan: t("Plan"),
   table: t("Table"),
   code: t("Code"),
+  found: t("What was found"),
   open: t("to be done"),
   done: t("done"),
   running: t("running"),

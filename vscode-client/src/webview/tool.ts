@@ -3,6 +3,7 @@
 import type { Item, ShownDiff, ToolItem } from "../messages";
 import { codeBlock, updateCode } from "./code";
 import { button, element, icon, iconButton, screenReaderText, scrolls, setText } from "./elements";
+import { foundLines } from "./found";
 import { TOOL_STATUS } from "./names";
 import { render } from "./streamedMarkdown";
 import type { Actions } from "./rows";
@@ -133,11 +134,16 @@ class ToolView {
   private part(item: ToolItem, part: ToolItem["parts"][number], index: number): HTMLElement {
     if (part.kind === "diff") return diff(part, this.actions, () => this.actions.openDiff(item.id, index));
     if (part.kind === "terminal") return button(WORDS.showTerminal, "secondary", () => this.actions.showTerminal());
+    const found = part.code && LOOKS.has(item.does) && item.status === "completed" ? foundLines(part.text) : undefined;
+    if (found !== undefined) return found;
     const made = element("div", part.code ? "output" : "words");
     made.append(part.code ? codeBlock(codeOf(part.text)) : render(part.text));
     return made;
   }
 }
+
+/** What such a call shows are places. */
+const LOOKS = new Set(["read", "search"]);
 
 /** What can be watched: a command's output, an edit that is being written. */
 function isLive(item: ToolItem): boolean {

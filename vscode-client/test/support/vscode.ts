@@ -69,7 +69,7 @@ interface Workspace {
   onDidChangeTextDocument: typeof never;
   onDidSaveTextDocument: typeof never;
   onDidCloseTextDocument: typeof never;
-  getConfiguration(): { get(name: string, otherwise?: unknown): unknown };
+  getConfiguration(): { get(name: string, otherwise?: unknown): unknown; inspect(name: string): { globalValue?: unknown } };
 }
 
 /** Files by address, for what reads them as the editor does. */
@@ -86,7 +86,7 @@ export const workspace: Workspace = {
   onDidChangeTextDocument: never,
   onDidSaveTextDocument: never,
   onDidCloseTextDocument: never,
-  getConfiguration: () => ({ get: (name, otherwise) => settings[name] ?? otherwise }),
+  getConfiguration: () => ({ get: (name, otherwise) => settings[name] ?? otherwise, inspect: (name) => ({ globalValue: settings[name] }) }),
   async openTextDocument(uri) {
     const found = workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
     if (found !== undefined) return found;

@@ -1,0 +1,62 @@
+"""What the model is told, in a real Neovim: a rule of the project changes an answer, the editor's state goes along, and
+`:North context` shows it. The model answers by what is in the request."""
+
+import json
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+
+from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.test_plugin import FILE, IDLE, Bed, ask, bed, in_chat
+from tests.support.model_server import ModelServer, RecordedRequest
+from tests.support.script import Answer, Say, answer
+
+__all__ = ["bed"]
+
+
+class Obedient(ModelServer):
+    """A model that answers as a rule in the system text wants it."""
+
+    def take(self, request: RecordedRequest) -> Answer | None:
+        self.requests.append(request)
+        return answer(Say("Ahoy!" if "like a sailor" in json.dumps(request.body["system"]) else "Good day."))
+
+
+@pytest.fixture
+def model() -> Iterator[Obedient]:
+    with Obedient() as model:
+        yield model
+
+
+def nvim_with(bed: Bed, model: Obedient) -> Nvim:
+    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
+    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
+
+
+def test_a_rule_changes_the_answer_and_context_shows_it(bed: Bed, model: Obedient) -> None:
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "greet me")
+        nvim.until(f"{in_chat('Good day.')} and {IDLE}")
+        (bed.project / "AGENTS.md").write_text("Talk like a sailor.\n")
+        ask(nvim, "greet me again")
+        nvim.until(f"{in_chat('Ahoy!')} and {IDLE}")
+        nvim.command("North context")
+        nvim.until("vim.bo.filetype == 'markdown' and #vim.api.nvim_list_tabpages() == 2")
+        shown = "\n".join(cast(list[str], nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")))
+        assert "| AGENTS.md | AGENTS.md | project | always | 19 bytes | active |" in shown
+        assert "| Context files |" in shown
+        assert not nvim.lua("return vim.bo.modifiable")
+
+
+def test_what_the_editor_shows_goes_along(bed: Bed, model: Obedient) -> None:
+    with nvim_with(bed, model) as nvim:
+        nvim.keys("5GA  # typed<Esc>")
+        ask(nvim, "what do I see")
+        nvim.until(f"{in_chat('Good day.')} and {IDLE}")
+    told = json.dumps(model.requests[0].body["messages"])
+    assert f"Active file: {FILE}" in told
+    assert "Cursor in line: 5" in told
+    assert f"Open files: {FILE}" in told
+    assert f"Not saved: {FILE}" in told
+    assert f"Edited lately: {FILE}:5" in told
