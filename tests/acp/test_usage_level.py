@@ -12,4 +12,8 @@ from north_lsp.agent.ports.events import UsageChanged
 def test_a_window_that_fills_has_a_level(used: int, level: str) -> None:
     event = UsageChanged(used, 100_000, 0.0)
     (((name, fields)),) = to_extension_events(event)
-    assert (name, fields["context"]["level"], fields["context"]["ratio"]) == ("usage_updated", level, round(used / 100_000, 4))
+    assert (name, fields["context"]["level"], fields["context"]["ratio"]) == (
+        "usage_updated",
+        level,
+        round(used / 100_000, 4),
+    )
