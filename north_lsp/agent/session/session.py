@@ -553,7 +553,8 @@ class Session:
                     await self._one_ended.wait()
                 await held.enter_async_context(self._gate.turns())
             if closing.was_cut:
-                self._conversation.resolve_pending()
+                with suppress(ConversationBusy):  # another process has taken it over, and asks itself
+                    self._conversation.resolve_pending()
             await self._end(closing, reason)
 
     async def _end(self, closing: Closing, reason: str) -> None:
