@@ -61,6 +61,7 @@ from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.shell.jobs import Jobs
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.log_state import LEFT
 from north_lsp.storage.settings import QueueKind
