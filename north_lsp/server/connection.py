@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 
-_WARM_UP_AFTER_SECONDS = 0.05  # a client that opens a session at once does not share the interpreter with it
+_WARM_UP_AFTER_SECONDS = 0.2  # a client that opens or loads a session at once does not share the interpreter with it
 _CLEAR_AFTER_SECONDS = 5.0
 _PORTION_SECONDS = 0.25
 _PAUSE_SECONDS = 0.05
@@ -283,6 +283,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.service import LspService
 
+    resume_collector()  # pygls leaves more behind than the rest of a start
     client = lsp_initialize.read_client(opening.params)
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
     settings = lsp_initialize.read_settings(opening.params)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,20 @@ async def test_a_window_goes_on_with_what_it_had_last(world: World, server: Mode
         assert await last(client) == sessions[1]
         await client.request("session/delete", {"sessionId": sessions[0]})
         assert await last(client, windowId="one") == sessions[1]
+
+
+async def test_a_turn_is_in_the_index_even_if_the_connection_ends_right_after_it(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("It holds quokkas.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Explain the cache")
+        await client.close_stdin()
+        await client.wait_exit()
+    with closing(sqlite3.connect(world.data / "search.db")) as index:
+        assert index.execute("SELECT id, first_prompt FROM conversations").fetchall() == [
+            (session, "Explain the cache")
+        ]
 
 
 async def history(client: RawAcpClient, **params: object) -> list[str]:
