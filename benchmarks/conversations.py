@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from benchmarks.peers import print_reports
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.prompt_history import PromptHistory
@@ -109,6 +110,7 @@ def main() -> None:
         print(f"{CONVERSATIONS:,} conversations of {2 * TURNS} messages, {size / 1e6:.0f} MB")
         find_conversations(store)
         find_prompts(store)
+    print_reports()
 
 
 if __name__ == "__main__":

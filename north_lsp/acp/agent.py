@@ -279,7 +279,7 @@ class AcpAgent:
         session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
 
         async def announce() -> None:
-            for event in (CommandsChanged(session.commands), *more):
+            for event in (CommandsChanged(await session.refresh_commands()), *more):
                 await self._editor(session.id).show(event)
             notices = [_MCP_NOTICE] if params.get("mcpServers") else []
             notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]

@@ -1,4 +1,4 @@
-"""`_north/sessions/export` and `_north/sessions/stats`: a conversation as a file or a text, and in numbers."""
+"""Methods about a conversation as a whole: as a file or a text, what a summary replaced of it, and in numbers."""
 
 import os
 from collections.abc import Callable
@@ -52,7 +52,20 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
         except ToolError as error:
             raise _refused(error) from None
 
-    return {"_north/sessions/export": export, "_north/sessions/stats": stats}
+    async def replaced(params: Params, call: Call) -> object:
+        """Return what a summary (`compactionId`) took the place of, as `{text}`."""
+        summary = read.text(params, "compactionId")
+        try:
+            text = await (await exports_of(params)).replaced(summary)
+        except ToolError as error:
+            raise _refused(error) from None
+        return {"text": text[:_MAX_CHARACTERS]}
+
+    return {
+        "_north/sessions/export": export,
+        "_north/sessions/replaced": replaced,
+        "_north/sessions/stats": stats,
+    }
 
 
 def _refused(error: ToolError) -> RpcError:

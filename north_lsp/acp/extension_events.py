@@ -4,6 +4,7 @@ from typing import Any
 
 from north_lsp.acp.drafts import draft_blocks
 from north_lsp.agent.ports.events import (
+    CompactionChanged,
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
@@ -22,7 +23,7 @@ from north_lsp.agent.ports.events import (
     TurnStarted,
     UsageChanged,
 )
-from north_lsp.display import visible
+from north_lsp.display import tokens_shown, visible
 
 ExtensionEvent = tuple[str, dict[str, Any]]
 
@@ -55,6 +56,12 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("retry_fallback_succeeded", {"model": after})]
         case ContextPromoted(before, after):
             return [("context_promoted", {"from": before, "to": after})]
+        case CompactionChanged(state="running", written=0):
+            return [("auto_compaction_start", {"reason": event.reason})]
+        case CompactionChanged(state="running"):
+            return []
+        case CompactionChanged():
+            return [("auto_compaction_end", _compaction_end(event))]
         case ConversationWanted(id, cwd, title):
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
         case ReviewShown(review_id, call_id, kind):
@@ -67,8 +74,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             left |= {"queued": [{"id": one.id, "text": visible(one.text)} for one in queued]} if queued else {}
             return [("open_elsewhere", {"by": _holder(event), **left})]
         case UsageChanged():
-            ratio = event.used / event.window if event.window > 0 else 0.0
-            context = {"used": event.used, "limit": event.window, "ratio": round(ratio, 4)}
+            full = {"level": event.level, "text": f"{tokens_shown(event.used)} ({event.ratio:.0%})"}
+            context = {"used": event.used, "limit": event.window, "ratio": round(event.ratio, 4), **full}
             session = {"tokens": event.tokens, "cost": event.cost_usd, "priced": event.priced}
             known = {"allTime": {"cost": event.all_time_usd}} if event.all_time_usd is not None else {}
             return [("usage_updated", {"context": context, "session": session, **known, "estimated": event.estimated})]
@@ -81,6 +88,12 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("notice", {"level": level, "text": visible(text)})]
         case _:
             return []
+
+
+def _compaction_end(event: CompactionChanged) -> dict[str, Any]:
+    ended: dict[str, Any] = {"ok": event.state == "done", "tokensBefore": event.tokens_before}
+    ended |= {"tokensAfter": event.tokens_after} if event.tokens_after is not None else {}
+    return ended | ({"error": visible(event.error or event.state)} if event.state != "done" else {})
 
 
 def _holder(event: OpenElsewhere) -> dict[str, Any] | None:

@@ -7,7 +7,6 @@ from north_lsp.agent.session.conversations import Conversations
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler
-from north_lsp.storage.importing import NotImported
 
 
 def import_method(conversations: Conversations) -> Handler:
@@ -18,6 +17,8 @@ def import_method(conversations: Conversations) -> Handler:
         path, root = Path(read.text(params, "path")), read.absolute_folder(params.get("cwd"), "cwd").resolve()
         if not path.is_absolute() or "\0" in str(path):
             raise invalid_params("path", "must be an absolute path")
+        from north_lsp.storage.importing import NotImported
+
         salvage = params.get("salvage", False)
         if not isinstance(salvage, bool):
             raise invalid_params("salvage", "must be true or false")

@@ -47,6 +47,7 @@ EXTENSION_METHODS = (
     "_north/sessions/list",
     "_north/sessions/rename",
     "_north/sessions/takeOver",
+    "_north/sessions/replaced",
     "_north/sessions/restore",
     "_north/sessions/rewind",
     "_north/sessions/salvage",
@@ -85,6 +86,7 @@ class Client:
     has_language_features: bool = False
     resumes_turns: bool = False
     comes_back: bool = False
+    shows_compactions: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -114,6 +116,7 @@ def read_client(params: Params) -> Client:
         has_language_features=north.get("languageFeatures") is True,
         resumes_turns=north.get("resumesTurns") is True,
         comes_back=north.get("comesBack") is True,
+        shows_compactions=isinstance(session.get("compaction"), dict),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
+from north_lsp.acp.compaction import compaction_updates, notice
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.log.modes import MODES
 from north_lsp.agent.ports.events import (
@@ -18,6 +19,7 @@ from north_lsp.agent.ports.events import (
     CallTitled,
     CommandInfo,
     CommandsChanged,
+    CompactionChanged,
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
@@ -182,16 +184,18 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             update = {"sessionUpdate": "usage_update", "used": used, "size": window, "cost": amount}
             return [{**update, "_meta": {"north": _usage(event)}}]
         case Notice(level, text):
-            return [_notice(level, text, client)]
+            return [notice(level, text, client)]
         case TurnStopped() if client.shows_notices:  # another one knows whom it stopped
-            return [_notice("info", "Stopped.", client) | {"_meta": {"north": {"stopped": True}}}]
+            return [notice("info", "Stopped.", client) | {"_meta": {"north": {"stopped": True}}}]
         case OpenElsewhere(notice=text) if text and not client.hears_events:
-            return [_notice("warning", text, client)]
+            return [notice("warning", text, client)]
         case CommandsChanged(commands):
             rows = [_command(info) for info in commands]
             return [{"sessionUpdate": "available_commands_update", "availableCommands": rows}]
         case RetryWaiting():
             return [_retrying(event)]
+        case CompactionChanged():
+            return compaction_updates(event, client)
         case (
             StateChanged()
             | TurnStarted()
@@ -211,12 +215,6 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return []  # ACP has nothing for them; see `extension_events.py`
         case _:
             assert_never(event)
-
-
-def _notice(level: str, text: str, client: Client) -> Update:
-    if client.shows_notices:
-        return {"sessionUpdate": "notice", "severity": level, "title": visible(text)}
-    return {"sessionUpdate": "agent_message_chunk", "content": _text(f"*{visible(text)}*\n\n")}
 
 
 def _command(info: CommandInfo) -> dict[str, Any]:

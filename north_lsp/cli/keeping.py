@@ -5,7 +5,8 @@ from pathlib import Path
 
 from north_lsp.display import one_line
 from north_lsp.server.options import Options
-from north_lsp.storage.importing import NotImported, Place, import_log
+from north_lsp.storage.copying import Place
+from north_lsp.storage.importing import NotImported, import_log
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.roots import find_root, project_hash
 

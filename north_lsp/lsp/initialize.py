@@ -65,6 +65,17 @@ def read_token(params: Params) -> str | None:
     return token if isinstance(token, str) else None
 
 
+def read_settings(params: Params) -> dict[str, Any]:
+    """Read the settings, by their keys, that the user has made in the editor."""
+    return _mapping(_mapping(_mapping(params.get("initializationOptions")).get("north")).get("settings"))
+
+
+def changed_settings(params: Params) -> dict[str, Any] | None:
+    """Read them from a `workspace/didChangeConfiguration`; None where it is not about North."""
+    found = _mapping(params.get("settings")).get("north")
+    return found if isinstance(found, dict) else None
+
+
 def read_client(params: Params) -> LspClient:
     """Read the client's capabilities and options; anything malformed counts as absent."""
     options = _mapping(_mapping(params.get("initializationOptions")).get("north"))

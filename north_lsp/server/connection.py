@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 
-_WARM_UP_AFTER_SECONDS = 0.05  # a client that opens a session at once does not share the interpreter with it
+_WARM_UP_AFTER_SECONDS = 0.2  # a client that opens or loads a session at once does not share the interpreter with it
 _CLEAR_AFTER_SECONDS = 5.0
 _PORTION_SECONDS = 0.25
 _PAUSE_SECONDS = 0.05
@@ -94,9 +94,11 @@ class Core:
 
 
 @asynccontextmanager
-async def _core(options: Options, protocol: str, client: str, ending: Ending) -> AsyncIterator[Core]:
+async def _core(
+    options: Options, protocol: str, client: str, ending: Ending, settings_of_editor: Mapping[str, object] | None = None
+) -> AsyncIterator[Core]:
     locations = Locations.from_environment(options.environ)
-    settings_file = SettingsFile(locations)
+    settings_file = SettingsFile(locations, settings_of_editor)
     settings = settings_file.current()
     level = options.log_level or options.environ.get("NORTH_LOG_LEVEL") or settings.log_level
     log = DiagnosticsLog(locations, level, max_bytes=settings.log_max_bytes, files=settings.log_files)
@@ -279,9 +281,11 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.service import LspService
 
+    resume_collector()  # pygls leaves more behind than the rest of a start
     client = lsp_initialize.read_client(opening.params)
     acp_client = replace(acp_initialize.read_client(client.acp or {}), knows_north=client.acp is not None)
-    async with _core(options, "lsp", _label(acp_client), ending or Ending()) as core:
+    settings = lsp_initialize.read_settings(opening.params)
+    async with _core(options, "lsp", _label(acp_client), ending or Ending(), settings) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
         environment = core.environment

@@ -129,8 +129,8 @@ class Host(Protocol):
 
     def statistics(self) -> str: ...
 
-    async def conversations(self, query: str) -> str:
-        """List the conversations of the project, or those with the words of a query, in Markdown."""
+    async def conversations(self, query: str, *, everywhere: bool) -> str:
+        """List the conversations of the project or of all, or those with the words of a query, in Markdown."""
         ...
 
     async def resume(self, target: str) -> str:
@@ -195,6 +195,15 @@ class Host(Protocol):
 
     def label(self, text: str) -> str:
         """Name the present place; an empty text takes the name away."""
+        ...
+
+    async def compact(self, instructions: str, keep_last: int | None) -> Reply:
+        """Have the older part of the conversation summarised; `keep_last` is how many of the last messages stay, None
+        for as many as are short enough."""
+        ...
+
+    async def hand_over(self, focus: str) -> Reply:
+        """Begin another conversation with a summary of this one; `focus` is what matters most there."""
         ...
 
     def queued(self) -> Sequence[tuple[str, str]]:
@@ -267,6 +276,10 @@ class Host(Protocol):
         """Say in Markdown what the next request has, part by part."""
         ...
 
+    async def skills(self) -> str:
+        """List skills, file commands and prompt templates, in Markdown."""
+        ...
+
     async def rules(self) -> str:
         """List the rules and context files, with when they apply and why some do not."""
         ...
@@ -308,7 +321,8 @@ class Host(Protocol):
 class Command:
     """A slash command. `run` gets the host and the words after the name. `hint` says which words there can be; with
     `is_private` they may be a key, and neither they nor the text around them go into the conversation. One that
-    `is_harmless` changes nothing here, and runs also where the conversation cannot be written."""
+    `is_harmless` changes nothing here, and runs also where the conversation cannot be written. One that `takes_text`
+    gets all that follows its name as one word, with its quotation marks."""
 
     name: str
     description: str
@@ -316,3 +330,4 @@ class Command:
     hint: str = ""
     is_private: bool = False
     is_harmless: bool = False
+    takes_text: bool = False

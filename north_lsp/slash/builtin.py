@@ -6,6 +6,7 @@ from north_lsp.display import money, one_line
 from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
+from north_lsp.slash.compaction import COMPACTION
 from north_lsp.slash.context import CONTEXT
 from north_lsp.slash.conversations import CONVERSATIONS
 from north_lsp.slash.exports import EXPORTS
@@ -128,6 +129,7 @@ COMMANDS = (
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
     *APPROVALS,
     *CHANGES,
+    *COMPACTION,
     *CONTEXT,
     *CONVERSATIONS,
     *EXPORTS,

@@ -23,9 +23,21 @@ async def _rules(host: Host, words: Sequence[str]) -> Reply:
             raise CommandError("/rules takes no arguments, or `off` or `on` with the name of a rule")
 
 
+async def _skills(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise CommandError("/skills takes no arguments: `/skill:<name>` calls a skill")
+    return Reply(await host.skills())
+
+
 CONTEXT = (
     Command(
         "context", "Show what the next request has, part by part, and where it comes from", _context, is_harmless=True
+    ),
+    Command(
+        "skills",
+        "Show skills, file commands and prompt templates, and where they come from",
+        _skills,
+        is_harmless=True,
     ),
     Command("rules", "Show the rules and context files, or switch a rule off or on", _rules, "[off|on <name>]"),
 )

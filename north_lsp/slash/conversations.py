@@ -6,7 +6,8 @@ from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 
 async def _conversations(host: Host, words: Sequence[str]) -> Reply:
-    return Reply(await host.conversations(" ".join(words)))
+    everywhere = "--all" in words[:1]
+    return Reply(await host.conversations(" ".join(words[1:] if everywhere else words), everywhere=everywhere))
 
 
 async def _resume(host: Host, words: Sequence[str]) -> Reply:
@@ -49,7 +50,10 @@ async def _restore(host: Host, words: Sequence[str]) -> Reply:
 CONVERSATIONS = (
     Command("archive", "Hide a conversation from lists, or show it again", _archive, "[undo] [id]"),
     Command(
-        "conversations", "Show the conversations of this project, or those with some words", _conversations, "[words]"
+        "conversations",
+        "Show the conversations of this project, or of all, or those with some words",
+        _conversations,
+        "[--all] [words]",
     ),
     Command("new", "Begin a new conversation", _new),
     Command("rename", "Give this conversation a title", _rename, "<title>"),

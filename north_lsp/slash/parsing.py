@@ -20,11 +20,13 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A command, or `text` for the model; `unknown` is a word at its beginning that looks like a command."""
+    """A command, or `text` for the model; `unknown` is a word at its beginning that looks like a command; `is_escaped`
+    says that a backslash in front of it was taken away."""
 
     command: Invocation | None
     text: str
     unknown: str = ""
+    is_escaped: bool = False
 
 
 def find_command(text: str, names: Container[str]) -> Found:
@@ -36,7 +38,9 @@ def find_command(text: str, names: Container[str]) -> Found:
         return Found(_invocation(begin[1], typed, typed[begin.end() :]), "")
     if begin is not None and (typed[begin.end() :][:1] or " ").isspace():
         return Found(None, text, begin[1])
-    return Found(None, text.replace("\\/", "/", 1) if typed.startswith("\\/") else text)
+    if typed.startswith("\\/"):
+        return Found(None, text.replace("\\/", "/", 1), is_escaped=True)
+    return Found(None, text)
 
 
 def _invocation(name: str, typed: str, words: str) -> Invocation:

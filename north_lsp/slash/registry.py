@@ -1,6 +1,6 @@
 """The commands by name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from north_lsp.slash.base import Command, CommandError, Host, Reply
@@ -8,11 +8,13 @@ from north_lsp.slash.builtin import COMMANDS
 from north_lsp.slash.parsing import Invocation
 
 
-class Commands:
-    """The commands by name. A second command of the same name is left out; `problems` names it."""
+class Commands(Collection[str]):
+    """The commands by name. A second command of the same name is left out; `problems` names it. `templates` are what
+    else can be called: they are listed, and not run from here."""
 
     def __init__(self, commands: Iterable[Command] = ()) -> None:
         self.problems: list[str] = []
+        self.templates: Sequence[Command] = ()
         self._commands: dict[str, Command] = {}
         for command in (
             *COMMANDS,
@@ -27,8 +29,15 @@ class Commands:
     def __contains__(self, name: object) -> bool:
         return name in self._commands
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
     def all(self) -> Sequence[Command]:
-        return sorted(self._commands.values(), key=lambda command: command.name)
+        """Return what can be called, by name: the commands, and the templates."""
+        return sorted((*self._commands.values(), *self.templates), key=lambda command: command.name)
 
     def hides(self, invocation: Invocation) -> bool:
         """Tell whether what was typed with a command must be kept out of the conversation."""
@@ -42,21 +51,26 @@ class Commands:
 
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Run a command. Raises CommandError."""
+        command = self._commands[invocation.name]
+        if command.takes_text:
+            text = invocation.typed.removeprefix(f"/{command.name}").strip()
+            return await command.run(host, (text,) if text else ())
         if invocation.problem:
             raise CommandError(f"/{invocation.name}: {invocation.problem}")
-        return await self._commands[invocation.name].run(host, invocation.args)
+        return await command.run(host, invocation.args)
 
     def unknown(self, name: str) -> str:
         """Return what to tell the user about a word that is not a command."""
-        near = get_close_matches(name, list(self._commands), 1)
+        near = get_close_matches(name, [command.name for command in self.all()], 1)
         meant = f" Did you mean /{near[0]}?" if near else ""
         return f"There is no command /{name}.{meant} To send it as text, begin it with `\\/`."
 
     async def _help(self, host: Host, words: Sequence[str]) -> Reply:
         if len(words) > 1:
             raise CommandError("/help takes no arguments, or one command")
-        if words and words[0].lstrip("/") not in self._commands:
-            raise CommandError(self.unknown(words[0].lstrip("/")))
-        chosen = [self._commands[words[0].lstrip("/")]] if words else self.all()
+        name = words[0].lstrip("/") if words else ""
+        chosen = [command for command in self.all() if not words or command.name == name]
+        if not chosen:
+            raise CommandError(self.unknown(name))
         rows = [f"- `/{one.name}{' ' + one.hint if one.hint else ''}`: {one.description}" for one in chosen]
         return Reply("\n".join(rows))

@@ -145,10 +145,10 @@ class ArtifactStream:
         try:
             if self._file is None:
                 self.number, self._file = self._artifacts.begin(self._tool)
-            self._file.write(data[: self._left])
+            _write(self._file, data[: self._left])
             self._left -= len(data)
             if self._left <= 0:
-                self._file.write(f"\n… cut: longer than {MAX_ARTIFACT_BYTES} bytes …\n".encode())
+                _write(self._file, f"\n… cut: longer than {MAX_ARTIFACT_BYTES} bytes …\n".encode())
         except OSError:
             self._give_up()
 
@@ -167,3 +167,10 @@ class ArtifactStream:
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
+
+
+def _write(file: io.FileIO, data: bytes) -> None:
+    """Write all of it: a disk that is nearly full takes a part. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]

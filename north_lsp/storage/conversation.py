@@ -161,6 +161,12 @@ class Conversation:
         return self._state.was_left
 
     @property
+    def used_aside(self) -> list[Record]:
+        """What was used by requests that are no part of a turn."""
+        with self._mutex:
+            return list(self._state.used_aside)
+
+    @property
     def queue(self) -> list[dict[str, str]]:
         """The queued prompts, not yet part of the conversation: `id`, `kind`, `mode`, `text`."""
         return self._state.queue

@@ -5,8 +5,8 @@ may be lost at any time.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -185,7 +185,7 @@ def _listed(connection: "sqlite3.Connection", wanted: Wanted) -> list[Summary]:
 def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
     known = {id: (size, time) for id, size, time in connection.execute("SELECT id, size, mtime_ns FROM conversations")}
     stale = []
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+    with suppress(FileNotFoundError), _opened(folder) as descriptor, os.scandir(descriptor) as entries:
         for entry in entries:  # thousands of them, at each list
             name = entry.name
             if not name.endswith(".jsonl"):
@@ -198,13 +198,23 @@ def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
             if before == (status.st_size, status.st_mtime_ns):
                 continue
             if before is not None or (status.st_size and valid_conversation_id(name[:-6])):
-                stale.append((status.st_mtime_ns, Path(entry.path)))
+                stale.append((status.st_mtime_ns, folder / name))
     if known:
         with written(connection):
             _forget(connection, known)
     newest_first = [path for _, path in sorted(stale, reverse=True)]
     for start in range(0, len(newest_first), _AT_ONCE):
         _update(connection, newest_first[start : start + _AT_ONCE])
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """Open a folder: from its descriptor, the kernel finds each file in it sooner than by the whole path."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _update(connection: "sqlite3.Connection", paths: Iterable[Path]) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.storage.copying import Place
 from north_lsp.storage.entries import (
     HEADER,
     VERSION,
@@ -31,14 +32,6 @@ class NotImported(ValueError):
     def __init__(self, text: str, *, can_be_salvaged: bool) -> None:
         super().__init__(text)
         self.can_be_salvaged = can_be_salvaged
-
-
-@dataclass(frozen=True)
-class Place:
-    """The project that a conversation belongs to."""
-
-    root: Path
-    hash: str
 
 
 @dataclass(frozen=True)

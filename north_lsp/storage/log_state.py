@@ -36,6 +36,8 @@ class LogState:
         """The last process to write it left a turn that the next one can go on with."""
         self.repo_hashes = {str(header["repoHash"])} if header.get("repoHash") is not None else set()
         self.queue: list[dict[str, str]] = []
+        self.used_aside: list[Record] = []
+        """What was used by requests that are no part of a turn."""
         self.warnings: list[str] = []
         self.read_only_reason: str | None = None
         self.former: list[Record] | None = None
@@ -141,6 +143,8 @@ class LogState:
                 self.queue = [row for row in rows if all(isinstance(row.get(key), str) for key in _OF_THE_QUEUE)]
             case "conversation_ended":
                 self.was_left = record.get("reason") == LEFT
+            case "usage_recorded":
+                self.used_aside.append(record)
             case "archived":
                 self.archived = record.get("archived") is True
             case "session_moved":

@@ -187,12 +187,13 @@ def _clear(connection: "sqlite3.Connection", number: int) -> None:
 def _ranked(connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> list[Found]:
     places = [_where(connection, token) for token in tokens]
     numbers = set.intersection(*(set(one) for one in places))
+    worst = places[0] if len(places) == 1 else {number: max(one[number] for one in places) for number in numbers}
     where, values = condition(connection, wanted)
     order = f"SELECT number, id FROM conversations WHERE {where} ORDER BY updated_at DESC, id DESC"
     ranked: list[list[tuple[int, str]]] = [[] for _ in _PLACES]
     for number, id in connection.execute(order, values):
-        if number in numbers:
-            ranked[max(one[number] for one in places)].append((number, id))
+        if (place := worst.get(number)) is not None:
+            ranked[place].append((number, id))
     hits = [(place, *hit) for place, rows in enumerate(ranked) for hit in rows]
     return [_found(connection, tokens, *hit) for hit in hits[wanted.start :][: wanted.limit]]
 
@@ -200,11 +201,10 @@ def _ranked(connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wan
 def _where(connection: "sqlite3.Connection", token: str) -> dict[int, int]:
     """Return the best place (0 is the title) of a token in each conversation that has it."""
     condition, value = _matching(token)
-    packed = f"SELECT DISTINCT ((rowid >> {_SHIFT}) << 2) | min(rowid & {_IN_ONE}, 2) FROM words WHERE {condition}"
-    found: dict[int, int] = {}
-    for (one,) in connection.execute(packed, [value]):
-        found[one >> 2] = min(found.get(one >> 2, 2), one & 3)
-    return found
+    place = f"iif(rowid & {_IN_ONE - 1}, 2, rowid & 1)"  # min(rowid & {_IN_ONE}, 2), in less time
+    packed = f"SELECT DISTINCT ((rowid >> {_SHIFT}) << 2) | {place} FROM words WHERE {condition}"
+    rows = sorted((one for (one,) in connection.execute(packed, [value])), reverse=True)
+    return {one >> 2: one & 3 for one in rows}  # the best place last
 
 
 def _matching(token: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import Problem
+from north_lsp.storage.compaction_settings import CompactionSettings
 from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
 from north_lsp.storage.keeping_settings import KeepingSettings, TelemetrySettings
@@ -290,6 +291,7 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
+    compaction: CompactionSettings = field(default_factory=CompactionSettings)
     log_max_bytes: int = setting(
         "log.maxBytes",
         10 * 1024 * 1024,

@@ -67,6 +67,7 @@ class Workspace:
     command_seconds: float = 60.0
     language: LanguageFeatures | None = None
     rule: Callable[[str], str] | None = None
+    skill: Callable[[str], str] | None = None
 
     @property
     def limits(self) -> Limits:

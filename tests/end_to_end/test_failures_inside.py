@@ -25,9 +25,9 @@ from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.shell import run as commands
 from north_lsp.agent.shell.approve import CommandApprover
 from north_lsp.agent.turn.arriving_calls import ArrivingCalls
-from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.queue import PromptQueue
+from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.turn import Turn
 from north_lsp.storage.partial_file import PartialFile
 from north_lsp.tools.read.read_file import ReadFile

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,20 @@ async def test_a_window_goes_on_with_what_it_had_last(world: World, server: Mode
         assert await last(client, windowId="one") == sessions[1]
 
 
+async def test_a_turn_is_in_the_index_even_if_the_connection_ends_right_after_it(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("It holds quokkas.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Explain the cache")
+        await client.close_stdin()
+        await client.wait_exit()
+    with closing(sqlite3.connect(world.data / "search.db")) as index:
+        assert index.execute("SELECT id, first_prompt FROM conversations").fetchall() == [
+            (session, "Explain the cache")
+        ]
+
+
 async def history(client: RawAcpClient, **params: object) -> list[str]:
     return [row["text"] for row in (await client.request("_north/prompts/history", params))["prompts"]]
 
@@ -224,6 +239,14 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         assert "It holds quokkas." in texts(client)
         await prompt(client, session, "/conversations zebra")
         assert "No conversation here has 'zebra' in it." in texts(client)
+        other = world.folder / "other"
+        other.mkdir()
+        put(world, "bb22", other)
+        await prompt(client, session, "/conversations")
+        assert "`bb22`" not in texts(client)
+        await prompt(client, session, "/conversations --all about")
+        assert f"- `bb22` **about bb22**, just now, 1 messages, {other}" in texts(client)
+        (world.data / "conversations" / "bb22.jsonl").unlink()
         await prompt(client, session, f"/resume {old[:4]}")
         assert f"**Explain the cache** (`{old}`) opens if your editor can" in texts(client)
         await prompt(client, session, "/resume zz")
@@ -251,7 +274,7 @@ async def test_in_a_new_conversation_continue_means_the_last_one(world: World, s
             return str((await client.request("session/new", where))["sessionId"])
 
         await prompt(client, await begin("one"), "/continue")
-        assert "there is no conversation here yet to continue" in texts(client)
+        assert "there is no other conversation here yet" in texts(client)
         mine, others = await begin("one"), await begin("two")
         for session in (mine, others):
             server.script(answer(Say("Hello.")))

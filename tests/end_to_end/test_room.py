@@ -29,6 +29,7 @@ def asked(server: ModelServer) -> list[str]:
 
 
 async def test_a_larger_model_goes_on_and_the_choice_stays(world: World, server: ModelServer) -> None:
+    configure(world, **{"compaction.enabled": False})
     serve(world, server.url, model("small", 24_000), model("huge", 900_000), model("large", 200_000))
     server.script(
         answer(Say("I have read it."), usage(input=30_000)), answer(Say("Still here.")), answer(Say("Short."))
@@ -73,6 +74,7 @@ async def test_where_no_other_model_can_go_on_nothing_is_sent(
         blocks = [{"type": "text", "text": LONG}]
         ended = await client.request("session/prompt", {"sessionId": session, "prompt": blocks})
         assert ended["_meta"]["north"]["error"]["kind"] == "context_overflow"
+        assert "the context cannot be reduced further" in texts(client)
         assert "of 24,000 tokens. Start a new one, or choose a model with a larger window" in texts(client)
         assert not server.requests
         serve(world, server.url, model("small", 24_000), model("large", 200_000))

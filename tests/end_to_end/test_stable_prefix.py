@@ -11,6 +11,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.narrow_model import is_summary
 from tests.support.script import Answer, Cut, Fail, Gate, Say, Stop, Think, answer, call
 
 LENGTH = dict(zip(APIS, ("max_tokens", "max_output_tokens", "length", "MAX_TOKENS"), strict=True))
@@ -94,6 +95,12 @@ class Life:
         where = {"sessionId": self.session, "cwd": str(self.world.project), "mcpServers": []}
         await self.client.request("session/load", where)
 
+    async def summarize(self) -> None:
+        """One of the two places where the prefix may change; the other are pruned outputs."""
+        self.server.script(*[answer(Say('{"goal": "Ask and answer"}'))] * 2)
+        await prompt(self.client, self.session, "/summarize --keep-last 2")
+        self.server.drop()
+
     async def command(self) -> None:
         await prompt(self.client, self.session, "/costs")
 
@@ -126,7 +133,7 @@ async def test_each_request_begins_with_the_whole_one_before(
         life = Life(client, world, server, api, thinks=thinks)
         life.session = await opened(client, world)
         happenings = [life.talk, life.look, life.break_off, life.fail, life.fall_back, life.go_on, life.steer]
-        happenings += [life.cancel, life.switch, life.load, life.command]
+        happenings += [life.cancel, life.switch, life.load, life.command, life.summarize]
         order = [*happenings, *happenings]
         random.Random(seed).shuffle(order)
         for happening in (life.talk, *order, life.talk):
@@ -136,6 +143,9 @@ async def test_each_request_begins_with_the_whole_one_before(
     before: dict[str, tuple[str, list[str]]] = {}
     grown = 0
     for request in server.requests:
+        if is_summary(request.body):
+            before = {chain: (fixed, []) for chain, (fixed, _) in before.items()}
+            continue
         chain = str(request.body.get("model") or request.path) if signs else ""
         fixed, items = told(request.body)
         if chain in before:

@@ -187,6 +187,24 @@ async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
     assert await finish(process) == 1
 
 
+async def test_what_the_user_has_set_in_the_editor_counts_and_mistakes_in_it_are_shown(offline: World) -> None:
+    process = await start(offline, server=SERVER)
+    client = raw(process)
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    options = {"north": {"settings": {"thinking.level": "huge"}}}
+    await client.call(
+        1, "initialize", capabilities={}, processId=None, workspaceFolders=folder, initializationOptions=options
+    )
+    shown = await client.find(lambda frame: "setting north.thinking.level" in str(frame))
+    assert shown["method"] == "window/showMessage"
+    changed = {"north": {"turn.maxRequests": "many"}}
+    await client.send(method="workspace/didChangeConfiguration", params={"settings": changed})
+    await client.send(id=2, method="workspace/executeCommand", params={"command": "north.ask", "arguments": ["hello"]})
+    await client.find(lambda frame: "setting north.turn.maxRequests" in str(frame))
+    await client.send(method="exit")
+    await finish(process)
+
+
 async def test_a_model_that_is_unknown_is_said_in_the_answer(offline: World) -> None:
     process = await start(offline, server=SERVER, NORTH_MODEL="sonet-4-5")
     client = raw(process)

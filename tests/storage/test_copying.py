@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from north_lsp.storage import copying
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.copying import NotCopied
-from north_lsp.storage.importing import Place
+from north_lsp.storage.copying import NotCopied, Place
 from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trash import restore

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.importing import NotImported, Place, import_log
+from north_lsp.storage.copying import Place
+from north_lsp.storage.importing import NotImported, import_log
 from north_lsp.storage.locations import Locations
 from tests.storage.conftest import New
 from tests.storage.test_old_formats import LOGS, said

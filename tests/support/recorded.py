@@ -274,9 +274,24 @@ async def attachments(on: Stage) -> None:
     await on.say("Find", answers=(answer(search, call("read_file", path="nothing.py")), BYE))
 
 
+async def summaries(on: Stage) -> None:
+    """Play summaries: one that a model writes, one that fails, one after another, and what is said between them."""
+    on.write("many.py", MANY)
+    written = json.dumps({"goal": "See to it", "openTasks": ["the rest"], "shortSummary": "Seeing to it"})
+    on.verdicts = [option("accept")]
+    long = "Go on: " + "and on, " * 400
+    await on.say(long, answers=(READ, answer(replace("many.py", "ITEM = 1", "X")), BYE))
+    await on.say(long, answers=(answer(call("list_root")), BYE))
+    await on.say("/summarize --keep-last 1", answers=(answer(Say(written)), answer(Say(written))))
+    await on.say(long, answers=(BYE,))
+    await on.say("/summarize --keep-last 0", answers=(answer(Fail(401, "authentication_error", "no")),))
+    await on.say("/summarize --keep-last 0", answers=(answer(Say(written)),))
+    await on.say("Bye", answers=(BYE,))
+
+
 RETRY = {"requestMaxRetries": 0, "streamMaxRetries": 1, "maxRetries": 1, "baseDelayMs": 8}
 SETTINGS = {"retry": RETRY | {"fallbackChains": {"sonnet-4-5": ["haiku-4-5"]}}}
-RECORDED = {one.__name__: one for one in (edits, commands, models, file_blocks, meanwhile, attachments)}
+RECORDED = {one.__name__: one for one in (edits, commands, models, file_blocks, meanwhile, attachments, summaries)}
 
 
 def portable(text: str, world: World) -> str:

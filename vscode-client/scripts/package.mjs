@@ -7,6 +7,8 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { contributed, withSettings } from "./settings.mjs";
+
 /** Without the wheel. */
 const LARGEST = 3 * 1024 * 1024;
 
@@ -27,6 +29,17 @@ const contents = [
   "server",
 ];
 
+const read = (name) => JSON.parse(readFileSync(join(client, name), "utf8"));
+
+/** The server's settings are VS Code's, too. */
+function addSettings(stage) {
+  const { section, english, german } = contributed(read("config.schema.json"), read("l10n/settings.de.json"));
+  const write = (name, value) => writeFileSync(join(stage, name), `${JSON.stringify(value, null, 2)}\n`);
+  write("package.json", withSettings(read("package.json"), section));
+  write("package.nls.json", { ...read("package.nls.json"), ...english });
+  write("package.nls.de.json", { ...read("package.nls.de.json"), ...german });
+}
+
 function withoutPictures(text) {
   return text.replace(/^!\[[^\]]*\]\(images\/[\w.-]+\.png\)\n+/gm, "");
 }
@@ -37,6 +50,7 @@ try {
     if (existsSync(join(client, name))) cpSync(join(client, name), join(stage, name), { recursive: true });
   }
   writeFileSync(join(stage, "README.md"), withoutPictures(readFileSync(join(client, "README.md"), "utf8")));
+  addSettings(stage);
   const options = ["--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--out", vsix];
   execFileSync(join(client, "node_modules/.bin/vsce"), ["package", ...options], { cwd: stage, stdio: "inherit" });
 } finally {

@@ -80,8 +80,18 @@ export type Update =
   | { sessionUpdate: "config_option_update"; configOptions?: ConfigOption[] | null }
   | { sessionUpdate: "available_commands_update"; availableCommands: AvailableCommand[] }
   | ({ sessionUpdate: "usage_update" } & Usage)
+  | ({ sessionUpdate: "compaction_update" } & Compaction)
   /** `stopped`: it is not North's, but what the user did. North's extension. */
   | { sessionUpdate: "notice"; severity: string; title: string; _meta?: { north?: { stopped?: boolean } } | null };
+
+/** The older part of the conversation is summarised for the model. */
+export interface Compaction {
+  compactionId: string;
+  status: "in_progress" | "completed" | "failed" | "cancelled";
+  summary?: { type: string; text?: string }[] | null;
+  error?: string | null;
+  _meta?: { north?: { reason?: string; tokensBefore?: number; tokensAfter?: number; written?: number; read?: string[]; modified?: string[] } } | null;
+}
 
 export interface AvailableCommand {
   name: string;

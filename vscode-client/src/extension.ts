@@ -8,6 +8,7 @@ import { Reading } from "./chat/reading";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
+import { serverKeys, serverSettings, watchServerSettings } from "./common/serverSettings";
 import { registerSetup } from "./common/setup";
 import { createStatus } from "./common/status";
 import { findServer } from "./install/finding";
@@ -32,7 +33,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const questions = new Questions((id) => conversations.find(id)?.transcript ?? places.transcriptOf(id));
   const installer = new Installer(context.extensionUri, context.globalStorageUri, log);
   const hidden = new HiddenDocuments();
-  const server: Server = new Server(log, hidden.middleware, () => findServer(installer), (client) => {
+  const keys = serverKeys(context.extension.packageJSON);
+  const server: Server = new Server(log, hidden.middleware, () => findServer(installer), () => serverSettings(keys), (client) => {
     conversations.listen(client);
     questions.listen(client);
     places.listen(client);
@@ -51,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     server,
     hidden,
+    watchServerSettings(keys, () => void server.tellSettings()),
     conversations,
     questions,
     proposals,

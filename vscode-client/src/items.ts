@@ -22,7 +22,19 @@ export type Item =
   | { kind: "failure"; id: string; text: string; actions: FailureAction[] }
   | { kind: "notice"; id: string; severity: string; text: string }
   | ChangesItem
+  | SummaryItem
   | Question;
+
+/** A summary in place of the older part of the conversation: `markdown` is empty until it is there. */
+export interface SummaryItem {
+  kind: "summary";
+  id: string;
+  compaction: string;
+  state: "in_progress" | "completed" | "failed" | "cancelled";
+  text: string;
+  markdown: string;
+  files: string[];
+}
 
 /** What a turn has changed in files. */
 export interface ChangesItem {

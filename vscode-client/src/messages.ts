@@ -191,6 +191,8 @@ export type FromPage =
   /** What the user does with a message that waits. */
   | { type: "queue"; id: string; act: QueueAct }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
+  /** What a summary took the place of. */
+  | { type: "replaced"; compaction: string }
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }

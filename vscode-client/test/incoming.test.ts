@@ -12,6 +12,7 @@ test("a message of the page is read", () => {
     { type: "pick", picker: "model" },
     { type: "code", what: "terminal", text: "ls", name: "", language: "sh" },
     { type: "symbols", names: ["greet"] },
+    { type: "replaced", compaction: "c1" },
     { type: "run", command: "north.showPermissions" },
   ]) {
     assert.deepEqual(readMessage(message), message);
@@ -28,6 +29,7 @@ test("whatever else arrives is left out", () => {
     { type: "toString" },
     { type: "__proto__" },
     { type: "send" },
+    { type: "replaced", compaction: 1 },
     { type: "send", text: 1 },
     { type: "open", file: "/a.py", line: 1.5 },
     { type: "decide", id: "question:1", option: "accept" },

@@ -7,7 +7,8 @@ import { HiddenDocuments } from "../src/places/hiddenDocuments";
 import { LanguageFeatures } from "../src/places/language";
 import { answers, disk, problems, tell, Uri, window, workspace } from "./support/vscode";
 
-const FILE = "file:///repo/a.ts";
+const FILE = "file:///repo/a.rs";
+const SCRIPT = "file:///repo/c.ts";
 const OTHER = "file:///repo/b.py";
 const FORMAT = "vscode.executeFormatDocumentProvider";
 const never = { isCancellationRequested: false, onCancellationRequested: () => ({ dispose: () => {} }) };
@@ -34,6 +35,7 @@ afterEach(() => {
   disk.clear();
   window.visibleTextEditors = [];
   delete answers[FORMAT];
+  delete answers["typescript.tsserverRequest"];
   open();
 });
 
@@ -69,6 +71,19 @@ test("a file that is no text has no problems, and is waited for no longer than o
   await new Promise(setImmediate);
   mock.timers.tick(4_000);
   assert.deepEqual(await answer, { diagnostics: [], known: [] });
+});
+
+test("TypeScript, which says nothing about files that are in no tab, is asked about them", async () => {
+  const features = new LanguageFeatures(new HiddenDocuments());
+  disk.set(SCRIPT, "x\n");
+  const row = { start: { line: 2, offset: 3 }, end: { line: 2, offset: 9 }, text: "not a number", category: "error", code: 2322 };
+  answers["typescript.tsserverRequest"] = (request) => ({ body: request === "semanticDiagnosticsSync" ? [row, { text: 3 }] : [] });
+  const told = { uri: SCRIPT, range: { start: { line: 1, character: 2 }, end: { line: 1, character: 8 } }, severity: "error", message: "not a number", source: "ts", code: "2322" };
+  assert.deepEqual(await ask({ action: "diagnostics", uris: [SCRIPT], wait: true }, features), { diagnostics: [told], known: [SCRIPT] });
+  answers["typescript.tsserverRequest"] = () => ({ body: [] });
+  assert.deepEqual(await ask({ action: "diagnostics", uris: [SCRIPT], wait: true }, features), { diagnostics: [], known: [SCRIPT] });
+  answers["typescript.tsserverRequest"] = () => undefined;
+  assert.deepEqual(await ask({ action: "diagnostics", uris: [SCRIPT], wait: true }, features), { diagnostics: [], known: [] });
 });
 
 test("nothing is opened where nothing has changed", async () => {

@@ -1,7 +1,7 @@
 """What the model of one conversation is told besides the conversation itself: the system text, read anew for each turn,
 and what is told when it becomes of interest."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class ConversationContext:
-    """That of one conversation."""
+    """That of one conversation. `skills` lists what a model can look up; a session sets it."""
 
     def __init__(
         self,
@@ -62,6 +62,8 @@ class ConversationContext:
         self._workspace = workspace
         self._diagnostics = diagnostics
         self.project = ProjectContext()
+        self.skills: Callable[[], Awaitable[str]] | None = None
+        self._skills = ""
         self._environment = ""
         self._is_loaded = False
         self._told: dict[str, str] = {}
@@ -72,6 +74,8 @@ class ConversationContext:
         """Read what is there now, for a turn that begins. Returns what the user has not been told of it."""
         with self._diagnostics.guarded("reading rules and context files"):
             await anyio.to_thread.run_sync(self._load)
+        with self._diagnostics.guarded("reading the skills"):
+            self._skills = await self.skills() if self.skills is not None else ""
         problems = self._problems(self.project)
         new = [problem for problem in problems if problem not in self._told_of]
         self._told_of = problems
@@ -126,7 +130,9 @@ class ConversationContext:
             facts = partial(environment_text, roots, self._started, shell, self._editor)
             self._environment = await anyio.to_thread.run_sync(facts)
         hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
-        return system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
+        sections = system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
+        skills = Section("skills", "Skills", "SKILL.md files", self._skills)
+        return [*sections, skills] if self._skills else sections
 
     async def system(self, model: Model) -> str:
         """Return the system text, the same as before if nothing has changed that it is made of."""

@@ -17,13 +17,17 @@ def tokens_of(characters: int) -> int:
     return math.ceil(math.ceil(characters / _CHARACTERS_A_TOKEN) * _MARGIN)
 
 
-def input_tokens(request: ModelRequest) -> int:
-    """Estimate the tokens that a request gives a model to read: system text, tools and messages."""
+def characters_of(tokens: int) -> float:
+    """Return how many characters so many tokens have."""
+    return tokens / _MARGIN * _CHARACTERS_A_TOKEN
+
+
+def fixed_tokens(request: ModelRequest) -> int:
+    """Estimate the tokens of what stands before a request's messages: system text and tools."""
     system = tokens_of(len(request.system))
-    tools = tokens_of(
+    return system + tokens_of(
         sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)
     )
-    return system + tools + message_tokens(request.messages)
 
 
 def message_tokens(messages: Iterable[Message]) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
 from north_lsp.agent.ports.events import UsageChanged
@@ -20,6 +21,8 @@ class Totals:
 
     def add(self, logged: Logged, *, fills_window: bool = True) -> None:
         """Add an entry; one of a branch that was left only counts as cost."""
+        if fills_window and isinstance(logged.entry, CompactionEntry | PrunedEntry):
+            self._shorten(logged.entry)
         if not isinstance(logged.entry, AnswerEntry):
             return
         usage = logged.entry.usage
@@ -29,12 +32,22 @@ class Totals:
         if usage is not None:
             self._sum = (self._sum or StoredUsage()) + usage
 
-    def shown(self, window: int) -> UsageChanged | None:
-        """Return the totals to show; the context is what the last answer read and wrote. None if no usage was
-        recorded."""
-        if (total := self._sum) is None:
+    def _shorten(self, entry: CompactionEntry | PrunedEntry) -> None:
+        """Forget what the vendor counted, since the next request is shorter by an unknown number of tokens."""
+        before = self._counted.all_tokens if self._counted is not None else 0
+        match entry:
+            case CompactionEntry(tokens_after=after):
+                left = after if after is not None else before
+            case PrunedEntry(results):
+                left = max(before - sum(results.values()), 0)
+        self.last, self._counted = None, StoredUsage(input=left, estimated=True)
+
+    def shown(self, window: int, aside: Iterable[StoredUsage] = ()) -> UsageChanged | None:
+        """Return the totals to show, with what was used `aside`; the context is what the last answer read and wrote.
+        None if no answer has a usage."""
+        if self._sum is None:
             return None
-        counted = self._counted or StoredUsage()
+        counted, total = self._counted or StoredUsage(), sum(aside, self._sum)
         return UsageChanged(
             counted.all_tokens,
             window,

@@ -14,6 +14,7 @@ from north_lsp.agent.log.choices import (
     ThinkingEntry,
     ToolSelectionEntry,
 )
+from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
 from north_lsp.agent.log.marks import RetryEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
@@ -50,6 +51,8 @@ Entry = (
     | ThinkingEntry
     | ServiceTierEntry
     | ToolSelectionEntry
+    | CompactionEntry
+    | PrunedEntry
     | StopEntry
     | RetryEntry
     | UnknownEntry
@@ -110,6 +113,10 @@ def _read(record: Json) -> Entry:
             return ServiceTierEntry.from_json(record)
         case "mcp_tool_selection":
             return ToolSelectionEntry.from_json(record)
+        case "compaction":
+            return CompactionEntry.from_json(record)
+        case "custom" if record.get("customType") == PRUNED:
+            return PrunedEntry.from_json(record)
         case "custom":
             return mark_from_json(record) or UnknownEntry(record)
         case _:

@@ -8,7 +8,7 @@ from typing import Any
 from north_lsp.agent.log.blocks import block_to_json
 from north_lsp.agent.log.checkpoints import FileRecord, Status
 from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
-from north_lsp.agent.log.messages import AnswerEntry
+from north_lsp.agent.log.messages import AnswerEntry, StoredUsage, usage_aside
 from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.providers.base import (
     Block,
@@ -147,6 +147,10 @@ class Log:
         counts = {"input": usage.input, "output": usage.output}
         counts |= {"cacheRead": usage.cache_read, "cacheWrite": usage.cache_write}
         self.conversation.annotate("usage_recorded", purpose=purpose, model=model, usage=counts, cost=cost)
+
+    def used_aside(self) -> Sequence[StoredUsage]:
+        """Return what the requests used that are no part of a turn."""
+        return [usage_aside(record) for record in self.conversation.used_aside]
 
     def move_leaf(self, leaf: str | None, reason: str) -> None:
         """Continue after another entry from now on; None begins anew. Raises ValueError for an unknown entry."""

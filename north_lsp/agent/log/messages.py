@@ -210,6 +210,13 @@ class StoredUsage:
         return {**counted, "cost": {"total": self.cost}, **told, **self.more}
 
 
+def usage_aside(record: Json) -> StoredUsage:
+    """Read what a request used that is no part of a turn; what makes no sense counts as nothing."""
+    counts, cost = as_object(record.get("usage")), record.get("cost")
+    read, wrote, from_cache, to_cache = (whole_number(counts.get(key)) or 0 for key in _COUNTS)
+    return StoredUsage(read, wrote, from_cache, to_cache, cost if isinstance(cost, int | float) else 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerEntry:
     """A model's answer, as far as it arrived. `error` is why it is not complete."""

@@ -12,6 +12,7 @@ from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
+from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
@@ -26,6 +27,7 @@ from north_lsp.agent.ports.events import (
     CallProposes,
     CallReady,
     CallRunning,
+    CompactionChanged,
     Event,
     ModeChanged,
     RetryWaiting,
@@ -88,6 +90,14 @@ def slash_shown(logged: Logged) -> Iterator[Event]:
     """Show the output of a slash command."""
     if isinstance(logged.entry, SlashEntry):
         yield AnswerDelta(logged.id, f"{logged.entry.output}\n\n")
+
+
+def compaction_shown(logged: Logged) -> Iterator[Event]:
+    """Show a summary where it took the place of what came before."""
+    if isinstance(one := logged.entry, CompactionEntry):
+        lists = (one.files.read, one.files.modified)
+        tokens = (one.tokens_before, one.tokens_after)
+        yield CompactionChanged(logged.id, "done", one.reason, one.summary, one.short, *tokens, *lists)
 
 
 def branch_summary_shown(logged: Logged) -> Iterator[Event]:
@@ -215,6 +225,8 @@ class Projection:
                 yield from branch_summary_shown(logged)
             case ModeEntry() as mode:
                 yield from mode_shown(mode)
+            case CompactionEntry():
+                yield from compaction_shown(logged)
             case RetryEntry() as retry:
                 yield retry_shown(retry, is_first=True)
             case StopEntry():

@@ -1,13 +1,17 @@
 """Converts the log's entries to messages for the model. Pure."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
-from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.compactions import CompactionEntry
+from north_lsp.agent.log.context import context_of
+from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.prompts import render
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -23,21 +27,39 @@ from north_lsp.providers.model import Model
 
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
 FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
+_Said = PromptEntry | ResultEntry | OwnCommandEntry | CompactionEntry | BranchSummaryEntry
+_FRAME = re.compile(r"<(?=/?(?:summary|read-files|modified-files)\b)", re.IGNORECASE)
 _NO_ANSWER = "(no answer)"
 _GO_ON = "(continue)"
 
 
-def messages_of(path: Iterable[Logged], model: Model) -> list[Message]:
+def messages_of(path: Sequence[Logged], model: Model) -> list[Message]:
     """Return the messages of an active path for a model."""
     transcript = Transcript(model)
-    transcript.add(path)
+    transcript.add(context_of(path))
     return transcript.messages
 
 
+def message_of(entry: Entry) -> Message | None:
+    """Return an entry as a message of its own, to be measured; None for one that models do not get."""
+    match entry:
+        case AnswerEntry(excluded=False) if entry.blocks:
+            return AssistantMessage(entry.blocks, model=entry.model)
+        case ResultEntry(excluded=False):
+            return ToolResult(entry.call_id, entry.tool, entry.text, entry.is_error, entry.images)
+        case PromptEntry(excluded=False):
+            return UserMessage(_said(entry), entry.images)
+        case OwnCommandEntry(excluded=False) | CompactionEntry() | BranchSummaryEntry():
+            return UserMessage(_said(entry))
+        case _:
+            return None
+
+
 class Transcript:
-    """The messages for a model, from entries that are added as they come. They are repaired: every call has exactly one
-    result, directly after it; two prompts have an answer between them; the last message is not the model's. Thinking
-    that another model signed is left out, since only that model can read it."""
+    """The messages for a model, from entries that are added as they come; a summary comes before what it leaves. They
+    are repaired: every call has exactly one result, directly after it; two prompts have an answer between them; the
+    last message is not the model's. Thinking that another model signed is left out, since only that model can read
+    it."""
 
     def __init__(self, model: Model) -> None:
         self.messages: list[Message] = []
@@ -59,7 +81,7 @@ class Transcript:
                 return _Stored(entry, () if entry.excluded else _useful_blocks(entry, self._model))
             case PromptEntry() | ResultEntry() | OwnCommandEntry() as entry if not entry.excluded:
                 return _Stored(entry)
-            case BranchSummaryEntry() as entry:
+            case CompactionEntry() | BranchSummaryEntry() as entry:
                 return _Stored(entry)
             case _:
                 return None
@@ -77,7 +99,9 @@ class Transcript:
                     unanswered = True
                 case ResultEntry(tool=tool) if tool != FILE_BLOCK:
                     pass
-                case PromptEntry() | OwnCommandEntry() | ResultEntry() | BranchSummaryEntry() as said:
+                case (
+                    PromptEntry() | OwnCommandEntry() | ResultEntry() | CompactionEntry() | BranchSummaryEntry()
+                ) as said:
                     if unanswered and self.messages and not isinstance(self.messages[-1], AssistantMessage):
                         # The model was asked, and nothing came that could be sent back.
                         self.messages.append(AssistantMessage((Text(_NO_ANSWER),)))
@@ -91,21 +115,35 @@ class _Stored:
     """An entry and, if it is an answer, the `blocks` of it that a model can be given: none if there are none, or if it
     is excluded."""
 
-    entry: AnswerEntry | PromptEntry | ResultEntry | OwnCommandEntry | BranchSummaryEntry
+    entry: AnswerEntry | _Said
     blocks: tuple[Block, ...] = ()
 
 
-def _said(entry: PromptEntry | ResultEntry | OwnCommandEntry | BranchSummaryEntry) -> str:
+def _said(entry: _Said) -> str:
     """Return the text that the model reads for an entry that is not its own."""
     match entry:
         case ResultEntry():
             return f"[North] The file {entry.text}"
         case OwnCommandEntry():
             return _own_command_text(entry)
+        case CompactionEntry():
+            return summary_text(entry)
         case BranchSummaryEntry():
             return entry.for_model
         case PromptEntry():
             return _user_text(entry) or ("" if entry.images else "(empty message)")
+
+
+def said_by_user(entry: PromptEntry | OwnCommandEntry) -> str:
+    """Return the text that the model reads for something that the user said or ran."""
+    return _said(entry)
+
+
+def summary_text(entry: CompactionEntry) -> str:
+    """Return the text that the model reads in place of what was summarised."""
+    files = (("read-files", entry.files.read), ("modified-files", entry.files.modified))
+    lists = [f"<{tag}>\n" + "\n".join(names) + f"\n</{tag}>" for tag, names in files if names]
+    return render("compacted", summary="\n\n".join([_FRAME.sub("&lt;", entry.summary), *lists]))
 
 
 def _user_text(prompt: PromptEntry) -> str:

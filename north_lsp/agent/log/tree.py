@@ -15,6 +15,7 @@ from north_lsp.agent.log.choices import (
     ThinkingEntry,
     ToolSelectionEntry,
 )
+from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
 from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
 from north_lsp.agent.log.fields import as_text
 from north_lsp.agent.log.marks import RetryEntry, StopEntry
@@ -195,6 +196,10 @@ def _said(entry: Entry) -> _Said:
             return _Said("service_tier_change", "", tier)
         case ToolSelectionEntry(tools):
             return _Said("mcp_tool_selection", "", ", ".join(tools))
+        case CompactionEntry(summary, short=short):
+            return _Said("compaction", "", short or summary, summary)
+        case PrunedEntry(results):
+            return _Said("custom", "", f"older outputs removed ({len(results)})")
         case StopEntry():
             return _Said("custom", "", "stopped")
         case RetryEntry(reason=reason):

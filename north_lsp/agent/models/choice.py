@@ -43,6 +43,11 @@ class ModelChoice:
         self._notices: list[str] = []
 
     @property
+    def models(self) -> Models:
+        """The model services of the process."""
+        return self._models
+
+    @property
     def offered(self) -> Sequence[Model]:
         """The models that the user can choose from."""
         return [model for model in self._models.catalog.available() if self.allowed.allows(model)]

@@ -18,8 +18,8 @@ def obstacles(model: Model, known: Catalog, usage: UsageChanged | None, tier: st
         told.append(str(error))
     if usage is not None and usage.used > model.window:
         told.append(
-            f"this conversation has {usage.used:,} tokens, more than {model.title} can take ({model.window:,}): "
-            "start a new one, or choose a model with a larger window"
+            f"this conversation has {usage.used:,} tokens, more than {model.title} can take ({model.window:,}): its "
+            "older part is summarised before the next request"
         )
     if tier is not None and not serves_tiers(model.provider.address_in(known.environ), model.api):
         told.append(f"{model.provider.title} has no service tiers; serviceTier ({tier}) is ignored for {model.title}")

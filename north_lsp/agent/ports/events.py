@@ -130,6 +130,9 @@ class TitleChanged:
     updated_at: str
 
 
+_WARN, _HIGH = 0.60, 0.85
+
+
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
     """Usage after a model request: tokens in the context, the model's window, the conversation's cost in US dollars.
@@ -145,6 +148,16 @@ class UsageChanged:
     tokens: int = 0
     all_time_usd: float | None = None
     counts: Usage = field(default_factory=Usage)
+
+    @property
+    def ratio(self) -> float:
+        """How much of the window is used; 0 where its size is not known."""
+        return self.used / self.window if self.window > 0 else 0.0
+
+    @property
+    def level(self) -> Literal["ok", "warn", "high"]:
+        """How full the window is, in a word."""
+        return "ok" if self.ratio < _WARN else "high" if self.ratio > _HIGH else "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +274,28 @@ class ContextPromoted:
     after: str
 
 
+CompactionState = Literal["running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionChanged:
+    """The older part of the conversation is being summarised for the model, or has been: `summary` (Markdown) takes its
+    place from here on. `reason` says why, `written` how many characters of the summary have arrived; tokens are
+    estimates of a whole request before and after."""
+
+    compaction_id: str
+    state: CompactionState
+    reason: str
+    summary: str = ""
+    short: str = ""
+    tokens_before: int = 0
+    tokens_after: int | None = None
+    read: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    error: str = ""
+    written: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationWanted:
     """The user wants to see another conversation, a stored one or a new one (no id): the client opens it."""
@@ -367,6 +402,7 @@ Event = (
     | RetryEnded
     | FallbackUsed
     | ContextPromoted
+    | CompactionChanged
     | ConversationWanted
     | ReviewShown
     | ReviewResolved

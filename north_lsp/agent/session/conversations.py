@@ -9,6 +9,7 @@ import anyio.to_thread
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.navigation import Copied, fork
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.copying import Place
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
@@ -49,7 +50,7 @@ class Conversations:
     async def salvage(self, id: str, root: Path) -> "Imported":
         """Copy what can be read of a conversation into a new one. Raises ValueError if nothing can be,
         UnknownConversation, OSError."""
-        from north_lsp.storage.importing import Place, import_log
+        from north_lsp.storage.importing import import_log
 
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
@@ -63,7 +64,7 @@ class Conversations:
     async def import_log(self, path: Path, root: Path, *, salvage: bool) -> "Imported":
         """Copy a log from anywhere into a new conversation; with `salvage`, also what can be read of a damaged one.
         Raises NotImported, OSError."""
-        from north_lsp.storage.importing import Place, import_log
+        from north_lsp.storage.importing import import_log
 
         copy = partial(import_log, self._locations, path, Place(root, project_hash(root)), salvage=salvage)
         return await anyio.to_thread.run_sync(copy)

@@ -11,13 +11,14 @@ from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import prompt_shown
-from north_lsp.agent.log.prompt import Part, to_log
+from north_lsp.agent.log.prompt import to_log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
+from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
 from north_lsp.providers.base import Image
 from north_lsp.storage.entries import now_ms
@@ -34,6 +35,7 @@ class PromptDelivery:
         choice: ModelChoice,
         editor: Editor,
         saved: SavedConversation,
+        templates: ConversationTemplates,
     ) -> None:
         self.news = news_for_model(stored.checkpoints)
         self._log = stored.log
@@ -44,12 +46,12 @@ class PromptDelivery:
         self._choice = choice
         self._editor = editor
         self._saved = saved
+        self._templates = templates
         self._joined: list[QueuedPrompt] = []
 
     async def begin_turn(self, batch: Sequence[QueuedPrompt]) -> str:
         """Add the prompt of a new turn to the conversation, which is named after its first one. Returns its id."""
-        parts = tuple(part for queued_prompt in batch for part in queued_prompt.parts)
-        content = await self._to_log(parts)
+        content = await self._to_log(batch)
         content[:0] = map(News, dict.fromkeys(self.news))
         self.news.clear()
         is_first = self._saved.title is None
@@ -64,7 +66,7 @@ class PromptDelivery:
 
     async def join_turn(self, queued_prompt: QueuedPrompt) -> None:
         """Add a queued prompt to the running turn. The client itself shows a prompt for which it made a request."""
-        content = await self._to_log(queued_prompt.parts)
+        content = await self._to_log([queued_prompt])
         logged = self._append(content, [queued_prompt])
         if queued_prompt.is_owned:
             self._joined.append(queued_prompt)
@@ -77,9 +79,13 @@ class PromptDelivery:
         joined, self._joined = self._joined, []
         return joined
 
-    async def _to_log(self, parts: tuple[Part, ...]) -> list[PromptPart]:
-        content = await to_log(parts, self._settings.workspace, self._checkpoints.keep)
-        states = [part for part in parts if isinstance(part, EditorState)]
+    async def _to_log(self, batch: Sequence[QueuedPrompt]) -> list[PromptPart]:
+        content: list[PromptPart] = []
+        for queued_prompt in batch:
+            parts, called = self._templates.taken(queued_prompt.parts)
+            content += await to_log(parts, self._settings.workspace, self._checkpoints.keep)
+            content += [News(called)] if called else []
+        states = [part for queued_prompt in batch for part in queued_prompt.parts if isinstance(part, EditorState)]
         return [*await self._context.news(content, states[-1] if states else None), *content]
 
     def _append(self, content: Sequence[PromptPart], words: Sequence[QueuedPrompt]) -> Logged:

@@ -2,7 +2,7 @@
 imported when it is used, since opening a session does without."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.totals import totals
+from north_lsp.agent.log.context import replaced_by
 from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.environment import Environment
@@ -75,6 +76,23 @@ class Exports:
             return render(source_of(self._log, Blobs(environment.locations.blobs), around), tools, format, mask)
 
         return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
+
+    async def replaced(self, summary_id: str) -> str:
+        """Return what a summary of the conversation replaced for the model, as plain text. Raises ToolError
+        NOT_FOUND."""
+        tools = await anyio.to_thread.run_sync(self._environment.load_tools)
+
+        def rendered() -> str:
+            from north_lsp.agent.exports.export import render, source_of
+
+            part = replaced_by(self._log.path(), summary_id)
+            source = source_of(self._log, Blobs(self._environment.locations.blobs))
+            return render(replace(source, path=part, left=(), warnings=()), tools, "txt", None)
+
+        try:
+            return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
+        except ValueError as error:
+            raise ToolError("NOT_FOUND", str(error)) from None
 
     async def write(self, wanted: Wanted) -> Path:
         """Write the conversation to a file, and return the file's path. Raises ToolError: CONFLICT if the file exists

@@ -17,6 +17,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.undo import UndoHistory
 from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.chosen import chosen_on
+from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.export import OtherConversations
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
@@ -204,7 +205,7 @@ class SessionFactory:
         read, texts, seen = (
             editor.read_unsaved,
             editor.unsaved_texts,
-            Seen(earlier=sightings_of(log.path())),
+            Seen(earlier=sightings_of(context_of(log.path()))),
         )
         edits = environment.settings.edits
         workspace = Workspace(roots, rules, read, texts, seen, private, artifacts, edits, reading=reading)

@@ -1,6 +1,6 @@
 """The turn that an earlier process did not finish and that this one can go on with, if its client can decide."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.log import Log
@@ -44,12 +44,12 @@ class LeftTurn:
         if self.find() is None:
             self._log.conversation.resolve_pending()
 
-    def give_up(self, tools: "Registry") -> Iterable[Event]:
+    async def give_up(self, tools: "Callable[[], Awaitable[Registry]]") -> Iterable[Event]:
         """Refuse its questions, since the user goes on with something else; returns what is to be shown of its calls.
         Raises ConversationBusy."""
         left = self.find()
         self._log.conversation.resolve_pending()
-        return list(self._given_up(left, tools)) if left is not None else []
+        return list(self._given_up(left, await tools())) if left is not None else []
 
     def _given_up(self, left: Unfinished, tools: "Registry") -> Iterator[Event]:
         projection = Projection(tools)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Protocol
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.queue import PromptQueue
 from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
@@ -30,6 +33,8 @@ class LiveSession(Protocol):
     exports: Exports
     questions: Questions
     navigation: Navigation
+    compacting: Compacting
+    templates: ConversationTemplates
     remembering: Remembering
 
     @property
@@ -55,6 +60,8 @@ class LiveSession(Protocol):
 
     async def context_report(self) -> "Report": ...
 
+    async def refresh_commands(self) -> tuple[CommandInfo, ...]: ...
+
     async def move(self, root: Path) -> None: ...
 
     async def set_mode(self, mode: Mode) -> None: ...
@@ -62,3 +69,5 @@ class LiveSession(Protocol):
     async def take_back(self, prepare: Callable[[], Awaitable[tuple[Plan, str]]]) -> Plan: ...
 
     def cancel(self) -> None: ...
+
+    async def quiet(self) -> None: ...

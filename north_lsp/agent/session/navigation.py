@@ -28,8 +28,7 @@ from north_lsp.agent.session.replay import Show
 from north_lsp.display import one_line
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
-from north_lsp.storage.copying import Relation
-from north_lsp.storage.importing import Place
+from north_lsp.storage.copying import Place, Relation
 from north_lsp.storage.locations import Locations
 from north_lsp.vocabulary import Mode, TreeFilter
 from north_lsp.workspace.roots import project_hash

@@ -23,6 +23,8 @@ from north_lsp.storage.conversation_index import ConversationIndex
 from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.windows import remember_last
 
+_INDEX_AFTER_SECONDS = 0.3
+"""Lists bring the index up to date by themselves; a prompt that follows at once does not share the interpreter."""
 _LAST = "/continue"
 
 
@@ -57,7 +59,7 @@ class Remembering:
     def turn_ended(self) -> None:
         """Bring the index up to date, and name the conversation after its first answer."""
         index = ConversationIndex(self._environment.locations)
-        self._later("keeping the index", partial(index.note, self._log.id))
+        self._later("keeping the index", partial(index.note, self._log.id), _INDEX_AFTER_SECONDS)
         if not self._environment.settings.sessions.auto_title:
             return
         if (wanted := self._titles.wanted(self._environment.environ)) is not None:
@@ -67,15 +69,19 @@ class Remembering:
         with suppress(ConversationBusy, ConversationClosed):
             await self._titles.name(model, text)
 
-    def _later(self, what: str, action: Callable[[], None]) -> None:
-        self._environment.background.start_soon(self._done, what, action)
+    def _later(self, what: str, action: Callable[[], None], after: float = 0) -> None:
+        self._environment.background.start_soon(self._done, what, action, after)
 
-    async def _done(self, what: str, action: Callable[[], None]) -> None:
+    async def _done(self, what: str, action: Callable[[], None], after: float) -> None:
         """Do something that may fail, one thing after the other, so that prompts stay in order; also at the end of the
-        connection."""
+        connection, and at once then."""
         try:
-            with anyio.CancelScope(shield=True):
-                async with self._one_at_a_time:
-                    await anyio.to_thread.run_sync(action)
-        except OSError as error:
-            self._diagnostics.event("not_remembered", what=what, error=error.strerror or type(error).__name__)
+            await anyio.sleep(after)
+        finally:
+            try:
+                with anyio.CancelScope(shield=True):
+                    async with self._one_at_a_time:
+                        await anyio.to_thread.run_sync(action)
+            except OSError as error:
+                name = error.strerror or type(error).__name__
+                self._diagnostics.event("not_remembered", what=what, error=name)

@@ -16,6 +16,7 @@ from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.log.choices import ModeEntry
+from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.projection import mode_shown
@@ -31,6 +32,7 @@ from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
+from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -52,10 +54,12 @@ from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.session.turns import Turns
 from north_lsp.agent.shell.user_commands import nothing_to_run, parse_user_command
+from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Stopped
 from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.shell.jobs import Jobs
+from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.log_state import LEFT
@@ -91,6 +95,12 @@ class Session:
         self._log = log
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
+        commands = Commands()
+        self.templates = ConversationTemplates(
+            workspace, environment.locations, environment.environ, stored.approvals.trust, commands
+        )
+        stored.context.skills = self.templates.skills_for_model
+        workspace = replace(workspace, skill=self.templates.skill)
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
@@ -119,7 +129,9 @@ class Session:
         spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, spending, self._editor)
         self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
-        self._delivery = PromptDelivery(stored, self.queue, self._settings, self.choice, self._editor, self.saved)
+        self._delivery = PromptDelivery(
+            stored, self.queue, self._settings, self.choice, self._editor, self.saved, self.templates
+        )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
@@ -127,7 +139,7 @@ class Session:
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
         self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
-        self._slash = SlashCommands(log, self._editor, host)
+        self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
@@ -135,6 +147,7 @@ class Session:
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
+        self.compacting = Compacting(self, means, self._surroundings)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -188,6 +201,11 @@ class Session:
     @property
     def commands(self) -> tuple[CommandInfo, ...]:
         """The slash commands that a prompt may use."""
+        return self._slash.infos
+
+    async def refresh_commands(self) -> tuple[CommandInfo, ...]:
+        """Read file commands, prompt templates and skills again; return all that a prompt may use."""
+        await self._slash.refresh()
         return self._slash.infos
 
     async def quiet(self) -> None:
@@ -464,9 +482,21 @@ class Session:
             yield
             await self.saved.sync()
 
+    @asynccontextmanager
+    async def cancellable(self) -> AsyncIterator[None]:
+        """Do something between turns that a cancel ends. Raises ValueError like `between_turns`."""
+        scope = anyio.CancelScope()
+        self._scopes.append(scope)
+        try:
+            with scope:
+                async with self.between_turns():
+                    yield
+        finally:
+            self._ended(scope)
+
     def restart_after(self, path: Sequence[Logged]) -> None:
         """Adopt that the conversation goes on after this path: the model knows only what is on it."""
-        self._settings.workspace.seen.restart(sightings_of(path))
+        self._settings.workspace.seen.restart(sightings_of(context_of(path)))
         self._delivery.news = news_for_model(self._checkpoints)
 
     async def show(self, event: Event) -> None:

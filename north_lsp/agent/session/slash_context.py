@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from north_lsp.agent.templates.listing import templates_markdown
 from north_lsp.display import one_line, visible
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.settings_write import save_text_setting
@@ -28,6 +29,10 @@ class ContextHost:
 
     async def rules(self) -> str:
         return (await self._session.context_report()).items_markdown
+
+    async def skills(self) -> str:
+        await self._session.refresh_commands()
+        return templates_markdown(self._session.templates.all)
 
     async def set_rule(self, name: str, *, on: bool) -> str:
         report = await self._session.context_report()

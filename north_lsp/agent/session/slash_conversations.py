@@ -42,9 +42,9 @@ class ConversationsHost:
     def _library(self) -> Library:
         return Library(self._shared.locations)
 
-    async def conversations(self, query: str) -> str:
-        """List the conversations of the project, or those that have the words of a query."""
-        results = await self._library.search(query, Scope(self._live.roots[0]))
+    async def conversations(self, query: str, *, everywhere: bool) -> str:
+        """List the conversations of the project or of all, or those that have the words of a query."""
+        results = await self._library.search(query, Scope(None if everywhere else self._live.roots[0]))
         if not results.found:
             return (
                 f"No conversation here has {one_line(query)!r} in it." if query.strip() else "There are none here yet."
@@ -125,7 +125,7 @@ class ConversationsHost:
         here = self._live.roots[0]
         found = await self._library.last(self._live.remembering.window, here)
         if found is None:
-            raise CommandError("there is no conversation here yet to continue")
+            raise CommandError("there is nothing to continue: there is no other conversation here yet")
         await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
         return (
             f"**{one_line(found.name)}** (`{found.id}`) was the last one here; it opens if your editor can. If it does "
@@ -211,6 +211,7 @@ class ConversationsHost:
     def _row(self, one: Summary, snippet: str = "") -> str:
         facts = [ago(one.updated_at, datetime.now(UTC)), f"{one.message_count} messages"]
         facts += [money(one.cost_usd)] if one.cost_usd else []
+        facts += [one_line(str(one.cwd), 300)] if one.cwd != self._live.roots[0] else []
         facts += ["this one"] if one.id == self._live.id else []
         shown = f"\n  {one_line(snippet, 160)}" if snippet else ""
         return f"- `{one.id}` **{one_line(one.name)}**, {', '.join(facts)}{shown}"

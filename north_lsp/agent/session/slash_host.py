@@ -13,20 +13,23 @@ from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import CommandInfo
+from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
 from north_lsp.agent.session.slash_changes import ChangesHost
+from north_lsp.agent.session.slash_compaction import CompactionHost
 from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
+from north_lsp.agent.templates.conversation_templates import ConversationTemplates
+from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
-from north_lsp.slash.base import CommandError, Costs, Host, Spent
-from north_lsp.slash.parsing import Invocation, find_command
+from north_lsp.slash.base import Command, CommandError, Costs, Host, Reply, Spent
+from north_lsp.slash.parsing import Found, Invocation, find_command
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.trust import described as trust_in_words
@@ -39,15 +42,25 @@ if TYPE_CHECKING:
 class SlashCommands:
     """The slash commands of one session."""
 
-    def __init__(self, log: Log, editor: Editor, host: Host, commands: Commands | None = None) -> None:
+    def __init__(
+        self, log: Log, editor: Editor, host: Host, templates: ConversationTemplates, commands: Commands
+    ) -> None:
         self._log = log
         self._editor = editor
         self._host = host
-        self._commands = commands or Commands()
+        self._templates = templates
+        self._commands = commands
 
     @property
     def infos(self) -> tuple[CommandInfo, ...]:
         return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
+
+    async def refresh(self) -> bool:
+        """Read the templates again; return whether there are others."""
+        changed = await self._templates.load()
+        if changed:
+            self._commands.templates = [_offered(one) for one in self._templates.callable]
+        return changed
 
     def shown(self, parts: tuple[Part, ...]) -> str:
         """Return the typed text of a prompt as it may be stored: empty for one that may have a key in it."""
@@ -62,6 +75,8 @@ class SlashCommands:
         if not words or "/" not in words[0].text:
             return parts
         found = find_command(words[0].text, self._commands)
+        if found.command is None and await self._calls_template(found):
+            return parts
         if found.unknown:
             told = self._commands.unknown(found.unknown)
             await self._keep(f"/{found.unknown}", Invocation(found.unknown, (), ""), told, ok=False)
@@ -82,6 +97,15 @@ class SlashCommands:
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
         return (*attached, TextPart(reply.prompt)) if reply.prompt else None
 
+    async def _calls_template(self, found: Found) -> bool:
+        """Tell whether a prompt calls a template, or has one's name behind a backslash: the words become part of the
+        conversation as they were typed."""
+        if not found.unknown and not found.is_escaped:
+            return False
+        if await self.refresh():
+            await self._editor.show(CommandsChanged(self.infos))
+        return self._templates.called(found.text) is not None
+
     async def take_harmless(self, parts: tuple[Part, ...]) -> bool:
         """Run the command in a prompt if it is one that may run where the conversation cannot be written."""
         words = [part for part in parts if isinstance(part, TextPart)]
@@ -99,11 +123,14 @@ class SlashCommands:
             await self._editor.show(event)
 
 
-class SessionHost(ChangesHost, ContextHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost):
+class SessionHost(
+    ChangesHost, CompactionHost, ContextHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost
+):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
+        CompactionHost.__init__(self, session)
         ConversationsHost.__init__(self, session, editor, environment)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
@@ -242,6 +269,16 @@ class SessionHost(ChangesHost, ContextHost, ConversationsHost, ExportsHost, Keep
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
         return await self._session.questions.choose(question, options, detail)
+
+
+def _offered(template: Template) -> Command:
+    """Make a template a command to be shown among the others; its calls are found when a prompt is delivered."""
+
+    async def run(host: Host, words: Sequence[str]) -> Reply:
+        raise CommandError(f"/{template.name} is not run like a command")
+
+    origin = "" if template.provider == "builtin" else f" ({template.level})"
+    return Command(template.name, f"{template.description}{origin}", run, template.hint)
 
 
 def _switch(kind: str) -> Switch:

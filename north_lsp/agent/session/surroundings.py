@@ -33,12 +33,11 @@ class ModelSurroundings:
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
-        tools, workspace = await anyio.to_thread.run_sync(self._environment.load_tools), self._settings.workspace
-        if self._choice.model.wants_patches:
-            tools = tools.offering("edit_patch")
+        load, workspace = self._environment.load_tools, self._settings.workspace
+        shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
         if workspace.language is not None:
-            tools = tools.offering("lsp", "edit_rename_symbol", "edit_format_file")
-        return await anyio.to_thread.run_sync(offered_tools, tools, workspace, self._log)
+            shown += ("lsp", "edit_rename_symbol", "edit_format_file")
+        return await anyio.to_thread.run_sync(lambda: offered_tools(load().offering(*shown), workspace, self._log))
 
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""

@@ -90,7 +90,7 @@ class Turns:
         try:
             await self._preparation.prepare()
             if left is None:
-                for event in self._left_turn.give_up(await self._models.surroundings.tools()):
+                for event in await self._left_turn.give_up(self._models.surroundings.tools):
                     await ports.show(event)
             message_id = left.prompt_id if left is not None else await self._delivery.begin_turn(batch)
             await ports.show(TurnStarted(message_id))

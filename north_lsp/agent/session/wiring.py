@@ -11,6 +11,8 @@ from north_lsp.agent.calls.dispatch import Dispatcher, ToolRunner
 from north_lsp.agent.calls.host import HostServices
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.titles import Titles
+from north_lsp.agent.compaction.compactor import Compactor
+from north_lsp.agent.compaction.summarizer import Summarizer
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.edits.checkpoints import Checkpoints
@@ -31,11 +33,11 @@ from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.shell.sandbox_status import Walls
 from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.answering_model import AnsweringModel
-from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering
 from north_lsp.agent.turn.request import ModelRequester
+from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
@@ -76,6 +78,14 @@ class SessionParts:
     account: Account
     ports: Ports
 
+    def builder(self, context: TurnContext, choice: ModelChoice) -> RequestBuilder:
+        """Make what builds the requests of one turn, and shortens the conversation for them."""
+        log, account, sizes = self.log, self.account, self.history.sizes
+        wait_seconds = context.settings.retry_base_delay_ms / 2000
+        summarizer = Summarizer(log, choice, choice.models, account, sizes, wait_seconds)
+        compactor = Compactor(log, summarizer, account, sizes, self.ports, context.workspace.roots.roots[0])
+        return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
+
     def turn(
         self, context: TurnContext, choice: ModelChoice, provider: Provider, waiting: RetryWait, steering: Steering
     ) -> Turn:
@@ -87,7 +97,7 @@ class SessionParts:
         files = FileBlocks(context, log, calls, self.edits, ports)
         answers = AnswerLog(log, ports.editor, calls)
         streams = AnswerStreams(context, log, self.history, files, dispatcher, answers, ports)
-        builder = RequestBuilder(context, self.history, self.checkpoints.content)
+        builder = self.builder(context, choice)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
         return Turn(context, requester, dispatcher, files, self.history, steering, ports)
 

@@ -22,6 +22,11 @@ class AnsweringModel:
         self._fell_from = ""  # the model in whose place another one answers
         self._was_too_long_for: set[str] = set()
 
+    @property
+    def chosen(self) -> Model:
+        """The model that the user has chosen, which the next turn asks first."""
+        return self._choice.model
+
     async def follow_choice(self) -> bool:
         """Switch to the model that the user has chosen meanwhile, if it can be used; obstacles are reported when it is
         chosen. A change of the thinking level alone applies to whichever model answers. Returns whether the model

@@ -3,6 +3,7 @@ reviewed."""
 
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,8 @@ _MAX_BYTES = 5 * 1024 * 1024
 
 @dataclass
 class _Block:
-    """One file. For a file that is not written, `resolved` is None and `refusal` is set."""
+    """One file. For a file that is not written, `resolved` is None and `refusal` is set. `unkept` says why what arrives
+    is not kept on the disk meanwhile."""
 
     id: str
     path: str
@@ -60,6 +62,7 @@ class _Block:
     appends: bool = False
     staging: Path | None = None
     file: BinaryIO | None = None
+    unkept: str = ""
 
     @property
     def call(self) -> ToolCall:
@@ -68,6 +71,26 @@ class _Block:
     @property
     def title(self) -> str:
         return block_title(self.path)
+
+    @property
+    def kept(self) -> str:
+        """Where what has arrived is kept, to go after "it is"."""
+        return f"kept in {self.staging}" if self.file is not None else f"not kept: {self.unkept}"
+
+    def keep(self, data: bytes) -> None:
+        """Write what has arrived to the staging file. A disk that cannot take it ends the keeping, not the answer."""
+        if self.file is not None:
+            try:
+                self.file.write(data)
+                self.file.flush()
+            except OSError as error:
+                self.keep_no_more(error)
+
+    def keep_no_more(self, error: OSError) -> None:
+        file, self.file, self.unkept = self.file, None, error.strerror or str(error)
+        if file is not None:
+            with suppress(OSError):
+                file.close()
 
 
 class FileBlocks:
@@ -204,10 +227,13 @@ class FileBlocks:
 
     def _stage(self, block: _Block) -> None:
         """Open a file that keeps the content as it arrives, so that it survives whatever happens."""
-        folder = private_directory(self._log.folder / "staging")
         name = Path(block.path).name[:80] or "file"
-        block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
-        block.file = os.fdopen(os.open(block.staging, _STAGING, 0o600), "wb")
+        try:
+            folder = private_directory(self._log.folder / "staging")
+            block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
+            block.file = os.fdopen(os.open(block.staging, _STAGING, 0o600), "wb")
+        except OSError as error:
+            block.keep_no_more(error)
 
     async def _text(self, block: _Block, text: str) -> None:
         data = text.encode("utf-8", "replace")
@@ -216,9 +242,8 @@ class FileBlocks:
             return  # too long; the end of the turn reports what was kept so far
         block.more.append(text)
         block.lines += text.count("\n")
-        if block.file is not None and not block.continuations:
-            block.file.write(data)
-            block.file.flush()
+        if not block.continuations:
+            block.keep(data)
         if self._previews is not None and block.preview_source is not None:
             self._previews.note(block.preview_source)
 
@@ -258,7 +283,7 @@ class FileBlocks:
         for block in left:
             _join(block)
             if block.refusal is None:
-                text = f"Not written. The {block.lines} lines that had arrived are kept in {block.staging}"
+                text = f"Not written. The {block.lines} lines that had arrived are {block.kept}"
                 error = ToolError("CANCELLED", "cancelled by the user before it was reviewed")
                 await self._end(block, Result(failed(error), True, CallEnded(block.id, block.title, False, text)))
 
@@ -273,7 +298,7 @@ class FileBlocks:
             keep = partial(self._calls.keep, block.id)
             result = await self._edits.review(self._context.workspace, block.call, title, changes, keep, asks)
         except ToolError as error:
-            text = f"{error.message}\nThe content is kept in {block.staging}"
+            text = f"{error.message}\nThe content is {block.kept}"
             result = Result(failed(error), True, CallEnded(block.id, title, False, text))
         await self._end(block, result)
         return complete and result.ended.ok
@@ -302,7 +327,8 @@ class FileBlocks:
 
     async def _end(self, block: _Block, result: Result) -> None:
         if block.file is not None:
-            block.file.close()
+            with suppress(OSError):
+                block.file.close()
         told = replace(result, text=f"{block.path or '(no path)'}: {result.text}")
         await self._calls.finish_standalone(block.call, told, refused=block.refusal is not None)
 
@@ -313,12 +339,9 @@ def _join(block: _Block) -> None:
     block.more = []
     if block.continuations and block.text:
         more = more[overlap(block.text, more) :]
-        if block.file is not None:
-            block.file.write(more.encode("utf-8", "replace"))
+        block.keep(more.encode("utf-8", "replace"))
     block.text += more
     block.lines = block.text.count("\n")
-    if block.file is not None:
-        block.file.flush()
 
 
 def overlap(before: str, after: str) -> int:

@@ -2,25 +2,31 @@
 new."""
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
+from north_lsp.agent.costs.sizes import RequestSizes
 from north_lsp.agent.costs.totals import Totals
+from north_lsp.agent.log.context import context_of, shortens
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage, nudge
+from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.transcript import Transcript
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Message
 from north_lsp.providers.model import Model
 from north_lsp.storage.entries import now_ms
+from north_lsp.workspace.seen import Sighting
 
 
 class History:
-    """The history of one session, shared by its turns."""
+    """The history of one session, shared by its turns. `sizes` estimates its requests."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
         self._revision = -1
         self._path: Sequence[Logged] = ()
+        self.sizes = RequestSizes()
         self._begin()
 
     def _begin(self) -> None:
@@ -59,10 +65,11 @@ class History:
     def messages(self, model: Model) -> Sequence[Message]:
         """Return the messages for a model, in a new list."""
         self._look()
-        if self._transcript is None or self._model is None or not _same(self._model, model):
-            self._transcript, self._given = Transcript(model), 0
+        new = self._path[self._given :]
+        if self._transcript is None or self._model is None or not _same(self._model, model) or any(map(shortens, new)):
+            self._transcript, new = Transcript(model), context_of(self._path)
         self._model = model
-        self._transcript.add(self._path[self._given :])
+        self._transcript.add(new)
         self._given = len(self._path)
         return list(self._transcript.messages)
 
@@ -71,10 +78,14 @@ class History:
         self._look()
         return self._call_ids
 
+    def sightings(self) -> dict[Path, Sighting]:
+        """Return what the model has seen of files, as far as it still gets that."""
+        return sightings_of(context_of(self._log.path()))
+
     def usage(self, window: int) -> UsageChanged | None:
         """Return usage and cost, for a model with this window; None before the first answer."""
         self._look()
-        return self._totals.shown(window)
+        return self._totals.shown(window, self._log.used_aside())
 
     def last_usage(self) -> StoredUsage | None:
         """Return the usage of the last answer that is sent to models."""

@@ -10,9 +10,9 @@ from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.estimates import estimated_usage
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.answering_model import AnsweringModel
-from north_lsp.agent.turn.context import RequestBuilder
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.retry import RetryExhausted, Wait
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
@@ -46,6 +46,7 @@ class ModelRequester:
         self._account = account
         self._ports = ports
         self._request_id = ""
+        self._shortened = False  # since the model has refused the conversation for its length
         self._recovered = False  # from a call that the vendor reported as having no result
 
     async def request_answer(self) -> AssistantMessage:
@@ -66,8 +67,10 @@ class ModelRequester:
                 self._recovered = True
                 self._ports.diagnostics.event("orphaned_tool_recovered", callId=orphan)
                 continue
-            if end.kind == "context_overflow" and await self._promote(end, streamed):
-                continue
+            if end.kind == "context_overflow":
+                if await self._promote(end, streamed) or await self._shorten(end, streamed):
+                    continue
+                end = replace(end, message=f"the context cannot be reduced further: {end.message}")
             if streamed.broke_in_file:
                 later = self._retries.after(end, started=True, delivered=True)
                 if not isinstance(later, RetryExhausted):
@@ -94,12 +97,16 @@ class ModelRequester:
         with self._ports.diagnostics.guarded("counting what was used"):
             await self._account.report_rest(self._answering.model)
 
+    async def make_room_for_next(self) -> None:
+        """Shorten the conversation if the next turn would have too little room."""
+        await self._builder.shorten_for_next(self._answering.chosen)
+
     # -- one attempt ---------------------------------------------------------------------------------------------------
 
     async def _try_once(self) -> tuple[Streamed, Done | Failed]:
         """Send one request, unless it would leave no room for an answer."""
         model, ports = self._answering.model, self._ports
-        request = self._builder.build(model)
+        request = await self._builder.build(model)
         if isinstance(request, Failed):
             return self._streams.nothing(), request
         request = await self._builder.with_pictures(request, model)
@@ -123,7 +130,10 @@ class ModelRequester:
             with diagnostics.guarded("estimating tokens"):
                 message = replace(message, usage=estimated_usage(self._builder.read, message))
         self._retries.succeeded()
+        self._shortened = False
         self._log.store(message, model, streamed, estimated=estimated)
+        if not estimated:
+            self._builder.note_counted(model, message.usage)
         with diagnostics.guarded("counting what was used"):
             diagnostics.event(
                 "model_request_complete",
@@ -168,6 +178,20 @@ class ModelRequester:
         await self._keep_delivered(end, streamed)
         await self._answering.promote_to(found)
         return True
+
+    async def _shorten(self, end: Failed, streamed: Streamed) -> bool:
+        """Shorten the conversation, once until the model answers."""
+        if self._shortened:
+            return False
+        self._shortened = True
+        try:
+            is_shorter = await self._builder.shorten_refused(self._answering.model)
+        except anyio.get_cancelled_exc_class():
+            self._keep_cancelled(streamed)
+            raise
+        if is_shorter:
+            await self._keep_delivered(end, streamed)
+        return is_shorter
 
     async def _searched(
         self, search: Awaitable[tuple[Model, Provider] | None], streamed: Streamed

@@ -150,6 +150,7 @@ class Turn:
                 self._history.exclude_last_prompt()
                 return "refusal"
             case _:
+                await self._requester.make_room_for_next()
                 return "end_turn"
 
     async def finalize(self) -> None:

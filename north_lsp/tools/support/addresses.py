@@ -15,6 +15,7 @@ _SCHEMES = (
     "docs://north[/<page>]",
     "conversation://[<id>]",
     "rule://<name>",
+    "skill://<name>[/<file>]",
 )
 
 
@@ -44,6 +45,10 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
             if workspace.rule is None:
                 raise ToolError("NOT_FOUND", "there are no rules here")
             return f"rule://{rest}", await on_thread(workspace.rule, rest)
+        case "skill":
+            if workspace.skill is None:
+                raise ToolError("NOT_FOUND", "there are no skills here")
+            return f"skill://{rest}", await on_thread(workspace.skill, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 

@@ -7,6 +7,7 @@ local login = require("north.login")
 local queue = require("north.queue")
 local rewind = require("north.rewind")
 local storage = require("north.storage")
+local summaries = require("north.summaries")
 local undo = require("north.undo")
 
 local M = {}
@@ -95,6 +96,9 @@ local subcommands = {
   end,
   fork = function()
     rewind.fork(conversation.places())
+  end,
+  replaced = function()
+    summaries.replaced(conversation.ask_server)
   end,
   rewind = function()
     rewind.rewind(conversation.places())

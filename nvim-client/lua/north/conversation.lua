@@ -8,6 +8,7 @@ local prompts = require("north.prompts")
 local running = require("north.running")
 local server = require("north.server")
 local state = require("north.state")
+local summaries = require("north.summaries")
 
 local M = {}
 
@@ -208,6 +209,7 @@ local function leave(following)
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
   running.note(state.root, nil)
   chat.clear()
+  summaries.clear()
   return old
 end
 

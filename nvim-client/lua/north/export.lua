@@ -25,7 +25,8 @@ local function write(ask, path, replace)
     elseif error or not result then
       refused(error)
     else
-      vim.notify(("North: exported to %s; keys and your home folder are masked"):format(result.path))
+      local path = vim.fn.fnamemodify(result.path, ":~:.") -- short: a message of two lines asks for a key
+      vim.notify(("North: exported to %s; keys and your home folder are masked"):format(path))
     end
   end)
 end

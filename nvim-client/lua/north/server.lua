@@ -78,7 +78,7 @@ end
 ---@return table
 function M.init_options()
   local capabilities = {
-    session = { notices = vim.empty_dict() },
+    session = { notices = vim.empty_dict(), compaction = vim.empty_dict() },
     _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
   return { north = { acp = true, clientCapabilities = capabilities } }

@@ -6,6 +6,7 @@ local prompts = require("north.prompts")
 local rewind = require("north.rewind")
 local saving = require("north.saving")
 local state = require("north.state")
+local summaries = require("north.summaries")
 
 local M = {}
 
@@ -43,6 +44,7 @@ local on_update = {
     state.mode = update.currentModeId
     state.show()
   end,
+  compaction_update = summaries.show,
   notice = function(update)
     if vim.tbl_get(update, "_meta", "north", "stopped") then
       chat.add_stop()
@@ -57,6 +59,7 @@ function M.replace_chat()
   if state.replacing then
     state.replacing = false
     chat.clear()
+    summaries.clear()
   end
 end
 
@@ -84,6 +87,7 @@ M.handlers = {
     end
     if params.event == "transcript_reset" then
       chat.clear() -- all of it follows
+      summaries.clear()
     end
     if params.event == "open_elsewhere" then
       state.elsewhere = elsewhere.read(params.by)

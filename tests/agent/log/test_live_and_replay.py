@@ -115,7 +115,22 @@ ANSWERS = st.one_of(
     st.just(answer(Fail(400, "invalid_request_error", "no"))),
 )
 VERDICTS = st.sampled_from(["accept", "h1", "h2", "h1 h3", "h1 h3", "none", "mine", "late", "reject", "stop"])
-PROMPTS = st.sampled_from(["Go", "Go", "Go", "Go", "!echo mine", "!!false", "/checkpoint here", "/undo", "/redo", "/x"])
+PROMPTS = st.sampled_from(
+    [
+        "Go",
+        "Go",
+        "Go",
+        "Go",
+        "!echo mine",
+        "!!false",
+        "/checkpoint here",
+        "/undo",
+        "/redo",
+        "/x",
+        "/summarize --keep-last 1",
+        "/summarize --keep-last 0",
+    ]
+)
 TURNS = st.lists(
     st.tuples(PROMPTS, st.lists(ANSWERS, max_size=3), st.lists(VERDICTS, max_size=4), st.booleans()),
     min_size=1,

@@ -255,7 +255,8 @@ const cases = {
     await mkdir(other);
     const header = { type: "conversation_started", version: 4, id: "0ther1", repoRoot: other, repoHash: "0".repeat(16), cwd: other };
     const message = { role: "user", content: [{ type: "text", text: "about quokkas" }] };
-    const lines = [header, { type: "message", id: "00000001", parentId: null, message }];
+    const title = { type: "title_changed", id: "00000002", title: "about quokkas", titleSource: "auto" };
+    const lines = [header, { type: "message", id: "00000001", parentId: null, message }, title];
     const stored = path.join(folder, "data/conversations");
     await writeFile(path.join(stored, "0ther1.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     await palette(page, "North: Show Conversations…");

@@ -83,7 +83,8 @@ async function lightBulb(name) {
   await until(`${name} in the light bulb`, async () => {
     await page.keyboard.press("Control+.");
     if (await entry.waitFor({ timeout: 5_000 }).then(() => true, () => false)) return true;
-    await page.keyboard.press("Escape");
+    // Where no list is open, Escape would take the selection away.
+    if (await page.locator(".action-widget").isVisible()) await page.keyboard.press("Escape");
     return false;
   });
   return entry;
@@ -226,7 +227,8 @@ const cases = {
 
   async "a commit message is written, and changes are reviewed"(chat) {
     await writeFile(file("src/notes.txt"), "one\ntwo\n");
-    await page.locator('.activitybar .action-label[aria-label^="Source Control"]').click();
+    // The item, not its label: a badge may lie over that.
+    await page.locator('.activitybar .action-item:has(.action-label[aria-label^="Source Control"])').click();
     const box = page.locator(".scm-view .scm-input .monaco-editor, .scm-view .scm-editor .monaco-editor").first();
     await box.waitFor();
     await page.locator(".scm-view .monaco-list-row", { hasText: "notes.txt" }).waitFor();

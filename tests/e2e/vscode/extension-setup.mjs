@@ -245,7 +245,7 @@ const cases = {
       const listed = page.locator(".extensions-list .extension-list-item", { hasText: "North" }).first();
       await until("North among the extensions", async () => {
         // The chat, which opens by itself, may take the side bar back.
-        await page.locator('.activitybar .action-label[aria-label^="Extensions"]').click();
+        await page.locator('.activitybar .action-item:has(.action-label[aria-label^="Extensions"])').click();
         return listed.click({ timeout: 5_000 }).then(() => true, () => false);
       });
       const readme = page.frameLocator("iframe.webview.ready:not([src*='north.north'])").frameLocator("iframe#active-frame");

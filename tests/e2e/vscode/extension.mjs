@@ -247,7 +247,8 @@ const cases = {
   },
 
   async "a turn is stopped, and what was queued is the user's again"() {
-    await chat.send("explain greet");
+    await chat.send("run `sleep 50`"); // it does not end by itself before it is stopped
+    await chat.decide("command", "Run");
     await chat.frame.locator("#stop").waitFor();
     await chat.send("list files");
     await chat.frame.locator("#queue li", { hasText: "list files" }).waitFor();

@@ -38,6 +38,7 @@ const checks: Record<FromPage["type"], Check> = {
   decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
+  replaced: (fields) => text(fields.compaction),
   elsewhere: (fields) => ELSEWHERE_ACTS.includes(fields.act),
   prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),
   stopEditing: () => true,

@@ -22,6 +22,7 @@ import { pick } from "./pickers";
 import type { PromptContent } from "./prompts";
 import { Rewinding } from "./rewinding";
 import type { Session } from "./session";
+import { showReplaced } from "./summaries";
 import { StartingState } from "./starting";
 import { knownSymbols, openSymbol } from "./symbols";
 import type { Transcript } from "./transcript";
@@ -170,16 +171,12 @@ export class Panel implements vscode.Disposable {
         return useCode(message);
       case "failure":
         return this.afterFailure(message.action);
-      case "decide": {
-        const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) await this.decide(question, message.option, message.comment.trim());
-        return;
-      }
-      case "review": {
-        const question = this.questions.open.find((open) => open.id === message.id);
-        if (question !== undefined) await this.proposals.show(question, true);
-        return;
-      }
+      case "decide":
+        return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim()));
+      case "review":
+        return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
+      case "replaced":
+        return this.report(showReplaced(this.session, message.compaction));
       case "prompt":
         return this.report(this.onPrompt(message.entry, message.act));
       case "queue": return this.report(this.session.queue.act(message.id, message.act));

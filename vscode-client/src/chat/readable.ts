@@ -37,6 +37,8 @@ function partOf(item: Item): string {
       return block(t("The model gave no complete answer"), item.text);
     case "notice":
       return item.text;
+    case "summary":
+      return block(item.text, item.markdown, ...item.files.map((name) => `- ${name}`));
     case "changes":
       return [item.text, ...(item.note === "" ? [] : [item.note])].join(" — ");
     default:

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Diff, PlanRow, ToolCall, Update } from "../acp";
 import type { FailureAction, Item, ToPage } from "../messages";
 import { callAfter, retryAfter, type CallTexts } from "./calls";
+import { summaryAfter } from "./summaries";
 import { titleWhenDone } from "./titles";
 
 const STOPPED = "stopped:";
@@ -153,6 +154,10 @@ export class Transcript {
         return update._meta?.north?.retry === undefined ? this.takeCall(update) : this.takeRetry(update);
       case "plan":
         return this.takePlan(update.entries);
+      case "compaction_update": {
+        const before = this.items.get(`summary:${update.compactionId}`);
+        return this.put(summaryAfter(before?.kind === "summary" ? before : undefined, update));
+      }
       case "notice":
         if (update._meta?.north?.stopped === true) return this.stopped();
         return this.put({ kind: "notice", id: this.newId(), severity: update.severity, text: update.title });

@@ -31,6 +31,8 @@ export class Server implements vscode.Disposable {
     /** What the server is told of the editor's documents. */
     private readonly middleware: NonNullable<LanguageClientOptions["middleware"]>,
     find: () => Promise<string>,
+    /** The server's settings that the user has made in VS Code. */
+    private readonly settings: () => Record<string, unknown>,
     private readonly prepare: (client: LanguageClient) => void,
   ) {
     this.instance = new SingleInstance(
@@ -54,6 +56,11 @@ export class Server implements vscode.Disposable {
   offers(capability: string): boolean {
     const experimental: unknown = this.client?.initializeResult?.capabilities.experimental;
     return has(experimental, "north", "agentCapabilities", "sessionCapabilities", capability);
+  }
+
+  /** The user has changed settings of the server in VS Code. */
+  async tellSettings(): Promise<void> {
+    await this.client?.sendNotification("workspace/didChangeConfiguration", { settings: { north: this.settings() } });
   }
 
   /** The window goes away: the server ends by itself, when it has ended what it had begun. */
@@ -116,7 +123,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, clientCapabilities: { terminal: true, session: { notices: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
+        initializationOptions: { north: { acp: true, settings: this.settings(), clientCapabilities: { terminal: true, session: { notices: {}, compaction: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
         middleware: this.middleware,
         outputChannel: this.log,
         errorHandler: {

@@ -42,7 +42,9 @@ export class Composer implements vscode.Disposable {
   /** Paths that were offered, by what is shown of them: only those can be attached by their names. */
   private readonly offered = new Map<string, Completed["paths"][number]>();
   private readonly symbols = new Symbols();
+  /** The last question of the input, and how often it asked: the same one is asked again while folders are being read. */
   private asked = 0;
+  private round = 0;
   private posted = "";
   private readonly listeners: vscode.Disposable[];
 
@@ -205,6 +207,8 @@ export class Composer implements vscode.Disposable {
 
   private async complete(request: number, query: string): Promise<void> {
     this.asked = request;
+    this.round += 1;
+    const { round } = this;
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
     if (request !== this.asked) return;
     const found = await this.conversation.ask<Completed>("_north/paths/complete", { query, limit: 10 }).catch(() => ({ paths: [], isIncomplete: false }));
@@ -214,7 +218,7 @@ export class Composer implements vscode.Disposable {
     const answer = { type: "paths" as const, request, paths, isIncomplete: found.isIncomplete };
     this.post({ ...answer, symbols: [] });
     const symbols = await this.symbols.find(query); // language servers take their time
-    if (symbols.length > 0 && request === this.asked) this.post({ ...answer, symbols });
+    if (symbols.length > 0 && round === this.round) this.post({ ...answer, symbols });
   }
 
   private tell(text: string): void {

@@ -70,7 +70,7 @@ export class Places implements vscode.Disposable {
       registerCommits(chat, (text, { block }, token) => this.sideConversations.askOnce([{ type: "text", text }, block], token), register),
       register("inlineChat", () => inline.ask()),
       register("inlineSend", (reply) => inline.reply(reply)),
-      register("inlineClose", () => inline.close()),
+      register("inlineClose", () => inline.cancel()),
       register("showTerminal", () => this.terminals.show()),
       optional(log, () => registerParticipant(this.sideConversations, vscode.Uri.joinPath(extension, "media", "north.svg"))),
       optional(log, () => registerTools((method, params) => conversations.active.session.ask(method, params))),

@@ -47,11 +47,18 @@ export class InlineChat implements vscode.Disposable {
     const words = typeof argument === "object" && argument !== null && "text" in argument && typeof argument.text === "string" ? argument.text : "";
     if (open === undefined || words.trim() === "") return;
     this.close();
-    await vscode.window.showTextDocument(open.place.editor.document, { preserveFocus: false });
+    await backTo(open.place);
     await this.send(open.place, words);
   }
 
-  close(): void {
+  /** The cursor goes back to where it was. */
+  async cancel(): Promise<void> {
+    const { open } = this;
+    this.close();
+    if (open !== undefined) await backTo(open.place);
+  }
+
+  private close(): void {
     this.open?.controller.dispose();
     this.open = undefined;
   }
@@ -84,6 +91,10 @@ export class InlineChat implements vscode.Disposable {
     await vscode.commands.executeCommand("workbench.action.addComment");
     return true;
   }
+}
+
+async function backTo({ editor: { document, viewColumn } }: Place): Promise<void> {
+  await vscode.window.showTextDocument(document, viewColumn === undefined ? {} : { viewColumn });
 }
 
 function placeAt(editor: vscode.TextEditor | undefined): Place | undefined {

@@ -7,6 +7,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import { digestOf, editsOf, hoverText, type Place, placesOf, type Position, rangeOf, signatureText, type Symbol, symbolsOf } from "./answers";
 import type { HiddenDocuments } from "./hiddenDocuments";
 import { codeOf, severityOf } from "./problems";
+import { isTypeScript, typeScriptProblems } from "./typescript";
 
 const MOST_PROBLEMS = 500;
 interface Patience {
@@ -64,15 +65,30 @@ export class LanguageFeatures implements vscode.Disposable {
       return { diagnostics: all.slice(0, MOST_PROBLEMS) };
     }
     const files = named.map(fileOf);
-    const said = params.wait === true ? await this.settled(files, token) : new Set<string>();
+    const [said, asked] = params.wait === true ? await this.settled(files, token) : [new Set<string>(), []];
     const found = files.flatMap((uri) => rows(uri, vscode.languages.getDiagnostics(uri)));
     // Of a file that the user has not opened, something is known only where something was said.
     const known = files.filter((uri) => this.isOpen(uri) || said.has(uri.toString()) || vscode.languages.getDiagnostics(uri).length > 0);
-    return { diagnostics: found.slice(0, MOST_PROBLEMS), known: known.map(String) };
+    return { diagnostics: [...found, ...asked].slice(0, MOST_PROBLEMS), known: known.map(String) };
   }
 
-  /** Waits for what is said about files that have changed, those included that nobody has open. Returns about which. */
-  private async settled(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<Set<string>> {
+  /** Waits for what is said about files that have changed, those included that nobody has open. Returns about which, and
+   * the problems that were had only by asking. */
+  private async settled(all: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<[Set<string>, Answer[]]> {
+    const askedFor = all.filter((uri) => isTypeScript(uri) && !this.isOpen(uri)).slice(0, MOST_OPENED);
+    const files = all.filter((uri) => !askedFor.includes(uri));
+    const [said, asked] = await Promise.all([this.waited(files, token), Promise.all(askedFor.map((uri) => this.ofTypeScript(uri)))]);
+    askedFor.forEach((uri, index) => asked[index] !== undefined && said.add(uri.toString()));
+    return [said, asked.flatMap((found) => found ?? [])];
+  }
+
+  private async ofTypeScript(uri: vscode.Uri): Promise<Answer[] | undefined> {
+    const late = new Promise<undefined>((resolve) => setTimeout(resolve, OPENED.all, undefined).unref());
+    const asked = this.hidden.open(uri).then(() => typeScriptProblems(uri), () => undefined);
+    return (await Promise.race([asked, late]))?.map((problem) => ({ uri: uri.toString(), ...problem }));
+  }
+
+  private async waited(files: readonly vscode.Uri[], token: vscode.CancellationToken): Promise<Set<string>> {
     const answering = files.filter((uri) => (this.silent.get(endingOf(uri)) ?? 0) < MOST_SILENT);
     const closed = answering.filter((uri) => !this.isOpen(uri)).slice(0, MOST_OPENED);
     const wanted = answering.filter((uri) => this.isOpen(uri) || closed.includes(uri));

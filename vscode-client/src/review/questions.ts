@@ -59,6 +59,12 @@ export class Questions implements vscode.Disposable {
     this.asking.dispose();
   }
 
+  /** Does something about a question, unless it is decided by now. */
+  async whileOpen(id: string, act: (question: OpenQuestion) => Promise<unknown>): Promise<void> {
+    const question = this.open.find((open) => open.id === id);
+    if (question !== undefined) await act(question);
+  }
+
   /** Answers a client's permission requests; those of a conversation that is not shown are refused. */
   listen(client: LanguageClient): void {
     client.onRequest("session/request_permission", (params: PermissionParams, token: vscode.CancellationToken) => {

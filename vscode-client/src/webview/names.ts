@@ -22,6 +22,7 @@ export function nameOf(item: Item): string {
     case "failure":
       return WORDS.failedAnswer;
     case "notice":
+    case "summary":
     case "changes":
       return item.text;
     default:

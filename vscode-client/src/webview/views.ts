@@ -3,6 +3,7 @@
 import type { FailureAction, Item, PlanEntry, PromptAct, Question } from "../messages";
 import { showChanges } from "./changes";
 import { button, element, icon, iconButton, setText } from "./elements";
+import { showSummary } from "./summary";
 import { StreamedMarkdown, render } from "./streamedMarkdown";
 import { type Actions, retryButtons } from "./rows";
 import { showTool } from "./tool";
@@ -28,6 +29,8 @@ export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
       return showPlan(row);
     case "failure":
       return (now) => now.kind === "failure" && fillFailure(row, now, actions);
+    case "summary":
+      return showSummary(row);
     case "changes":
       return (now) => now.kind === "changes" && showChanges(row, now);
     case "notice":

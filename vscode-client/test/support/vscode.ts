@@ -33,6 +33,7 @@ interface Address {
   scheme: string;
   path: string;
   query?: string;
+  fsPath?: string;
   toString(): string;
 }
 
@@ -43,7 +44,7 @@ export const Uri = {
   },
   parse(text: string): Address {
     const { protocol, pathname } = new URL(text);
-    return { scheme: protocol.slice(0, -1), path: pathname, toString: () => text };
+    return { scheme: protocol.slice(0, -1), path: pathname, fsPath: pathname, toString: () => text };
   },
 };
 
@@ -67,9 +68,12 @@ interface Workspace {
   isTrusted: boolean;
   registerFileSystemProvider(): { dispose(): void };
   onDidChangeTextDocument: typeof never;
+  onDidChangeConfiguration: EventEmitter<{ affectsConfiguration(name: string): boolean }>["event"];
+  getWorkspaceFolder(uri: Address): object | undefined;
+  asRelativePath(uri: Address): string;
   onDidSaveTextDocument: typeof never;
   onDidCloseTextDocument: typeof never;
-  getConfiguration(): { get(name: string, otherwise?: unknown): unknown };
+  getConfiguration(): { get(name: string, otherwise?: unknown): unknown; inspect(name: string): { globalValue?: unknown } };
 }
 
 /** Files by address, for what reads them as the editor does. */
@@ -84,9 +88,12 @@ export const workspace: Workspace = {
   isTrusted: true,
   registerFileSystemProvider: never,
   onDidChangeTextDocument: never,
+  onDidChangeConfiguration: (listener) => settingsChanged.event(listener),
+  getWorkspaceFolder: ({ path }) => workspace.workspaceFolders?.find(({ uri }) => path.startsWith(`${uri.fsPath}/`)),
+  asRelativePath: ({ path }) => workspace.workspaceFolders?.reduce((name, { uri }) => name.replace(`${uri.fsPath}/`, ""), path) ?? path,
   onDidSaveTextDocument: never,
   onDidCloseTextDocument: never,
-  getConfiguration: () => ({ get: (name, otherwise) => settings[name] ?? otherwise }),
+  getConfiguration: () => ({ get: (name, otherwise) => settings[name] ?? otherwise, inspect: (name) => ({ globalValue: settings[name] }) }),
   async openTextDocument(uri) {
     const found = workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
     if (found !== undefined) return found;
@@ -119,7 +126,33 @@ export const answers: Record<string, (...given: unknown[]) => unknown> = {};
 export const commands = { executeCommand: async (name: string, ...given: unknown[]): Promise<unknown> => answers[name]?.(...given) };
 
 const tabsChanged = new EventEmitter<void>();
+/** An editor of the window; `select` tells it what is selected. */
+interface Editor {
+  document: { uri: Address; getText(range?: unknown): string; offsetAt(position: Position): number };
+  selection: { start: Position; end: Position; isEmpty: boolean };
+}
+
+interface Position {
+  line: number;
+  character: number;
+}
+
+const activeEditorChanged = new EventEmitter<Editor | undefined>();
+export const settingsChanged = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
+
+/** Shows a text in the active editor, with some lines of it selected (counted from 0), or none. */
+export function showEditor(address: string, text: string, first = 0, last = first): void {
+  const uri = Uri.parse(address);
+  const [start, end] = [{ line: first, character: 0 }, { line: last, character: 0 }];
+  const document = { uri: { ...uri, fsPath: uri.path, with: ({ fragment }: { fragment: string }) => ({ toString: () => `${address}#${fragment}` }) }, getText: () => text, offsetAt: ({ line }: Position) => line };
+  window.activeTextEditor = { document, selection: { start, end, isEmpty: first === last } };
+  activeEditorChanged.fire(window.activeTextEditor);
+}
+
 export const window = {
+  activeTextEditor: undefined as Editor | undefined,
+  onDidChangeActiveTextEditor: activeEditorChanged.event,
+  onDidChangeVisibleTextEditors: never,
   visibleTextEditors: [] as { document: unknown; options: object }[],
   onDidChangeTextEditorSelection: never,
   tabGroups: {

@@ -1,0 +1,1 @@
+"""Keeps a conversation within its model's window: old outputs are pruned, old parts summarised."""

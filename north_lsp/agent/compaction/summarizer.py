@@ -1,0 +1,226 @@
+"""Asks a model for a summary: the first of several candidates that answers, a conversation that is too long for it in
+several parts."""
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from north_lsp.agent.compaction.answer import Summary, raw_summary, read_summary
+from north_lsp.agent.compaction.limits import has_limit
+from north_lsp.agent.compaction.serialize import cut_in_the_middle, first_rows
+from north_lsp.agent.costs.account import Account
+from north_lsp.agent.costs.estimates import characters_of
+from north_lsp.agent.costs.sizes import RequestSizes
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.models.model_services import Models
+from north_lsp.agent.prompts import render
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Done,
+    Failed,
+    Message,
+    ModelRequest,
+    Provider,
+    Text,
+    TextDelta,
+    Usage,
+    UserMessage,
+)
+from north_lsp.providers.catalog.model_list import UnknownModel
+from north_lsp.providers.credentials import MissingCredential
+from north_lsp.providers.model import DEFAULT_WINDOW, Model
+
+_LONGEST_ANSWER = 8_192
+_ANSWER_SHARE = 0.25
+_FRAME_TOKENS = 1_500
+_LEAST_TOKENS = 500
+_TRIES = 3
+_LONGEST_WAIT_SECONDS = 30.0
+_TOO_SHORT = 0.5
+_SMALLER_TRIES = 3
+
+Progress = Callable[[int], Awaitable[None]]
+"""Is told of how many more characters have arrived."""
+
+
+class NoSummary(ValueError):
+    """No model wrote a summary; the text says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is to be summarised by one prompt file, with the summary of what came before it, if there is one."""
+
+    prompt: str
+    rows: Sequence[str]
+    previous: str = ""
+
+
+class Summarizer:
+    """Writes the summaries of one conversation. What it asks for is counted like any other request."""
+
+    def __init__(
+        self,
+        log: Log,
+        choice: ModelChoice,
+        models: Models,
+        account: Account,
+        sizes: RequestSizes,
+        first_wait_seconds: float,
+    ) -> None:
+        self._log = log
+        self._choice = choice
+        self._models = models
+        self._account = account
+        self._sizes = sizes
+        self._first_wait_seconds = first_wait_seconds
+
+    async def summarize(
+        self, parts: Sequence[Part], instructions: str, candidates: Sequence[Model], progress: Progress
+    ) -> tuple[list[Summary], Model]:
+        """Return a summary of each part, and the model that wrote them. Raises NoSummary, LimitReached."""
+        failures: list[str] = []
+        for model in candidates:
+            try:
+                provider = await self._models.providers.get(model)
+                writer = _Writer(self, model, provider, progress)
+                return [await writer.write(part, instructions) for part in parts], model
+            except MissingCredential as error:
+                failures.append(f"{model.title}: {error}")
+            except _Refused as refused:
+                failures.append(f"{model.title}: {refused.failure.message}")
+        if not failures:
+            raise NoSummary("there is no model that can write it: choose one with `/model`, or set compaction.model")
+        raise NoSummary("; ".join(failures))
+
+    def candidates(self, named: str | None, answering: Model) -> list[Model]:
+        """Return the models to ask, in order, each once: the one that the settings name, the one that answers, those
+        of the roles `fast` and `default` if the user has set them. No other company gets to see the conversation.
+        Raises NoSummary if the settings name one that does not exist."""
+        catalog, found = self._models.catalog, list[Model]()
+        if named is not None:
+            try:
+                found.append(catalog.find(named))
+            except UnknownModel as error:
+                raise NoSummary(f"compaction.model: {error}") from None
+        found.append(answering)
+        for role in ("fast", "default"):
+            if role not in catalog.roles:
+                continue
+            try:
+                found.append(catalog.find(role))
+            except UnknownModel:
+                continue
+        usable = [
+            model
+            for model in found
+            if model.api != "offline" and self._choice.allowed.allows(model) and catalog.is_available(model)
+        ]
+        return list({model.selector: model for model in reversed(usable)}.values())[::-1]
+
+    async def ask(self, request: ModelRequest, model: Model, provider: Provider, progress: Progress) -> str:
+        """Return a model's answer to one request, asked again after failures that may be temporary. Raises _Refused,
+        LimitReached."""
+        wait = self._first_wait_seconds
+        for attempt in range(1, _TRIES + 1):
+            await self._account.check(model)
+            end = await self._end_of(request, provider, progress)
+            message = end.message if isinstance(end, Done) else end.partial
+            if message.usage != Usage():
+                self._account.record(model, message.usage)
+                self._log.record_usage("compaction", model.selector, message.usage, model.prices.cost(message.usage))
+            if isinstance(end, Done):
+                if message.usage != Usage():
+                    self._sizes.learn(request, model, message.usage)
+                return message.text
+            if not end.retryable or attempt == _TRIES:
+                raise _Refused(end)
+            asked_for = (end.retry_after_ms or 0) / 1000
+            if asked_for > _LONGEST_WAIT_SECONDS:
+                raise _Refused(end)
+            await anyio.sleep(asked_for or wait)
+            wait *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _end_of(self, request: ModelRequest, provider: Provider, progress: Progress) -> Done | Failed:
+        async for event in provider.stream(request):
+            match event:
+                case Done() | Failed():
+                    return event
+                case TextDelta(_, text):
+                    await progress(len(text))
+                case _:
+                    pass
+        return Failed("network", "the stream ended early", AssistantMessage(()), retryable=True)
+
+    def characters(self, tokens: int, model: Model) -> int:
+        """Return how many characters fit into so many tokens of a model."""
+        return math.floor(characters_of(tokens) / self._sizes.correction(model))
+
+
+class _Refused(Exception):
+    """A model did not give an answer."""
+
+    def __init__(self, failure: Failed) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class _Writer:
+    """One model that writes summaries."""
+
+    def __init__(self, summarizer: Summarizer, model: Model, provider: Provider, progress: Progress) -> None:
+        self._summarizer = summarizer
+        self._model = model.with_level("off")
+        self._provider = provider
+        self._progress = progress
+        window = model.window if has_limit(model) else DEFAULT_WINDOW
+        self._longest = min(_LONGEST_ANSWER, self._model.output_limit, int(window * _ANSWER_SHARE))
+        self._room = max(window - self._longest - _FRAME_TOKENS, _LEAST_TOKENS)
+
+    async def write(self, part: Part, instructions: str) -> Summary:
+        """Summarise a part, piece by piece if it is too long: each piece with the summary of those before it. If the
+        vendor refuses a piece for its length, the rest is asked for in smaller ones."""
+        previous, last, room = part.previous, None, self._summarizer.characters(self._room, self._model)
+        added = f"\n<additional-instructions>\n{instructions}\n</additional-instructions>\n" if instructions else ""
+        rows, refusals = part.rows, 0
+        while rows:
+            earlier = cut_in_the_middle(previous, room // 3)
+            text, count = first_rows(rows, max(room - len(earlier) - len(added), _LEAST_TOKENS))
+            try:
+                last = await self._piece(part.prompt, text, earlier, added)
+            except _Refused as refused:
+                refusals += 1
+                if refused.failure.kind != "context_overflow" or refusals > _SMALLER_TRIES:
+                    raise
+                room = int(room * _TOO_SHORT)
+                continue
+            previous, rows = last.text, rows[count:]
+        if last is None:
+            raise _Refused(Failed("bad_request", "there was nothing to summarise", AssistantMessage(())))
+        return last
+
+    async def _piece(self, prompt: str, text: str, previous: str, added: str) -> Summary:
+        if previous:
+            asked = render("compaction_update", conversation=text, previous=previous, instructions=added)
+        else:
+            asked = render(prompt, conversation=text, instructions=added)
+        messages: list[Message] = [UserMessage(asked)]
+        answer = await self._ask(messages)
+        if (read := read_summary(answer)) is not None:
+            return read
+        if not answer.strip():
+            raise _Refused(Failed("bad_request", "it returned no text", AssistantMessage(())))
+        messages += [AssistantMessage((Text(answer),)), UserMessage(render("compaction_repair"))]
+        summary = read_summary(await self._ask(messages)) or raw_summary(answer)
+        assert summary is not None
+        return summary
+
+    async def _ask(self, messages: Sequence[Message]) -> str:
+        model = self._model
+        system = render("compaction_system")
+        request = ModelRequest(model.id, system, list(messages), (), self._longest, reasoning=model.reasoning)
+        return await self._summarizer.ask(request, model, self._provider, self._progress)

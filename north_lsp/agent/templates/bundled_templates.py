@@ -1,0 +1,30 @@
+"""The templates that North brings along: `bundled/<name>.md`, in which nothing stands but what a model gets."""
+
+from functools import cache
+from pathlib import Path
+
+from north_lsp.agent.templates.template import Template
+
+_FOLDER = Path(__file__).parent / "bundled"
+_KNOWN = (
+    ("clarify", "Ask what is unclear before work begins", "<task>"),
+    ("commit", "Commit the changes with a message that says why", "[what to stress]"),
+    ("explain", "Explain code", "[a file, a symbol, or a question]"),
+    ("fix", "Find the cause of an error and fix it", "[an error, a failing test, or a symptom]"),
+    ("init", "Write AGENTS.md for this project", "[what to stress]"),
+    ("review", "Review the changes that are not committed yet, or what you name", "[files, a branch, or a commit]"),
+    ("tests", "Write tests", "[a file or a symbol]"),
+)
+"""The name of each, its description, and the words that it takes."""
+
+
+@cache
+def bundled_templates() -> tuple[Template, ...]:
+    """Read the templates that North brings along."""
+    return tuple(_read(*one) for one in _KNOWN)
+
+
+def _read(name: str, description: str, hint: str) -> Template:
+    path = _FOLDER / f"{name}.md"
+    body = path.read_text("utf-8").strip()
+    return Template(name, "command", "builtin", "user", path, "North's own", body, description, hint)

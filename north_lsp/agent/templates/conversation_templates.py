@@ -1,0 +1,134 @@
+"""The templates of one conversation, read anew when they are needed, and the calls of them in prompts."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.agent.context.documents import Place, cut, plain
+from north_lsp.agent.log.prompt import FileLink, Part, TextPart
+from north_lsp.agent.prompts import render
+from north_lsp.agent.templates.bundled_templates import bundled_templates
+from north_lsp.agent.templates.expansion import MAX_BYTES, expanded, mentions, with_commands_named
+from north_lsp.agent.templates.skills import list_of_skills, skill_file
+from north_lsp.agent.templates.sources import project_templates, user_templates
+from north_lsp.agent.templates.template import Template, settled
+from north_lsp.errors import ToolError
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.trust import Trust
+from north_lsp.workspace.workspace import Workspace
+
+_CALL = re.compile(r"/([a-z][a-z0-9:_-]*)(?![a-zA-Z/.])")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a call stands for: `text` for the model, and the `paths` of files that belong to it."""
+
+    text: str
+    paths: tuple[str, ...] = ()
+
+
+class ConversationTemplates:
+    """Those of one conversation. `taken` are the names of North's own commands. A workspace that is not trusted has no
+    templates of its own."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        locations: Locations,
+        environ: Mapping[str, str],
+        trust: Trust,
+        taken: Collection[str],
+    ) -> None:
+        self._workspace = workspace
+        self._locations = locations
+        self._environ = environ
+        self._trust = trust
+        self._taken = taken
+        self.all: tuple[Template, ...] = ()
+
+    async def load(self) -> bool:
+        """Read the files again; return whether anything is different."""
+        before = self.all
+        self.all = await anyio.to_thread.run_sync(self._load)
+        return self.all != before
+
+    @property
+    def callable(self) -> Sequence[Template]:
+        """Those that can be called, by name."""
+        return sorted((one for one in self.all if one.applies), key=lambda one: one.name)
+
+    def find(self, name: str) -> Template | None:
+        return next((one for one in self.all if one.applies and one.name == name), None)
+
+    def called(self, text: str) -> Called | None:
+        """Return what a prompt stands for that begins with the name of a template; None for any other."""
+        typed = text.strip()
+        begin = _CALL.match(typed)
+        template = self.find(begin[1]) if begin is not None else None
+        if begin is None or template is None:
+            return None
+        words = typed[begin.end() :].strip()
+        body = cut(plain(_text(template, words)), MAX_BYTES, f"[truncated: read {template.shown}]")
+        head = f"[The user called /{template.name}, {_origin(template)}. It says:]"
+        return Called(f"{head}\n{body}", tuple(path for path in mentions(template.body) if self._is_there(path)))
+
+    def taken(self, parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], str]:
+        """Return the parts of a prompt as they go into the conversation, and the text of the template that it calls. A
+        name behind a backslash is no call, and loses its backslash."""
+        words = next((part for part in parts if isinstance(part, TextPart)), None)
+        if words is None:
+            return parts, ""
+        if (called := self.called(words.text)) is not None:
+            return (*parts, *map(FileLink, called.paths)), called.text
+        bare = words.text.strip().removeprefix("\\")
+        if bare != words.text.strip() and self.called(bare) is not None:
+            return tuple(TextPart(bare) if part is words else part for part in parts), ""
+        return parts, ""
+
+    async def skills_for_model(self) -> str:
+        """Read the files again, and list the skills for a model; empty without any."""
+        await self.load()
+        lines = list_of_skills(self.callable)
+        return render("skills", skills=[{"line": line} for line in lines]) if lines else ""
+
+    def skill(self, address: str) -> str:
+        """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
+        return skill_file(address, [one for one in self._load() if one.applies and one.kind == "skill"])
+
+    def _load(self) -> tuple[Template, ...]:
+        home = Path(self._environ.get("HOME") or Path.home())
+        found = [*bundled_templates(), *user_templates(self._locations, home)]
+        decided = self._trust.decided()
+        if decided is None or decided[0]:
+            place = Place("project", self._resolve)
+            for root in self._workspace.roots.roots:
+                found += project_templates(root, place)
+        return settled(found, self._taken)
+
+    def _resolve(self, path: Path) -> tuple[Path, str]:
+        resolved = self._workspace.trees.resolve(str(path))
+        return resolved.path, resolved.relative
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            return self._workspace.trees.resolve(path).path.exists()
+        except ToolError:
+            return False
+
+
+def _origin(template: Template) -> str:
+    if template.provider == "builtin":
+        return "a command of North's"
+    whose = "the user's own" if template.level == "user" else "this project's"
+    return f"{whose} {template.kind} {template.shown}"
+
+
+def _text(template: Template, words: str) -> str:
+    if template.kind != "skill":
+        return expanded(with_commands_named(template.body), words)
+    given = f"\nUser: {words}" if words else ""
+    return f"{template.body}\n\nSkill: {template.shown}{given}"

@@ -1,0 +1,56 @@
+"""Puts the words of a call into a template. Pure, and in bounded time."""
+
+import re
+import shlex
+from collections.abc import Sequence
+
+MAX_BYTES = 64 * 1024
+"""How long what a model gets of one call may be."""
+_PLACES = re.compile(r"\$(?:(ARGUMENTS|@)|([1-9])(?!\d))|\{\{\s*(args|arguments|ARGUMENTS)\s*\}\}")
+_COMMAND_LINE = re.compile(r"^(?P<before>[^\n`!]*)!`(?P<command>[^`\n]{1,2000})`", re.MULTILINE)
+_CURLY_COMMAND = re.compile(r"!\{(?P<command>[^{}\n]{1,2000})\}")
+_MENTION = re.compile(r"(?<![\w@/.`])@(?:\{(?P<curly>[^{}\n]{1,500})\}|(?P<path>[\w.~/-]*[\w/-]))")
+_MAX_MENTIONS = 20
+
+
+def expanded(body: str, words: str) -> str:
+    """Put the words of a call in the template's places for them; without such a place they come behind it."""
+    given = _split(words)
+
+    def put(match: re.Match[str]) -> str:
+        if match[2] is None:
+            return words.strip()
+        at = int(match[2]) - 1
+        return given[at] if at < len(given) else ""
+
+    text, count = _PLACES.subn(put, body)
+    if not count and words.strip():
+        text = f"{text}\n\n{words.strip()}"
+    return text
+
+
+def with_commands_named(body: str) -> str:
+    """Name the commands whose output a template wants (`` !`git diff` ``), for the model to run them: they are asked
+    about like any other command. To be called before `expanded`, so that no word of a call becomes a command."""
+    text = _COMMAND_LINE.sub(lambda match: f"{match['before']}{_to_run(match['command'])}", body)
+    return _CURLY_COMMAND.sub(lambda match: _to_run(match["command"]), text)
+
+
+def _to_run(command: str) -> str:
+    return f"(the output of `{command.strip()}`: run it)"
+
+
+def mentions(body: str) -> Sequence[str]:
+    """Return the paths that a template mentions (`@src/a.py`), each once."""
+    found = (match["curly"] or match["path"] for match in _MENTION.finditer(body))
+    return list(dict.fromkeys(path.strip() for path in found))[:_MAX_MENTIONS]
+
+
+def _split(words: str) -> list[str]:
+    """Split the words of a call as a shell does; a quotation mark that is not closed runs to the end."""
+    for closing in ("", '"', "'"):
+        try:
+            return shlex.split(words + closing)
+        except ValueError:
+            continue
+    return words.split()

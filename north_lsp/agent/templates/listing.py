@@ -1,0 +1,26 @@
+"""Lists templates for people, in Markdown. Pure."""
+
+from collections.abc import Sequence
+
+from north_lsp.agent.templates.template import Kind, Template
+from north_lsp.display import one_line, visible
+
+_TITLES: dict[Kind, str] = {"skill": "Skills", "command": "Commands", "prompt": "Prompt templates"}
+
+
+def templates_markdown(templates: Sequence[Template]) -> str:
+    """List all templates by kind: how each is called, where it is, and what is wrong with it."""
+    blocks = []
+    for kind, title in _TITLES.items():
+        rows = [_row(one) for one in templates if one.kind == kind]
+        if rows:
+            blocks.append("\n".join([f"**{title}**", "", *rows]))
+    return "\n\n".join(blocks)
+
+
+def _row(one: Template) -> str:
+    hint = f" {one.hint}" if one.hint else ""
+    problems = "".join(f"; {visible(problem)}" for problem in one.problems)
+    state = f" Not used: {visible(one.why)}." if one.why else ""
+    description = f": {one_line(one.description, 200)}" if one.description else ""
+    return f"- `/{one_line(one.name, 120)}{hint}`{description} ({one_line(one.shown, 300)}{problems}).{state}"

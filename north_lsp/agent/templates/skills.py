@@ -1,0 +1,56 @@
+"""Skills: how a model is told of them, and how it reads their files."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from north_lsp.agent.context.documents import documents_in, read_document
+from north_lsp.agent.templates.template import Template
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.workspace.paths import Roots
+
+_MAX_LIST_BYTES = 8 * 1024
+_MAX_DESCRIPTION = 200
+_MAX_NAMED = 50
+_PREFIX = "skill:"
+
+
+def list_of_skills(templates: Sequence[Template]) -> list[str]:
+    """List the skills among templates, a line each, as far as there is room."""
+    lines: list[str] = []
+    left = _MAX_LIST_BYTES
+    skills = [one for one in templates if one.kind == "skill"]
+    for at, skill in enumerate(skills):
+        line = f"- {_name(skill)}: {one_line(skill.description, _MAX_DESCRIPTION)}".replace("<", "&lt;")
+        left -= len(line.encode()) + 1
+        if left < 0:
+            return [*lines, f"[{len(skills) - at} more are left out: there is no room for them]"]
+        lines.append(line)
+    return lines
+
+
+def skill_file(address: str, skills: Sequence[Template]) -> str:
+    """Read `<name>`, or `<name>/<file>` from the skill's folder. Raises ToolError NOT_FOUND naming what there is, and
+    OUTSIDE_WORKSPACE for a file that is not in that folder."""
+    name, _, rest = address.strip("/").partition("/")
+    skill = next((one for one in skills if _name(one) == name.lower()), None)
+    if skill is None:
+        known = ", ".join(_name(one) for one in skills[:_MAX_NAMED]) or "none"
+        raise ToolError("NOT_FOUND", f"there is no skill {one_line(name, 100)!r}", f"skills: {known}")
+    if not rest:
+        return skill.body
+    folder = skill.path.parent
+    relative = unquote(rest)
+    if relative.startswith("/") or ".." in Path(relative).parts:
+        raise ToolError("OUTSIDE_WORKSPACE", f"{one_line(relative, 200)} is not in the folder of the skill")
+    path = Roots.of(folder).resolve(relative).path
+    if not path.is_file():
+        files = [os.path.relpath(one, folder) for one in documents_in(folder, ("",), deep=True)[0][:_MAX_NAMED]]
+        raise ToolError("NOT_FOUND", f"the skill has no file {one_line(relative, 200)}", f"files: {', '.join(files)}")
+    return read_document(path)[0]
+
+
+def _name(skill: Template) -> str:
+    return skill.name.removeprefix(_PREFIX)

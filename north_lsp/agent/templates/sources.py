@@ -1,0 +1,109 @@
+"""Where templates are looked for: the folders of North and of other tools, in the project and in the user's home. The
+tables are all there is to add for another tool."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
+from north_lsp.agent.templates.template import Kind, Provider, Template, parse_template
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.storage.locations import Locations
+
+_MD = (".md",)
+SKILL = "SKILL.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder whose files with one of the `suffixes` are templates, also those below it if it is `deep`; or, for
+    skills, whose folders each have a `SKILL.md`. `path` is relative to a root or to the home folder."""
+
+    kind: Kind
+    provider: Provider
+    path: str
+    suffixes: Sequence[str] = _MD
+    deep: bool = False
+
+
+PROJECT = (
+    Source("command", "north", ".north/commands", deep=True),
+    Source("prompt", "north", ".north/prompts"),
+    Source("skill", "north", ".north/skills"),
+    Source("command", "claude", ".claude/commands", deep=True),
+    Source("skill", "claude", ".claude/skills"),
+    Source("skill", "agents", ".agents/skills"),
+    Source("command", "codex", ".codex/commands"),
+    Source("command", "codex", ".codex/prompts"),
+    Source("skill", "codex", ".codex/skills"),
+    Source("command", "gemini", ".gemini/commands", (".toml",), deep=True),
+    Source("prompt", "github", ".github/prompts", (".prompt.md",)),
+    Source("command", "opencode", ".opencode/command"),
+)
+USER = (
+    Source("command", "claude", ".claude/commands", deep=True),
+    Source("skill", "claude", ".claude/skills"),
+    Source("skill", "agents", ".agents/skills"),
+    Source("command", "codex", ".codex/prompts"),
+    Source("skill", "codex", ".codex/skills"),
+    Source("command", "gemini", ".gemini/commands", (".toml",), deep=True),
+)
+OWN = (
+    Source("command", "north", "commands", deep=True),
+    Source("prompt", "north", "prompts"),
+    Source("skill", "north", "skills"),
+)
+"""North's own of the user, in the configuration folder."""
+
+
+def project_templates(root: Path, place: Place) -> Iterator[Template]:
+    """Read the templates of one root; `place` decides what may be read."""
+    for source in PROJECT:
+        yield from _in_folder(source, root / source.path, place, place.resolve)
+
+
+def user_templates(locations: Locations, home: Path) -> Iterator[Template]:
+    """Read the user's own templates: North's, and those for other tools."""
+    folders = [(source, locations.config / source.path) for source in OWN]
+    folders += [(source, home / source.path) for source in USER]
+    for source, folder in folders:
+        if folder.is_dir():
+            yield from _in_folder(source, folder, user_place(folder), users_own)
+
+
+def _in_folder(
+    source: Source, folder: Path, place: Place, resolve: Callable[[Path], tuple[Path, str]]
+) -> Iterator[Template]:
+    if not folder.is_dir():
+        return
+    try:
+        real = place.resolve(folder)[0]
+    except ToolError:
+        return  # a closed folder has nothing to say, as for every other reader
+    if source.kind == "skill":
+        paths = [path for path in documents_in(real, (SKILL,), deep=True)[0] if path.parent.parent == real]
+    else:
+        paths = documents_in(real, source.suffixes, deep=source.deep)[0]
+    for path in paths:
+        about = Template(_name(path, real, source), source.kind, source.provider, place.level, path, path.name)
+        try:
+            found, shown = resolve(path)
+            text, _ = read_document(found)
+        except ToolError as error:
+            yield Template(about.name, about.kind, about.provider, about.level, path, path.name, why=_told(error))
+            continue
+        yield parse_template(text, Template(about.name, source.kind, source.provider, place.level, found, shown))
+
+
+def _name(path: Path, folder: Path, source: Source) -> str:
+    """Name a template after its file, with the folders that it is in; a skill after its folder."""
+    if source.kind == "skill":
+        return f"skill:{path.parent.name}".lower()
+    relative = path.relative_to(folder).as_posix()
+    suffix = next(one for one in source.suffixes if relative.endswith(one))
+    return one_line(relative.removesuffix(suffix).replace("/", ":"), 120).lower()
+
+
+def _told(error: ToolError) -> str:
+    return one_line(error.message, 300)

@@ -1,0 +1,141 @@
+"""A text that is called by name: a file command, a prompt template or a skill, as its file describes it. Pure."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from north_lsp.agent.context.documents import Level
+from north_lsp.agent.context.frontmatter import split_front
+from north_lsp.display import one_line
+
+Kind = Literal["command", "prompt", "skill"]
+Provider = Literal["north", "claude", "agents", "codex", "gemini", "github", "opencode", "builtin"]
+
+PRIORITIES: Mapping[Provider, int] = {
+    "north": 100,
+    "claude": 80,
+    "agents": 71,
+    "codex": 70,
+    "gemini": 60,
+    "github": 41,
+    "opencode": 40,
+    "builtin": 0,
+}
+_NAME = re.compile(r"[a-z][a-z0-9:_-]*")
+_FIRST_LINE_CHARACTERS = 60
+_NOT_APPLIED = ("model", "mode", "agent", "tools", "allowed-tools")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A file that can be called as `/name`. `why` says why it cannot be; empty for one that can. `shown` is its path as
+    people read it, `hint` which words it takes."""
+
+    name: str
+    kind: Kind
+    provider: Provider
+    level: Level
+    path: Path
+    shown: str
+    body: str = ""
+    description: str = ""
+    hint: str = ""
+    why: str = ""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def applies(self) -> bool:
+        return not self.why
+
+
+def parse_template(text: str, about: Template) -> Template:
+    """Make a template of a file's text; `about` has what its place says. A broken head costs only the fields in it."""
+    if about.path.suffix == ".toml":
+        return _checked(_from_toml(text, about))
+    front = split_front(text)
+    problems = [front.problem] if front.problem else []
+    field = _reader(front.fields, problems)
+    ignored = [name for name in _NOT_APPLIED if front.fields.get(name) is not None]
+    if ignored and about.kind != "skill":
+        problems.append(f"{', '.join(f'`{name}`' for name in ignored)} in its head has no effect")
+    name = field("name")
+    off = front.fields.get("disable") is True
+    if name:
+        called = f"skill:{name}" if about.kind == "skill" else name
+        about = replace(about, name=called.lower())
+    found = replace(
+        about,
+        body=front.body,
+        description=one_line(field("description"), 500),
+        hint=one_line(field("argument-hint"), 100),
+        why="its head says `disable: true`" if off else "",
+        problems=tuple(problems),
+    )
+    return _checked(found)
+
+
+def _from_toml(text: str, about: Template) -> Template:
+    """Read a command of Gemini's: `prompt`, and maybe `description`."""
+    try:
+        fields = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return replace(about, why=f"it is not TOML: {one_line(str(error), 200)}")
+    problems: list[str] = []
+    field = _reader(fields, problems)
+    return replace(
+        about, body=field("prompt").strip(), description=one_line(field("description"), 500), problems=tuple(problems)
+    )
+
+
+def _checked(found: Template) -> Template:
+    """Say why a template cannot be called, and give it a description if it has none."""
+    why = found.why
+    if not why and not found.body:
+        why = "it is empty"
+    if not why and not _NAME.fullmatch(found.name):
+        why = "its name is not made of letters, digits, `-`, `_` and `:`"
+    if not why and found.kind == "skill" and not found.description:
+        why = "its head has no `description`"
+    return replace(found, why=why, description=found.description or _first_line(found.body))
+
+
+def _first_line(body: str) -> str:
+    line = next((line.strip().lstrip("#").strip() for line in body.splitlines() if line.strip().strip("#")), "")
+    line = one_line(line, 500)
+    return line if len(line) <= _FIRST_LINE_CHARACTERS else f"{line[:_FIRST_LINE_CHARACTERS]}..."
+
+
+def _reader(fields: Mapping[str, object], problems: list[str]) -> Callable[[str], str]:
+    def read(name: str) -> str:
+        value = fields.get(name)
+        if isinstance(value, str):
+            return value.strip()
+        if isinstance(value, list) and name == "argument-hint":  # `[file]` is a list for YAML
+            return " ".join(f"[{one}]" for one in value)
+        if value is not None:
+            problems.append(f"`{name}` must be a string, and was left out")
+        return ""
+
+    return read
+
+
+def settled(found: Iterable[Template], taken: Iterable[str] = ()) -> tuple[Template, ...]:
+    """Say which of several with the same name counts: North's own commands (`taken`), then by the provider's priority,
+    then the project's before the user's."""
+    names = dict.fromkeys(taken, "a command of North's")
+    out: list[Template] = []
+    for one in sorted(found, key=_rank):
+        if one.applies and one.name in names:
+            out.append(replace(one, why=f"shadowed by {names[one.name]}"))
+            continue
+        if one.applies:
+            names[one.name] = one.shown
+        out.append(one)
+    return tuple(out)
+
+
+def _rank(one: Template) -> tuple[int, bool, str]:
+    return -PRIORITIES[one.provider], one.level == "user", one.shown

@@ -1,0 +1,111 @@
+---Summaries that take the place of the older part of a conversation for the model, and what they replaced.
+local chat = require("north.chat")
+local refused = require("north.answers").refused
+
+local M = {}
+
+local REPLACED = "_north/sessions/replaced"
+local STATUS = { in_progress = "in_progress", completed = "completed", failed = "failed", cancelled = "failed" }
+
+---@class north.Summary
+---@field id string
+---@field title string
+
+---@type north.Summary[] those of the conversation that is shown, the oldest first
+local shown = {}
+
+---@param tokens integer
+---@return string
+local function count(tokens)
+  return (tostring(tokens):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
+end
+
+---@param update table
+---@return string
+local function title_of(update)
+  local north = vim.tbl_get(update, "_meta", "north") or {}
+  if update.status == "completed" and north.reason == "handoff" then
+    return "This conversation goes on from another one, of which the model has a summary"
+  elseif update.status == "completed" and north.tokensBefore and north.tokensAfter then
+    local numbers = ("%s → %s tokens"):format(count(north.tokensBefore), count(north.tokensAfter))
+    return "The conversation up to here was summarised: " .. numbers
+  elseif update.status == "completed" then
+    return "The conversation up to here was summarised"
+  elseif update.status == "cancelled" then
+    return "Summarising was cancelled; the conversation is as it was"
+  elseif update.status == "failed" then
+    return update.error or "The conversation could not be summarised"
+  elseif (north.written or 0) > 0 then
+    return ("The older part is being summarised (%s characters so far)"):format(count(north.written))
+  end
+  return "The older part is being summarised"
+end
+
+---A summary, new or changed: a line like that of a call, whose details are the summary.
+---@param update table ACP's `compaction_update`
+function M.show(update)
+  local title = title_of(update)
+  local content
+  if type(update.summary) == "table" and #update.summary > 0 then
+    content = vim.tbl_map(function(part)
+      return { type = "content", content = part }
+    end, update.summary)
+    local north = vim.tbl_get(update, "_meta", "north") or {}
+    for name, files in pairs({ Read = north.read or {}, Changed = north.modified or {} }) do
+      if #files > 0 then
+        local text = ("\n%s: %s"):format(name, table.concat(files, ", "))
+        content[#content + 1] = { type = "content", content = { type = "text", text = text } }
+      end
+    end
+  end
+  local call = { toolCallId = "summary:" .. update.compactionId, title = title, status = STATUS[update.status] }
+  call.content = content
+  chat.set_call(call)
+  if update.status == "completed" then
+    shown = vim.tbl_filter(function(one)
+      return one.id ~= update.compactionId
+    end, shown)
+    shown[#shown + 1] = { id = update.compactionId, title = title }
+  end
+end
+
+---Forget the summaries of a conversation that is not shown any more.
+function M.clear()
+  shown = {}
+end
+
+---Open what a summary replaced, in a buffer that belongs to no file; of several, the user chooses one.
+---@param ask north.Ask
+function M.replaced(ask)
+  if #shown == 0 then
+    vim.notify("North: nothing in this conversation was summarised", vim.log.levels.INFO)
+    return
+  end
+  local function open(one)
+    if not one then
+      return
+    end
+    ask(REPLACED, { compactionId = one.id }, function(error, result)
+      if error or not result then
+        refused(error)
+        return
+      end
+      vim.cmd.tabnew()
+      vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
+      vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(result.text, "\n", { trimempty = true }))
+      vim.bo.modified, vim.bo.modifiable = false, false
+    end)
+  end
+  if #shown == 1 then
+    open(shown[1])
+    return
+  end
+  vim.ui.select(vim.fn.reverse(vim.deepcopy(shown)), {
+    prompt = "What a summary replaced",
+    format_item = function(one)
+      return one.title
+    end,
+  }, open)
+end
+
+return M

@@ -1,0 +1,97 @@
+"""What a template's file says, and which of several with one name counts."""
+
+from pathlib import Path
+
+import pytest
+
+from north_lsp.agent.templates.bundled_templates import bundled_templates
+from north_lsp.agent.templates.template import Template, parse_template, settled
+
+
+def about(
+    name: str = "review", *, kind: str = "command", provider: str = "north", level: str = "project", file: str = ""
+) -> Template:
+    path = Path("/repo") / (file or f".north/commands/{name}.md")
+    return Template(name, kind, provider, level, path, str(path.relative_to("/repo")))  # type: ignore[arg-type]
+
+
+def test_the_head_describes_a_command_and_the_rest_is_what_it_says() -> None:
+    text = "---\ndescription: Review a file\nargument-hint: <path>\n---\n\nLook at $1.\n"
+    found = parse_template(text, about())
+    assert (found.description, found.hint, found.body, found.why) == ("Review a file", "<path>", "Look at $1.", "")
+
+
+def test_without_a_description_the_first_line_describes_it() -> None:
+    found = parse_template("\n# Review " + "x" * 80 + "\n\nMore.", about())
+    assert found.description == "Review " + "x" * 53 + "..."
+
+
+def test_a_hint_in_brackets_is_one_although_yaml_takes_it_for_a_list() -> None:
+    assert parse_template("---\nargument-hint: [file]\n---\nLook.", about()).hint == "[file]"
+
+
+def test_a_broken_head_costs_only_the_head() -> None:
+    found = parse_template("---\ndescription: [\n---\nLook.", about())
+    assert found.applies
+    assert found.body == "Look."
+    assert found.problems
+
+
+def test_what_has_no_effect_is_said() -> None:
+    found = parse_template("---\nmodel: opus\nallowed-tools: Bash\n---\nLook.", about())
+    assert found.applies
+    assert found.problems == ("`model`, `allowed-tools` in its head has no effect",)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "why"),
+    [
+        ("", "review", "it is empty"),
+        ("---\ndisable: true\n---\nLook.", "review", "its head says `disable: true`"),
+        ("Look.", "über", "its name is not made of letters, digits, `-`, `_` and `:`"),
+        ("Look.", "two words", "its name is not made of letters, digits, `-`, `_` and `:`"),
+    ],
+)
+def test_why_a_command_cannot_be_called(text: str, name: str, why: str) -> None:
+    assert parse_template(text, about(name)).why == why
+
+
+def test_a_skill_needs_a_description_and_may_name_itself() -> None:
+    skill = about("skill:pdf", kind="skill", file=".north/skills/pdf/SKILL.md")
+    assert parse_template("Do it.", skill).why == "its head has no `description`"
+    named = parse_template("---\nname: PDF-forms\ndescription: Fill in forms\n---\nDo it.", skill)
+    assert (named.name, named.applies) == ("skill:pdf-forms", True)
+
+
+def test_a_command_for_gemini_is_toml() -> None:
+    found = parse_template(
+        'description = "Say hello"\nprompt = """\nHello {{args}}\n"""\n', about(file=".gemini/commands/a.toml")
+    )
+    assert (found.description, found.body) == ("Say hello", "Hello {{args}}")
+    assert parse_template("prompt = ", about(file=".gemini/commands/a.toml")).why.startswith("it is not TOML")
+
+
+def test_of_the_same_name_norths_own_counts_then_the_provider_then_the_project() -> None:
+    body = "Look."
+    found = settled(
+        [
+            parse_template(body, about("review", provider="claude", file=".claude/commands/review.md")),
+            parse_template(body, about("review", level="user", file="user/review.md")),
+            parse_template(body, about("review")),
+            parse_template(body, about("undo")),
+        ],
+        ["undo"],
+    )
+    whys = {(one.shown, one.why) for one in found}
+    assert whys == {
+        (".north/commands/review.md", ""),
+        ("user/review.md", "shadowed by .north/commands/review.md"),
+        (".claude/commands/review.md", "shadowed by .north/commands/review.md"),
+        (".north/commands/undo.md", "shadowed by a command of North's"),
+    }
+
+
+def test_what_north_brings_along_is_all_there_and_described() -> None:
+    found = bundled_templates()
+    assert {one.name for one in found} == {path.stem for path in found[0].path.parent.glob("*.md")}
+    assert all(one.applies and one.description and one.body and "---" not in one.body for one in found)

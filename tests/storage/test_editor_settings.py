@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from north_lsp.storage.editor_settings import with_editor_settings
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import STRICT, Settings
+from north_lsp.storage.settings_file import SettingsFile
+
+
+def write(store: Locations, text: str) -> Path:
+    store.config.mkdir(exist_ok=True, parents=True)
+    path = store.config / "config.json"
+    path.write_text(text)
+    return path
+
+
+def test_what_is_set_in_the_editor_wins_over_the_file(store: Locations) -> None:
+    write(store, '{"turn.maxRequests": 5, "digest.enabled": false}')
+    settings = SettingsFile(store, {"turn.maxRequests": 7, "edits.protected": ["*.sql"]}).current()
+    assert (settings.turns.max_requests, settings.reading.digest) == (7, False)
+    assert settings.edits.protected == ("*.sql",)
+    assert settings.problems == ()
+
+
+def test_what_the_editor_sets_later_holds_at_once_and_what_it_takes_back_does_not(store: Locations) -> None:
+    write(store, '{"turn.maxRequests": 5}')
+    file = SettingsFile(store)
+    assert file.current().turns.max_requests == 5
+    file.take_editor({"turn.maxRequests": 8})
+    assert file.current().turns.max_requests == 8
+    file.take_editor({})
+    assert file.current().turns.max_requests == 5
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("turn.maxRequests", "many", "it must be"),
+        ("turn.maxRequest", 3, "it is unknown and has no effect"),
+        ("selectedModel", "a/b", "it has no effect there, only in the file"),
+        ("auth.broker.token", "secret", "it has no effect there, only in the file"),
+    ],
+)
+def test_a_mistake_in_the_editor_is_told_and_left_out(key: str, value: object, told: str) -> None:
+    settings = with_editor_settings(Settings(), {key: value})
+    [problem] = settings.problems
+    assert problem.startswith(f"the editor's setting north.{key}: {told}")
+    assert settings.turns.max_requests == Settings().turns.max_requests
+    assert "secret" not in problem
+
+
+def test_a_wrong_value_of_what_restricts_is_the_strictest_one() -> None:
+    assert with_editor_settings(Settings(), {"sandbox": 3}).sandbox == "workspace"
+
+
+def test_the_editor_loosens_nothing_while_nobody_knows_what_the_file_says(store: Locations) -> None:
+    write(store, "{")
+    settings = SettingsFile(store, {"sandbox": "off", "edits.protected": []}).current()
+    assert settings.sandbox == STRICT.sandbox
+    assert settings.edits.protected == STRICT.edits.protected
