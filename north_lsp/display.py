@@ -65,6 +65,14 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
+def tokens_shown(count: int) -> str:
+    """Format a number of tokens for a narrow place: `950`, `42.5K`, `1.2M`."""
+    for size, unit in ((1_000_000, "M"), (1_000, "K")):
+        if count >= size:
+            return f"{count / size:.1f}".removesuffix(".0") + unit
+    return str(count)
+
+
 def money(dollars: float) -> str:
     """Format US dollars, with more digits for small amounts."""
     if dollars <= 0:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.display import counted, one_line, titled, visible, without_escapes
+from north_lsp.display import counted, one_line, titled, tokens_shown, visible, without_escapes
 
 
 @given(st.text())
@@ -61,3 +61,11 @@ def test_a_long_title_keeps_its_count(title: str, shown: str) -> None:
 
 def test_a_number_of_things_has_their_name_in_the_plural_unless_there_is_one() -> None:
     assert [counted(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0"), (950, "950"), (1_000, "1K"), (42_480, "42.5K"), (200_000, "200K"), (1_240_000, "1.2M")],
+)
+def test_tokens_are_short_in_a_narrow_place(count: int, shown: str) -> None:
+    assert tokens_shown(count) == shown

@@ -23,7 +23,7 @@ from north_lsp.agent.ports.events import (
     TurnStarted,
     UsageChanged,
 )
-from north_lsp.display import visible
+from north_lsp.display import tokens_shown, visible
 
 ExtensionEvent = tuple[str, dict[str, Any]]
 
@@ -74,8 +74,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             left |= {"queued": [{"id": one.id, "text": visible(one.text)} for one in queued]} if queued else {}
             return [("open_elsewhere", {"by": _holder(event), **left})]
         case UsageChanged():
-            ratio = event.used / event.window if event.window > 0 else 0.0
-            context = {"used": event.used, "limit": event.window, "ratio": round(ratio, 4)}
+            full = {"level": event.level, "text": f"{tokens_shown(event.used)} ({event.ratio:.0%})"}
+            context = {"used": event.used, "limit": event.window, "ratio": round(event.ratio, 4), **full}
             session = {"tokens": event.tokens, "cost": event.cost_usd, "priced": event.priced}
             known = {"allTime": {"cost": event.all_time_usd}} if event.all_time_usd is not None else {}
             return [("usage_updated", {"context": context, "session": session, **known, "estimated": event.estimated})]

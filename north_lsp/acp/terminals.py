@@ -12,6 +12,8 @@ from north_lsp.rpc.peer import Peer
 
 _MAX_BYTES = 50_000
 _SECONDS = 10.0
+# The editor waits until the terminal's shell is there, which takes its time on a busy machine.
+_CREATE_SECONDS = 30.0
 
 
 class ClientTerminal:
@@ -35,7 +37,7 @@ class ClientTerminal:
             "env": [{"name": name, "value": value} for name, value in environ.items()],
             "outputByteLimit": _MAX_BYTES,
         }
-        answer = await _ask(peer, "terminal/create", params)
+        answer = await _ask(peer, "terminal/create", params, _CREATE_SECONDS)
         id = answer.get("terminalId")
         if not isinstance(id, str):
             raise ToolError("UNAVAILABLE", "the editor opened no terminal")
@@ -67,12 +69,12 @@ class ClientTerminal:
         return {"sessionId": self._session_id, "terminalId": self.id}
 
 
-async def _ask(peer: Peer, method: str, params: dict[str, Any]) -> dict[str, Any]:
+async def _ask(peer: Peer, method: str, params: dict[str, Any], seconds: float = _SECONDS) -> dict[str, Any]:
     try:
-        with anyio.fail_after(_SECONDS):
+        with anyio.fail_after(seconds):
             answer = await peer.request(method, params, cancellable=True)
     except TimeoutError:
-        raise ToolError("UNAVAILABLE", f"the editor did not answer {method} within {_SECONDS:g} s") from None
+        raise ToolError("UNAVAILABLE", f"the editor did not answer {method} within {seconds:g} s") from None
     except RpcError as error:
         raise ToolError("UNAVAILABLE", f"the editor's terminal failed at {method}: {error}") from None
     return answer if isinstance(answer, dict) else {}

@@ -202,6 +202,10 @@ class Host(Protocol):
         for as many as are short enough."""
         ...
 
+    async def hand_over(self, focus: str) -> Reply:
+        """Begin another conversation with a summary of this one; `focus` is what matters most there."""
+        ...
+
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
         ...

@@ -23,12 +23,23 @@ async def _summarize(host: Host, words: Sequence[str]) -> Reply:
             raise CommandError(_USAGE)
 
 
+async def _handoff(host: Host, words: Sequence[str]) -> Reply:
+    return await host.hand_over(" ".join(words).strip())
+
+
 COMPACTION = (
     Command(
         "compact",
         "Summarise the older part of this conversation, to make room",
         _compact,
         "[what the summary should keep]",
+        takes_text=True,
+    ),
+    Command(
+        "handoff",
+        "Go on in a new conversation, with a summary of this one",
+        _handoff,
+        "[what matters]",
         takes_text=True,
     ),
     Command("summarize", "Summarise all but the last messages", _summarize, "[--keep-last <number>]"),

@@ -2,10 +2,11 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
@@ -63,6 +64,19 @@ def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, 
         if (label := source.labels.get(one["id"])) is not None
     ]
     return id, _write(source, store, header, b"".join(map(encode, [*path, *labels])))
+
+
+def hand_over(source: Conversation, store: Locations, entry: Mapping[str, Any], title: str) -> str:
+    """Begin another conversation with one entry, which says what came before; return its id. Raises NotCopied,
+    OSError."""
+    id = _new_id(source, store)
+    header = _header(source, id, {"id": source.id, "relation": "handoff"})
+    first = {**entry, "parentId": None, "timestamp": timestamp()}
+    named = {"type": "title_changed", "id": source.reserve_id(), "timestamp": timestamp()}
+    private_directory(store.conversations)
+    lines = (header, first, named | {"title": title, "titleSource": "auto"})
+    write_atomic(store.conversations / f"{id}.jsonl", b"".join(map(encode, lines)))
+    return id
 
 
 def _new_id(source: Conversation, store: Locations) -> str:

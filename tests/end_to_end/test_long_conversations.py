@@ -227,3 +227,33 @@ async def test_old_outputs_are_pruned_where_that_is_enough(world: World, server:
     assert json.dumps(server.requests[-1].body).count("[older output removed, about") == len(pruned[0]["ids"]) > 0
     assert not compactions(world)
     assert not rows(client)
+
+
+async def test_a_handoff_begins_another_conversation_with_a_summary(world: World, server: ModelServer) -> None:
+    async with inside(world.environ, north={"events": True}, capabilities=SHOWS) as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "/handoff") == "end_turn"
+        assert "there is nothing to hand over yet" in texts(client)
+        await talked(client, server, session, "First", "Second")
+        server.script(answer(Fail(401, "authentication_error", "no")))
+        assert await prompt(client, session, "/handoff") == "end_turn"
+        server.script(answer(Say(SAID)))
+        assert await prompt(client, session, "/handoff it's the tests") == "end_turn"
+        wanted = await client.wait(lambda message: message.get("params", {}).get("event") == "conversation_wanted")
+        other = wanted["params"]["conversationId"]
+        client.updates.clear()
+        where = {"cwd": str(world.project), "mcpServers": []}
+        await client.request("session/load", {"sessionId": other, **where})
+        (row,) = rows(client)
+        assert row["_meta"]["north"]["reason"] == "handoff"
+        assert "Rename it" in row["summary"][0]["text"]
+        await talked(client, server, other, "Go on")
+        await talked(client, server, session, "Third")
+    assert "it's the tests" in server.requests[-3].raw.decode()
+    first, last = (request.raw.decode() for request in server.requests[-2:])
+    assert "Rename it" in first
+    assert "Answer to First" not in first
+    assert "Rename it" not in last
+    assert "Answer to First" in last
+    told = [message.get("params", {}) for sender, message in client.transcript if sender == "agent"]
+    assert any(one.get("event") == "notice" and "handoff failed: " in one["text"] for one in told)

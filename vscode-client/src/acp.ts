@@ -90,7 +90,7 @@ export interface Compaction {
   status: "in_progress" | "completed" | "failed" | "cancelled";
   summary?: { type: string; text?: string }[] | null;
   error?: string | null;
-  _meta?: { north?: { tokensBefore?: number; tokensAfter?: number; written?: number; read?: string[]; modified?: string[] } } | null;
+  _meta?: { north?: { reason?: string; tokensBefore?: number; tokensAfter?: number; written?: number; read?: string[]; modified?: string[] } } | null;
 }
 
 export interface AvailableCommand {

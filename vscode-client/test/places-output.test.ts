@@ -49,23 +49,26 @@ for (const word of ["plain", "a b", "$HOME `id` $(id)", "it's", "new\nline\tand 
 
 for (const word of ["echo one; echo two", "it's", "printf 'a\\n'; echo \"$HOME\"", "one\ntwo", "it's here!"]) {
   test(`the terminal shows the command alone, and runs ${JSON.stringify(word)} as it was asked for`, () => {
-    const { line, env } = readableLine(["env", "-u", "SECRET", "printf", "%s|%s", "first", word]);
-    assert.match(line, /^north_run /);
-    assert.doesNotMatch(line, /SECRET|printf '?%s|first/);
+    const { line, env } = readableLine(["env", "-u", "SECRET", "printf", "--", word]);
+    assert.match(line, /^\$north_run /);
+    assert.doesNotMatch(line, /SECRET|--/);
     const { stdout } = spawnSync("bash", ["-c", line], { encoding: "utf8", env: { ...process.env, ...env } });
-    assert.equal(stdout, `first|${word}`);
+    const { stdout: wanted } = spawnSync("printf", ["--", word], { encoding: "utf8" });
+    assert.equal(stdout, wanted);
   });
 }
 
-test("the command does not get the terminal's function, nor what is taken away from it; its exit code is told", () => {
-  const { line, env } = readableLine(["env", "-u", "SECRET", "bash", "-c", "declare -F north_run; echo \"[$SECRET]\"; exit 7"]);
+test("the command does not get the terminal's variable, nor what is taken away from it; its exit code is told", () => {
+  const { line, env } = readableLine(["env", "-u", "SECRET", "bash", "-c", "echo \"$north_run\"; echo \"[$SECRET]\"; exit 7"]);
   const { stdout, status } = spawnSync("bash", ["-c", line], { encoding: "utf8", env: { ...process.env, SECRET: "s", ...env } });
-  assert.equal(stdout, "[]\n");
+  assert.equal(stdout, "\n[]\n");
   assert.equal(status, 7);
 });
 
-test("a command of one word is shown as it is", () => {
+test("what is no plain words is shown as it is", () => {
   assert.deepEqual(readableLine(["ls"]), { line: "'ls'", env: {} });
+  assert.deepEqual(readableLine(["env", "-u", "a b", "ls"]), { line: "'env' '-u' 'a b' 'ls'", env: {} });
+  assert.deepEqual(readableLine(["bash", "-c", "ls"]), { line: "'bash' '-c' 'ls'", env: {} });
 });
 
 test("an exit code is told where there is one", () => {

@@ -132,8 +132,32 @@ class Compactor:
                 with anyio.CancelScope(shield=True):
                     await self._account.report(occasion.model)  # it has cost something, whatever became of it
 
+    async def hand_over(self, occasion: Occasion, id: str) -> CompactionEntry:
+        """Return the entry, under an id, with which another conversation can begin in place of all of this one. Raises
+        NothingToCompact, NoSummary, LimitReached."""
+        cut = cut_before_last(context_of(self._log.path()), 0)
+        if cut is None:
+            raise NothingToCompact
+        async with self._ports.status.during("compacting"):
+            try:
+                entry = await self._entry(occasion, cut, _Attempt(id, occasion, None))
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._account.report(occasion.model)
+        return replace(entry, tokens_before=0)
+
     async def _written(self, occasion: Occasion, cut: Cut, attempt: "_Attempt") -> CompactionEntry:
         """Return the entry that takes the place of what is cut off. Raises NoSummary, LimitReached."""
+        earlier = [one for one in context_of(self._log.path())[:1] if isinstance(one.entry, CompactionEntry)]
+        entry = await self._entry(occasion, cut, attempt)
+        gone = sum(sizes_of([*earlier, *cut.history, *cut.turn], self._sizes, occasion.model))
+        come = self._sizes.tokens([UserMessage(summary_text(entry))], occasion.model)
+        after = max(occasion.used - gone, 0) + come
+        if after > occasion.used * (1 - _LEAST_REDUCTION):
+            raise NoSummary(_NOT_SHORTER)
+        return replace(entry, tokens_after=after)
+
+    async def _entry(self, occasion: Occasion, cut: Cut, attempt: "_Attempt") -> CompactionEntry:
         context = context_of(self._log.path())
         earlier = [one for one in context[:1] if isinstance(one.entry, CompactionEntry)]
         previous = "".join(one.entry.summary for one in earlier if isinstance(one.entry, CompactionEntry))
@@ -148,7 +172,7 @@ class Compactor:
         summaries, model = await self._summarizer.summarize(parts, told, candidates, attempt.note_progress)
         texts = [*([] if history or not previous else [previous]), *(one.text for one in summaries)]
         replaced = [*earlier, *cut.history, *cut.turn]
-        entry = CompactionEntry(
+        return CompactionEntry(
             _TURN.join(texts),
             cut.first_kept or attempt.id,
             occasion.used,
@@ -158,12 +182,6 @@ class Compactor:
             files=files_of(replaced, self._root),
             model=model.selector,
         )
-        gone = sum(sizes_of(replaced, self._sizes, occasion.model))
-        come = self._sizes.tokens([UserMessage(summary_text(entry))], occasion.model)
-        after = max(occasion.used - gone, 0) + come
-        if after > occasion.used * (1 - _LEAST_REDUCTION):
-            raise NoSummary(_NOT_SHORTER)
-        return replace(entry, tokens_after=after)
 
     async def _prune(self, pruned: Mapping[str, int], model: Model) -> None:
         self._ports.diagnostics.event("results_pruned", results=len(pruned), tokens=sum(pruned.values()))
@@ -172,9 +190,10 @@ class Compactor:
 
 
 class _Attempt:
-    """One try to have a summary written, as it is shown: under the `id` of the entry that it may become."""
+    """One try to have a summary written, as it is shown: under the `id` of the entry that it may become. Without
+    `ports`, nothing of it is shown."""
 
-    def __init__(self, id: str, occasion: Occasion, ports: Ports) -> None:
+    def __init__(self, id: str, occasion: Occasion, ports: Ports | None) -> None:
         self.id = id
         self.is_done = False
         self._occasion = occasion
@@ -184,6 +203,8 @@ class _Attempt:
 
     async def show(self, state: CompactionState, error: str = "") -> None:
         occasion = self._occasion
+        if self._ports is None:
+            return
         await self._ports.show(
             CompactionChanged(
                 self.id, state, occasion.reason, tokens_before=occasion.used, error=error, written=self._arrived

@@ -46,7 +46,7 @@ Progress = Callable[[int], Awaitable[None]]
 """Is told of how many more characters have arrived."""
 
 
-class NoSummary(Exception):
+class NoSummary(ValueError):
     """No model wrote a summary; the text says why, and what to do."""
 
 

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown, whole_number
 
-Reason = Literal["manual", "threshold", "overflow", "summary"]
-"""Why a conversation was summarised: the user asked, the window was nearly full, the model refused it for its length;
-"summary" comes from logs of other formats."""
+Reason = Literal["manual", "threshold", "overflow", "handoff", "summary"]
+"""Why a conversation was summarised: the user asked, the window was nearly full, the model refused it for its length,
+another conversation goes on from there; "summary" comes from logs of other formats."""
 
 PRUNED = "pruned"
 _KEYS = FIXED | {

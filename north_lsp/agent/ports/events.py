@@ -130,6 +130,9 @@ class TitleChanged:
     updated_at: str
 
 
+_WARN, _HIGH = 0.60, 0.85
+
+
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
     """Usage after a model request: tokens in the context, the model's window, the conversation's cost in US dollars.
@@ -145,6 +148,16 @@ class UsageChanged:
     tokens: int = 0
     all_time_usd: float | None = None
     counts: Usage = field(default_factory=Usage)
+
+    @property
+    def ratio(self) -> float:
+        """How much of the window is used; 0 where its size is not known."""
+        return self.used / self.window if self.window > 0 else 0.0
+
+    @property
+    def level(self) -> Literal["ok", "warn", "high"]:
+        """How full the window is, in a word."""
+        return "ok" if self.ratio < _WARN else "high" if self.ratio > _HIGH else "warn"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.compaction.compactor import Compactor, NothingToCompact, Occasion
 from north_lsp.agent.compaction.limits import has_limit, limits_of
+from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.images import has_images, with_images
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.context_window import MIN_OUTPUT_TOKENS, remaining_output_tokens, too_long
@@ -68,6 +69,11 @@ class RequestBuilder:
         """Have the older part summarised since the user asks for it. Raises NothingToCompact."""
         if await self._compactor.compact(self._asked(model, instructions, keep_last)):
             self._context.workspace.seen.restart(self._history.sightings())
+
+    async def hand_over(self, model: Model, focus: str, id: str) -> CompactionEntry:
+        """Return the entry with which another conversation can go on from this one. Raises ValueError, LimitReached."""
+        self._built(model)
+        return await self._compactor.hand_over(Occasion(model, self.read, "handoff", self._settings, focus), id)
 
     def note_counted(self, model: Model, counted: Usage) -> None:
         """Note what the vendor counted of the last request, for better estimates."""

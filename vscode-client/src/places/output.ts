@@ -67,17 +67,17 @@ export function exitOf(code: number | undefined): Exit {
 export const CLOSED: Exit = { exitCode: null, signal: "SIGHUP" };
 
 /** A line that shows of a command what the user knows: its last argument, which is what a shell is given to run. What
- * stands before it is a function of the terminal's bash, which `env` brings along. */
+ * stands before it is in a variable of the terminal's, which `env` brings along, as far as it is plain words. */
 export function readableLine(argv: readonly string[]): { line: string; env: Record<string, string> } {
   const before = argv.slice(0, -1);
   const last = argv.at(-1);
-  if (last === undefined || before.length === 0) return { line: commandLine(argv), env: {} };
-  // The command itself does not get the function.
-  const run = `( unset -f ${FUNCTION}; ${commandLine(before)} "$1" )`;
-  return { line: `${FUNCTION} ${quoted(last)}`, env: { [`BASH_FUNC_${FUNCTION}%%`]: `() { ${run}\n}` } };
+  if (last === undefined || before[0] !== "env" || !before.every((word) => /^[\w./+-]+$/.test(word))) return { line: commandLine(argv), env: {} };
+  // The command itself does not get the variable.
+  const words = ["env", "-u", VARIABLE, ...before.slice(1)];
+  return { line: `$${VARIABLE} ${quoted(last)}`, env: { [VARIABLE]: words.join(" ") } };
 }
 
-const FUNCTION = "north_run";
+const VARIABLE = "north_run";
 
 /** One line for bash that runs exactly this, whatever stands in it: nothing of it is expanded, completed or an alias. */
 export function commandLine(argv: readonly string[]): string {

@@ -9,8 +9,8 @@ import { shortened } from "./problems";
 
 const DEFAULT_LIMIT = 50_000;
 const MOST_BYTES = 1_000_000;
-/** The server gives up after 10 s. */
-const INTEGRATION_MS = 8_000;
+/** The server gives up after 30 s. */
+const INTEGRATION_MS = 25_000;
 const KILL_MS = 2_000;
 const LAST_OUTPUT_MS = 500;
 /** Ended ones that stay open to be read. */
