@@ -29,6 +29,14 @@ DAY = 24 * 60 * 60
 USER = {"role": "user", "content": [{"type": "text", "text": "hello"}]}
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test see what other processes have left in the temporary folder that all of them share."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+
 def aged(path: Path, seconds: float) -> Path:
     then = time.time() - seconds
     os.utime(path, (then, then))

@@ -20,6 +20,8 @@ _RESET, _BOLD, _DIM, _RED, _GREEN, _CYAN, _YELLOW = (
     "\033[36m",
     "\033[33m",
 )
+_MOST_LINES = 6
+"""How much of a result is shown."""
 _APPROVING = ("allow_once", "allow_always")
 
 
@@ -70,7 +72,9 @@ class Terminal:
         self._line(f"  {self._paint('*', _YELLOW)} {visible(self._titles[update['toolCallId']])}  {mark}")
         for part in update.get("content") or ():
             if part.get("type") == "content":
-                for line in str(part["content"].get("text", "")).split("\n"):
+                lines = str(part["content"].get("text", "")).split("\n")
+                more = [f"… {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES + 1 else []
+                for line in [*lines[:_MOST_LINES], *more] if more else lines:
                     self._line(self._paint(f"    {line}", _DIM))
         self._line()
 
