@@ -126,7 +126,7 @@ export class Conversations implements vscode.Disposable {
   /** Asks the server, which is started for that, about any stored conversation. */
   async request<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.main.session.open();
-    return client.sendRequest<Result>(method, params, token);
+    return client.sendRequest<Result>(method, params, ...(token === undefined ? [] : [token]));
   }
 
   find(sessionId: string): Conversation | undefined {
