@@ -75,6 +75,7 @@ class AcpAgent:
         self._environment = environment
         settings = environment.settings
         shows, notifies = settings.models.show_thinking, settings.turns.notifications == "on"
+        notifies = notifies and environment.environ.get("NORTH_NOTIFICATIONS") != "off"
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None

@@ -14,6 +14,7 @@ from north_lsp.agent.log.export import as_markdown
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.trash import Trash
+from north_lsp.cli.talking import agrees, complain
 from north_lsp.display import ago, money, one_line, visible
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
@@ -84,10 +85,10 @@ def conversations(
             case _:
                 raise UsageError(f"conversations takes one of: {_USAGE}")
     except SeveralConversations as error:
-        _complain(f"{visible(str(error))}:\n{_table(error.candidates)}")
+        complain(f"{error}:\n{_table(error.candidates)}")
         return _FAILED
     except (NoConversation, ConversationBusy, UnknownConversation, ValueError, OSError) as error:
-        _complain(visible(str(error)))
+        complain(str(error))
         return _FAILED
     return 0
 
@@ -116,7 +117,7 @@ def _list(locations: Locations, started: Path, query: str, wishes: Wishes, show:
     else:
         show(_table(rows, snippets))
     if results.truncated:
-        _complain("not all of them could be searched in time: there may be more")
+        complain("not all of them could be searched in time: there may be more")
 
 
 def _list_trash(locations: Locations, started: Path, query: str, wishes: Wishes, show: Callable[[str], None]) -> None:
@@ -131,10 +132,6 @@ def _list_trash(locations: Locations, started: Path, query: str, wishes: Wishes,
         now = datetime.now(UTC)
         lines = [f"{one.id}  deleted {ago(one.deleted_at, now):<16}  {_named(one.summary)}" for one in rows]
         show("\n".join(lines))
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"north-lsp: {text}\n")
 
 
 def _table(rows: Sequence[Summary], snippets: dict[str, str] | None = None) -> str:
@@ -174,7 +171,7 @@ def _shown(locations: Locations, one: Summary) -> str:
 def _delete(
     locations: Locations, one: Summary, wishes: Wishes, ask: Callable[[str], str], show: Callable[[str], None]
 ) -> int:
-    if not wishes.agreed and ask(f"Delete {one.id} ({_named(one)})? [y/N] ").strip().lower() not in ("y", "yes"):
+    if not wishes.agreed and not agrees(ask, f"Delete {one.id} ({_named(one)})?"):
         show("Nothing was deleted.")
         return _FAILED
     delete_conversation(locations, one.id)

@@ -9,6 +9,7 @@ from north_lsp.agent.exports.export import as_format, default_name, format_for, 
 from north_lsp.agent.exports.target import find_target, write_target
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.exporting import find_log, mask_of, private_folders, read_log
+from north_lsp.cli.talking import agrees, complain
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.server.options import Options
@@ -47,7 +48,7 @@ def export(
         write_target(target, text, replace=target.exists)
     except ToolError as error:
         told = f"{error.message}: {error.hint}" if error.hint else error.message
-        sys.stderr.write(f"north-lsp: {visible(told)}\n")
+        complain(told)
         return 1
     sys.stderr.write(f"Written to {visible(str(target.path))}\n")
     return 0
@@ -66,4 +67,4 @@ def _log(named: str, locations: Locations) -> Log:
 def _may_replace(path: Path, ask: Callable[[str], str]) -> bool:
     if not sys.stdin.isatty():
         return False
-    return ask(f"{visible(str(path))} exists already. Replace it? [y/N] ").strip().lower() in ("y", "yes")
+    return agrees(ask, f"{visible(str(path))} exists already. Replace it?")

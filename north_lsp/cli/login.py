@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from north_lsp.cli.talking import agrees
 from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.presets import PresetError, find_preset
@@ -28,7 +29,7 @@ def login(options: Options, provider: str | None, ask: Ask, ask_secret: Ask, say
     problem = anyio.run(key_problem, info, secret, options.environ)
     if problem is not None:
         say(f"{problem}.")
-        if not _yes(ask("Store it anyway? [y/N] ")):
+        if not agrees(ask, "Store it anyway?"):
             return 1
     store = CredentialStore(Locations.from_environment(options.environ))
     try:
@@ -88,7 +89,7 @@ def setup_provider(
     except PresetError as error:
         raise UsageError(str(error)) from None
     say(addition.difference)
-    if not unattended and not _yes(ask("Write this? [y/N] ")):
+    if not unattended and not agrees(ask, "Write this?"):
         return 1
     try:
         addition.write()
@@ -110,10 +111,6 @@ def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInf
     if found is None:
         raise UsageError(f"there is no provider {id!r}; known: {', '.join(info.id for info in offered)}")
     return found
-
-
-def _yes(answer: str) -> bool:
-    return answer.strip().lower() in ("y", "yes")
 
 
 def is_terminal() -> bool:

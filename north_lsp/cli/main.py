@@ -195,8 +195,9 @@ def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
     findings = examine(options)
     if arguments.bundle is not None:
         from north_lsp.cli.bundle import write_bundle
+        from north_lsp.cli.talking import complain
 
-        return write_bundle(options, arguments.bundle, arguments.conversation, report(findings), _ask, print, _complain)
+        return write_bundle(options, arguments.bundle, arguments.conversation, report(findings), _ask, print, complain)
     print(report(findings))
     return 1 if any(finding.level == "error" for finding in findings) else 0
 
@@ -235,21 +236,17 @@ def _setup(arguments: "argparse.Namespace", options: Options) -> int:
 
 def _import(arguments: "argparse.Namespace", options: Options) -> int:
     from north_lsp.cli.keeping import import_files
+    from north_lsp.cli.talking import complain
 
-    return import_files(options, arguments.files, salvage=arguments.salvage, say=print, complain=_complain)
+    return import_files(options, arguments.files, salvage=arguments.salvage, say=print, complain=complain)
 
 
 def _purge(arguments: "argparse.Namespace", options: Options) -> int:
     from north_lsp.cli.purge import purge
+    from north_lsp.cli.talking import complain
 
     scope: Scope = "all" if arguments.all else "project" if arguments.project else "spare"
-    return purge(options, scope, _ask if not arguments.yes else None, print, _complain)
-
-
-def _complain(text: str) -> None:
-    from north_lsp.display import visible
-
-    print(f"north-lsp: {visible(text)}", file=sys.stderr)
+    return purge(options, scope, _ask if not arguments.yes else None, print, complain)
 
 
 def _schema(arguments: "argparse.Namespace", options: Options) -> int:
@@ -272,10 +269,11 @@ def _ask(question: str) -> str:
 def _crashed(error: Exception) -> int:
     """Write down what went wrong inside North, and say so in one line."""
     from north_lsp.cli.crash import keep_crash
+    from north_lsp.cli.talking import complain
 
     file = keep_crash(error, os.environ)
     where = f"the details are in {file}" if file is not None else "the details could not be written down"
-    _complain(f"something failed inside North ({type(error).__name__}); {where}")
+    complain(f"something failed inside North ({type(error).__name__}); {where}")
     return _FAILED
 
 

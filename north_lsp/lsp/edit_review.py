@@ -23,6 +23,7 @@ from north_lsp.lsp.pending_review import Kind, PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, Unit
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
+from north_lsp.storage.janitor import REVIEW_FOLDER
 from north_lsp.uris import local_path
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import FileChange
@@ -190,7 +191,7 @@ class EditReviews:
 
     @asynccontextmanager
     async def _document(self, review: EditReview) -> AsyncIterator[PendingReview]:
-        folder = os.path.realpath(tempfile.mkdtemp(prefix="north-review-"))
+        folder = os.path.realpath(tempfile.mkdtemp(prefix=REVIEW_FOLDER))
         pending = PendingReview(review, Path(folder) / NAME)
         try:
             await anyio.to_thread.run_sync(_write, pending)

@@ -41,6 +41,7 @@ from north_lsp.lsp.edit_review import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
+from north_lsp.storage.janitor import REVIEW_FOLDER
 from north_lsp.workspace.proposal import FileChange
 
 _ERROR, _WARNING, _INFO, _LOG = 1, 2, 3, 4
@@ -156,7 +157,7 @@ class PlainEditor:
         if not is_long or not self._client.shows_documents:
             yield None
             return
-        folder = tempfile.mkdtemp(prefix="north-review-")
+        folder = tempfile.mkdtemp(prefix=REVIEW_FOLDER)
         path = Path(folder) / "command.sh"
         try:
             _write_read_only(path, visible(command))

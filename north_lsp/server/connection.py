@@ -121,6 +121,8 @@ async def _core(
     times = StartTimes(diagnostics, options.environ)
     times.reached("settings")
     models = settings.models
+    if options.environ.get("NORTH_CACHE_RETENTION") == "long":
+        models = replace(models, cache_retention="long")
     notes = settings_file.take_problems() + missing
     known = prepared(await anyio.to_thread.run_sync(options.load_catalog, models), models)
     for problem in (*missing, *known.problems):

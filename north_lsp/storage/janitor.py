@@ -27,6 +27,7 @@ from north_lsp.storage.sizes import measure
 from north_lsp.storage.summaries import summarize
 
 SHELL_FOLDER = "north-shell-"
+REVIEW_FOLDER = "north-review-"
 EMPTY_DAYS = 7
 ORPHAN_DAYS = 7
 TRASH_DAYS = 30
@@ -112,6 +113,8 @@ def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
         temporary = Path(tempfile.gettempdir())
         shells = (path for path in _folders(temporary) if path.name.startswith(SHELL_FOLDER))
         yield from (("folder of a shell", path) for path in shells if _is_unused(path))
+    shown = (path for path in _folders(Path(tempfile.gettempdir())) if path.name.startswith(REVIEW_FOLDER))
+    yield from (("document of a review", path) for path in shown if _age(path) > _DAY and _is_unused(path))
 
 
 def _orphans(locations: Locations) -> Iterator[tuple[str, Path]]:

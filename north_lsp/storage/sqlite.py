@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from north_lsp.storage.files import private_directory, set_aside
+from north_lsp.storage.noting import warn
 
 if TYPE_CHECKING:
     import sqlite3
@@ -132,8 +133,9 @@ def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
     # Created before SQLite creates it, so that it is never readable by others; the log beside it gets the same mode.
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if os.fstat(fd).st_mode & 0o077:
+        if (mode := os.fstat(fd).st_mode & 0o777) & 0o077:
             os.fchmod(fd, 0o600)
+            warn("mode_narrowed", path=path, mode=f"{mode:o}")
     finally:
         os.close(fd)
     database = sqlite3.connect(path, timeout=PATIENCE_SECONDS, isolation_level="IMMEDIATE", check_same_thread=False)

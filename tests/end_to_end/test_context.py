@@ -1,6 +1,7 @@
 """What the model sees of the project and of the editor, in the requests of a real server."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,36 @@ async def test_the_first_request_with_all_tools_has_at_most_30_kilobytes(world: 
         await prompt(client, session["sessionId"], "Hello")
     assert len(server.requests[0].body["tools"]) > 30
     assert len(server.requests[0].raw) <= 30_000
+
+
+async def test_what_was_told_on_a_branch_that_was_left_is_told_again(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/json.md": "---\nglobs: json/*.py\n---\nParsers never guess."})
+    link = {"type": "resource_link", "name": "x", "uri": (world.project / "json" / "tool.py").as_uri()}
+    server.script(answer(Say("One")), answer(Say("Two")), answer(Say("Three")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Hello")
+        await client.request("session/prompt", {"sessionId": session, "prompt": [*text_blocks("This"), link]})
+        await prompt(client, session, "/rewind 2")
+        await client.request("session/prompt", {"sessionId": session, "prompt": [*text_blocks("That"), link]})
+    assert [messages_of(server, at).count("Parsers never guess.") for at in range(3)] == [0, 1, 1]
+    assert '"Two"' not in messages_of(server)
+
+
+def git(world: World, *command: str) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", *who, "-C", world.project, *command], check=True)
+
+
+async def test_the_branch_is_told_once_and_again_when_it_changes(world: World, server: ModelServer) -> None:
+    git(world, "init", "-qb", "first")
+    git(world, "add", ".")
+    git(world, "commit", "-qm", "x")
+    server.script(*(answer(Say("Yes")) for _ in range(3)))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Hello")
+        await prompt(client, session, "Again")
+        git(world, "switch", "-qc", "second")
+        await prompt(client, session, "And now")
+    assert [messages_of(server, at).count("The git branch is") for at in range(3)] == [1, 1, 2]
+    assert "[The git branch is first" in messages_of(server, 0)
+    assert "[The git branch is second" in messages_of(server, 2)

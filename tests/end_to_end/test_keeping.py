@@ -175,6 +175,22 @@ async def test_timing_is_logged_if_it_is_wanted(world: World, server: ModelServe
     assert all(isinstance(row["data"]["ms"], int) for row in logged(world) if row["event"] == "timing")
 
 
+async def test_variables_stand_in_for_settings(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    environ = world.environ | {"NORTH_CACHE_RETENTION": "long", "NORTH_NOTIFICATIONS": "off"}
+    async with raw_client([*SERVER, "acp"], environ, world.project) as client:
+        capabilities = {"_meta": {"north": {"events": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        await prompt(client, str(made["sessionId"]), "first")
+        told = {
+            message["params"]["event"] for _, message in client.transcript if message.get("method") == "_north/event"
+        }
+    assert "turn_end" in told
+    assert "attention" not in told
+    assert server.requests[-1].body["cache_control"]["ttl"] == "1h"
+
+
 async def test_a_home_that_cannot_be_written_does_not_matter(world: World, server: ModelServer) -> None:
     """With all three folders elsewhere; nobody can write there, not even root."""
     server.script(answer(Say("One.")))

@@ -131,6 +131,21 @@ def test_shells_folders_go_when_nobody_holds_them(
     os.close(making._held.pop(own))
 
 
+def test_documents_of_reviews_that_nobody_will_decide_go(
+    store: Locations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, fresh, other = (tmp_path / name for name in ("north-review-a", "north-review-b", "review-c"))
+    for folder in (left, fresh, other):
+        folder.mkdir()
+        (folder / "command.sh").write_text("ls")
+    for folder in (left, other):
+        aged(folder, 2 * DAY)
+    assert names(clear(store)) == [left.name]
+    assert fresh.exists()
+    assert other.exists()
+
+
 def test_a_call_ends_when_its_time_is_over(store: Locations) -> None:
     for number in range(3):
         temporary(store.data / "projects" / str(number), dead_pid())

@@ -10,7 +10,7 @@ import pytest
 
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.sqlite import DamagedDatabase, NewerDatabase, connect, is_damage, transaction
-from tests.storage.conftest import Child
+from tests.storage.conftest import Child, Notes
 
 FIRST = ("CREATE TABLE words (id INTEGER PRIMARY KEY, text TEXT)",)
 SECOND = (
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / "words.db"
 
 
-def test_it_is_opened_as_all_are(path: Path) -> None:
+def test_it_is_opened_as_all_are(path: Path, notes: Notes) -> None:
     before = os.umask(0)
     try:
         with transaction(path, [FIRST]) as database:
@@ -41,8 +41,10 @@ def test_it_is_opened_as_all_are(path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert [name.name for name in path.parent.iterdir()] == ["words.db"]
     path.chmod(0o644)
+    assert notes == []
     with closing(connect(path, [FIRST])) as database:
         assert database.execute("SELECT text FROM words").fetchall() == [("a",)]
+    assert notes == [("mode_narrowed", {"path": path, "mode": "644"})]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -15,6 +15,7 @@ function world(answers: Answers = {}) {
   openFolder("/repo");
   settings.enabled = false; // VS Code's trust
   const asked: string[] = [];
+  const given: unknown[][] = [];
   const crashed = new EventEmitter<boolean>();
   const restarted = new EventEmitter<Promise<void>>();
   let made = 0;
@@ -25,7 +26,9 @@ function world(answers: Answers = {}) {
     ...answers,
   };
   const client = {
-    async sendRequest(method: string, params: { sessionId?: string }): Promise<unknown> {
+    async sendRequest(method: string, ...sent: [{ sessionId?: string }, ...unknown[]]): Promise<unknown> {
+      const [params] = sent;
+      if (method === "_north/look") given.push(sent);
       if (!method.startsWith("_north/")) asked.push(params.sessionId === undefined ? method : `${method} ${params.sessionId}`);
       return all[method]?.(params) ?? {};
     },
@@ -42,7 +45,7 @@ function world(answers: Answers = {}) {
   const returned: string[] = [];
   session.onUnsent(({ text }) => returned.push(text));
   const notes = () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : []));
-  return { session, transcript, asked, kept, returned, notes, crashed, restarted };
+  return { session, transcript, asked, given, kept, returned, notes, crashed, restarted };
 }
 
 const never = () => new Promise(() => undefined);
@@ -71,6 +74,12 @@ test("what could not be opened is not being opened any more", async () => {
   await assert.rejects(session.open());
   assert.equal(session.phase, "");
   assert.equal(session.problem, "no");
+});
+
+test("a request without a token has one parameter: more of them would be sent as a list", async () => {
+  const { session, given } = world();
+  await session.ask("_north/look", { tool: "read_file" });
+  assert.deepEqual(given.at(-1), [{ sessionId: "new-1", tool: "read_file" }]);
 });
 
 test("a turn that ended with the window is said, once", async () => {

@@ -29,13 +29,30 @@ test("names that the language servers know become links, others stay as they are
   row.append(render("Call `greet()` and `unknown`, see [`greet`](a.py)."));
   document.querySelector("#rows")?.append(row);
   showSymbols([], []); // looks at what is there
-  assert.deepEqual(said.pop(), { type: "symbols", names: ["greet", "unknown"] });
+  assert.deepEqual(said.pop(), { type: "symbols", names: ["unknown", "greet"] });
   showSymbols(["greet", "unknown"], ["greet"]);
   const links = [...row.querySelectorAll<HTMLElement>("code[role=link]")];
   assert.deepEqual(links.map((one) => one.textContent), ["greet()"]);
   assert.equal(said.length, 0, "nothing is asked twice");
   links[0]?.dispatchEvent(new view.Event("click", { bubbles: true, cancelable: true }));
   assert.deepEqual(said.pop(), { type: "symbol", name: "greet" });
+});
+
+test("the newest names are asked about first, a few at once, and not all of a long conversation", async () => {
+  const { showSymbols } = await import("../src/webview/symbols");
+  const row = div();
+  row.className = "row answer";
+  row.append(render(Array.from({ length: 1_000 }, (_, index) => `\`name_${index}\``).join(" ")));
+  document.querySelector("#rows")?.append(row);
+  showSymbols([], []);
+  const asked: string[] = [];
+  for (let message = said.pop(); message?.type === "symbols"; message = said.pop()) {
+    assert.ok(message.names.length <= 40);
+    asked.push(...message.names);
+    showSymbols(message.names, []);
+  }
+  assert.equal(asked[0], "name_999");
+  assert.ok(asked.length <= 400, `${asked.length}`);
 });
 
 test("a symbol is known by its whole name, in the open folders", async () => {

@@ -176,6 +176,8 @@ class ConversationContext:
         self._followed = len(path)
         news: list[News] = []
         with self._diagnostics.guarded("reading the rules for files"):
+            if paths:
+                self._told = dict(told_before(path))  # the conversation may have been summarized meanwhile
             news = await self._rules_for(paths)
         if news:
             self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))

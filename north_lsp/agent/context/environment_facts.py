@@ -33,7 +33,7 @@ _MANAGERS: Mapping[str, str] = {
     "build.gradle.kts": "gradle",
 }
 _BRANCH = "ref: refs/heads/"
-_GIT_SECONDS = 1.0
+_GIT_SECONDS = 0.5
 
 
 def environment_text(roots: Sequence[Path], started: date, shell: str, editor: str) -> str:

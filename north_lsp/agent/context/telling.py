@@ -8,6 +8,7 @@ from pathlib import Path
 from north_lsp.agent.context.documents import framed, size_of
 from north_lsp.agent.context.project import ProjectContext
 from north_lsp.agent.context.rules import Rule
+from north_lsp.agent.log.context import unpruned_context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import Mention, News, PromptEntry, PromptPart
 from north_lsp.agent.log.results import ResultEntry
@@ -19,10 +20,11 @@ MAX_BYTES = 8 * 1024
 _SEARCHES = frozenset({"search_text", "ast_search", "find_files", "lsp", "hotfiles", "list_root"})
 
 
-def told_before(path: Iterable[Logged]) -> Mapping[str, str]:
-    """Return what a model knows of what is told once: the last text of each."""
+def told_before(path: Sequence[Logged]) -> Mapping[str, str]:
+    """Return what a model knows of what is told once: the last text of each. What a summary has replaced it does not
+    know any more."""
     told: dict[str, str] = {}
-    for one in path:
+    for one in unpruned_context_of(path):
         if isinstance(one.entry, PromptEntry) and not one.entry.excluded:
             told |= {part.about: part.text for part in one.entry.parts if isinstance(part, News) and part.about}
     return told

@@ -61,6 +61,7 @@ from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.shell.jobs import Jobs
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.log_state import LEFT
 from north_lsp.storage.settings import QueueKind
@@ -553,7 +554,8 @@ class Session:
                     await self._one_ended.wait()
                 await held.enter_async_context(self._gate.turns())
             if closing.was_cut:
-                self._conversation.resolve_pending()
+                with suppress(ConversationBusy):  # another process has taken it over, and asks itself
+                    self._conversation.resolve_pending()
             await self._end(closing, reason)
 
     async def _end(self, closing: Closing, reason: str) -> None:

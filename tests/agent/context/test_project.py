@@ -175,3 +175,12 @@ def test_nothing_of_a_project_is_read_without_trust(disk: Disk) -> None:
     assert project.files_for(disk.folder / "repo/sub/x.py") == []
     assert "not trusted" in project.note
     assert [one.body for one in disk.load().files_for(disk.folder / "repo/sub/x.py")] == ["B"]
+
+
+def test_the_instructions_have_a_section_for_each_behavior(disk: Disk) -> None:
+    wanted = """communication tool_calling planning search_and_reading making_code_changes verification mixed_files
+    tool_churn_limits debugging calling_external_apis long_running_commands conversation large_files untrusted_text"""
+    shown = system(disk.load())
+    places = [(shown.index(f"<{name}>"), shown.index(f"</{name}>")) for name in wanted.split()]
+    assert places == sorted(places)
+    assert len(shown.encode()) < 4_096

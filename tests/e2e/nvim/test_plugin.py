@@ -189,7 +189,7 @@ def test_the_chat_opens_and_streams(bed: Bed) -> None:
         nvim.until(in_chat('\n- ✓ Searched "greet" - 17 matches\n'))
         nvim.until(IDLE)
         assert "`greet` is defined in `hello/greeting.py`, line 9:\n\n```python\ndef greet" in chat(nvim)
-        assert chat(nvim).count("Searching") == 1
+        assert chat(nvim).count("Searched") == 1
         assert nvim.lua("return require('helpers').text('north://prompt')") == ""
 
 
@@ -284,6 +284,7 @@ def test_completion(bed: Bed) -> None:
             "dump",
             "export",
             "fork",
+            "import",
             "log",
             "login",
             "mode",
@@ -291,6 +292,8 @@ def test_completion(bed: Bed) -> None:
             "queue",
             "redo",
             "rename",
+            "replaced",
+            "restore",
             "resume",
             "retry",
             "review",

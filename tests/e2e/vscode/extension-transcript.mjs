@@ -278,7 +278,7 @@ const cases = {
       await page.keyboard.press("Enter");
       return readFile(made).then(() => true, () => false);
     });
-    await palette(page, "View: Close Panel");
+    await palette(page, "View: Toggle Panel Visibility");
   },
 
   /** At the side bar's first width nothing of the words below the input is cut. */

@@ -60,8 +60,7 @@ export async function labelPlace({ session }: Conversation): Promise<void> {
 
 /** A copy of a conversation, also of one that is not open, in a tab. */
 export async function fork(conversations: Conversations, id: string): Promise<void> {
-  const client = await conversations.main.session.open();
-  const copy = await client.sendRequest<{ sessionId: string }>("session/fork", { sessionId: id, ...sessionFolders() });
+  const copy = await conversations.request<{ sessionId: string }>("session/fork", { sessionId: id, ...sessionFolders() });
   await conversations.openTab(copy.sessionId);
 }
 

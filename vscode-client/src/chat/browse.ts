@@ -79,7 +79,7 @@ function keysOf(list: vscode.QuickPick<Row>, run: (row: Row, act: Act["run"]) =>
 
 async function choose(conversations: Conversations, title: string, value: string, take: (stored: StoredConversation) => Promise<unknown>): Promise<void> {
   const buttons = new Map<vscode.QuickInputButton, Act>();
-  const source = { ask: asking(conversations), places: () => places(conversations) };
+  const source = { ask: (method: string, params: object) => conversations.request<SessionList>(method, params), places: () => places(conversations) };
   const buttonsOf = (stored: StoredConversation): vscode.QuickInputButton[] =>
     actsOf(stored).map((act) => {
       const button = { iconPath: new vscode.ThemeIcon(act.icon), tooltip: act.name };
@@ -161,7 +161,7 @@ export async function importConversation(conversations: Conversations): Promise<
 
 /** One of the deleted conversations comes back, and is gone on with. */
 export async function restore(conversations: Conversations): Promise<void> {
-  const row = await restoreDeleted(async (method, params) => (await conversations.main.session.open()).sendRequest(method, params));
+  const row = await restoreDeleted((method, params) => conversations.request(method, params));
   if (row === undefined) return;
   await goOn(conversations, { id: row.sessionId, title: row.name ?? "", facts: "", snippet: "", folder: row.cwd ?? "", archived: row.archived === true });
 }
@@ -179,12 +179,12 @@ async function openInTab(conversations: Conversations, stored: StoredConversatio
 async function renameStored(conversations: Conversations, { id, title }: StoredConversation): Promise<void> {
   const name = await vscode.window.showInputBox({ title: vscode.l10n.t("North: Rename a Conversation"), value: title, prompt: vscode.l10n.t("Its new name") });
   if (name === undefined || name.trim() === "" || name.trim() === title) return;
-  await asking(conversations)("_north/sessions/rename", { sessionId: id, title: name.trim() });
+  await conversations.request("_north/sessions/rename", { sessionId: id, title: name.trim() });
   await browse(conversations);
 }
 
 async function archiveStored(conversations: Conversations, { id, title }: StoredConversation, archived: boolean): Promise<void> {
-  await asking(conversations)("_north/sessions/archive", { sessionId: id, archived });
+  await conversations.request("_north/sessions/archive", { sessionId: id, archived });
   const words = archived ? vscode.l10n.t("“{0}” is archived: lists and searches leave it out.", title) : vscode.l10n.t("“{0}” is in the lists again.", title);
   void vscode.window.setStatusBarMessage(words, 5000);
   await browse(conversations);
@@ -196,16 +196,8 @@ async function deleteStored(conversations: Conversations, { id, title }: StoredC
   if ((await vscode.window.showWarningMessage(vscode.l10n.t("Delete “{0}”?", title), { modal: true, detail }, yes)) !== yes) return;
   const open = conversations.find(id);
   if (open !== undefined) await conversations.close(open);
-  const client = await conversations.main.session.open();
-  await client.sendRequest("session/delete", { sessionId: id });
+  await conversations.request("session/delete", { sessionId: id });
   await browse(conversations);
-}
-
-function asking(conversations: Conversations): (method: string, params: object) => Promise<SessionList> {
-  return async (method, params) => {
-    const client = await conversations.main.session.open();
-    return client.sendRequest<SessionList>(method, params);
-  };
 }
 
 /** Where those are that are open, in words. */

@@ -123,6 +123,12 @@ export class Conversations implements vscode.Disposable {
     return this.all.some(({ session }) => session.busy);
   }
 
+  /** Asks the server, which is started for that, about any stored conversation. */
+  async request<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
+    const client = await this.main.session.open();
+    return client.sendRequest<Result>(method, params, ...(token === undefined ? [] : [token]));
+  }
+
   find(sessionId: string): Conversation | undefined {
     return this.all.find(({ session }) => session.isCurrent(sessionId));
   }

@@ -29,17 +29,15 @@ export async function exportConversation(conversations: Conversations, id = show
   });
   if (chosen === undefined) return;
   if (chosen.scheme !== "file") throw new Error(vscode.l10n.t("North writes to files on the disk only."));
-  const client = await conversations.main.session.open();
   const progress = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("North exports the conversation"), cancellable: true };
   const params = { sessionId: id, path: chosen.fsPath, replace: true };
-  const written = await vscode.window.withProgress(progress, (_, cancelled) => client.sendRequest<Exported>(METHOD, params, cancelled));
+  const written = await vscode.window.withProgress(progress, (_, cancelled) => conversations.request<Exported>(METHOD, params, cancelled));
   await offer(vscode.Uri.file(written.path ?? chosen.fsPath));
 }
 
 /** Everything that the model was told and said, as a text in an editor of its own. */
 export async function showAsText(conversations: Conversations, id = shown(conversations)): Promise<void> {
-  const client = await conversations.main.session.open();
-  const { text } = await client.sendRequest<Exported>(METHOD, { sessionId: id, format: "txt" });
+  const { text } = await conversations.request<Exported>(METHOD, { sessionId: id, format: "txt" });
   const document = await vscode.workspace.openTextDocument({ content: text ?? "", language: "plaintext" });
   await vscode.window.showTextDocument(document);
 }

@@ -149,7 +149,8 @@ export class Session extends ConversationState {
   /** One of North's own requests about this conversation. Throws with the server's reason. */
   override async ask<Result>(method: string, params: object, token?: vscode.CancellationToken): Promise<Result> {
     const client = await this.open();
-    return client.sendRequest<Result>(method, { sessionId: this.current, ...params }, token);
+    // A token that is undefined would be taken for a second parameter.
+    return client.sendRequest<Result>(method, { sessionId: this.current, ...params }, ...(token === undefined ? [] : [token]));
   }
 
   async stop(): Promise<void> {

@@ -6,8 +6,8 @@ import { find, post } from "./host";
 const rows = find("#rows", HTMLElement);
 /** Undefined: asked about and not answered. */
 const known = new Map<string, boolean | undefined>();
-/** So many are asked about at once. */
-const MOST = 40;
+/** So many are asked about at once, and of one page: language servers have other work, too. */
+const [AT_ONCE, MOST] = [40, 400];
 const PAUSE_MS = 400;
 let busy = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -35,11 +35,12 @@ export function showState(state: State): void {
 
 function look(): void {
   const wanted = new Set<string>();
-  for (const code of rows.querySelectorAll<HTMLElement>(".answer code[data-symbol]:not([role])")) {
+  const named = [...rows.querySelectorAll<HTMLElement>(".answer code[data-symbol]:not([role])")];
+  for (const code of named.reverse()) {
     const name = code.dataset.symbol ?? "";
     if (code.closest("a") !== null) continue;
     if (known.get(name) === true) makeLink(code);
-    else if (!known.has(name) && wanted.size < MOST) wanted.add(name);
+    else if (!known.has(name) && wanted.size < Math.min(AT_ONCE, MOST - known.size)) wanted.add(name);
   }
   if (wanted.size === 0) return;
   for (const name of wanted) known.set(name, undefined);
