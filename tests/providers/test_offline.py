@@ -558,3 +558,13 @@ def test_a_delay_is_kept_and_can_be_cancelled() -> None:
     seen = anyio.run(cancelled)
     assert 1 <= len(seen) <= 4
     assert not isinstance(seen[-1], Done)
+
+
+@pytest.mark.parametrize("text", ["{0}explain greet", "explain greet\n\n{0}"])
+def test_what_the_editor_shows_is_no_part_of_what_is_asked(text: str) -> None:
+    told = "<context>\nActive file: a.py\n\nCursor in line: 1\n</context>\n\n"
+    alone, beside = (
+        next_answer(ModelRequest("offline", "", [UserMessage(text.format(context))], (), 1000))
+        for context in ("", told)
+    )
+    assert alone.blocks == beside.blocks

@@ -185,3 +185,20 @@ test("what can be done with a message, once it is an entry", () => {
   assert.deepEqual(called, ["onPrompt e1 edit", "onPrompt e1 rewind", "onPrompt e1 branch"]);
   assert.deepEqual(JSON.parse(row.dataset.vscodeContext ?? ""), { northPrompt: "e1" });
 });
+
+test("a summary is stopped while it is written, and unfolds when it is there", () => {
+  const summary: Item = { kind: "summary", id: "summary:c", compaction: "c", state: "in_progress", text: "being summarised", markdown: "", files: [] };
+  const { row, show } = shown(summary);
+  const folded = row.querySelector("details");
+  assert.equal(folded?.hidden, true);
+  assert.deepEqual([...row.querySelectorAll(".buttons button")].map((one) => one.textContent), ["Stop"]);
+  show({ ...summary, state: "completed", text: "was summarised", markdown: "The **goal**", files: ["a.py (read)"] });
+  assert.equal(row.querySelector(".summary-line")?.textContent, "was summarised");
+  assert.deepEqual([...row.querySelectorAll(".buttons button")].map((one) => one.textContent), ["Show what it replaced"]);
+  assert.equal(folded?.hidden, false);
+  assert.ok(folded);
+  folded.open = true;
+  folded.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("toggle"));
+  assert.equal(row.querySelector(".summary-body strong")?.textContent, "goal");
+  assert.equal(row.querySelector(".summary-body li")?.textContent, "a.py (read)");
+});

@@ -5,6 +5,7 @@ end, the next calls are the answer; where the work ends, its report is.
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
@@ -37,11 +38,14 @@ class _Round:
     results: tuple[ToolResult | None, ...]
 
 
+_CONTEXT = re.compile(r"<context>\n.*?\n</context>\s*", re.DOTALL)  # what the editor shows: nobody asks for that
+
+
 def next_answer(request: ModelRequest) -> AssistantMessage:
     """Return the answer to a request: a sentence and calls, or the report that ends the turn."""
     at = _turn_start(request.messages)
     opening = request.messages[at] if at is not None else None
-    order = parse(opening.text) if isinstance(opening, UserMessage) else Order((Help(),))
+    order = parse(_CONTEXT.sub("", opening.text)) if isinstance(opening, UserMessage) else Order((Help(),))
     rounds = _rounds(request.messages[at + 1 :] if at is not None else ())
     # A tool that was called earlier counts as offered: switching modes does not undo what was done.
     called = {call.name for each in rounds for call in each.answer.calls}

@@ -9,7 +9,7 @@ import path from "node:path";
 import { makeBed } from "./bed.mjs";
 import { Chat } from "./chat.mjs";
 import * as controls from "./controls.mjs";
-import { notification, palette, screenshot, until, webview } from "./workbench.mjs";
+import { palette, screenshot, until, webview } from "./workbench.mjs";
 
 const bed = await makeBed("rewind");
 bed.useOfflineModel();
@@ -69,35 +69,6 @@ const cases = {
     await chat.input.fill("");
     await chat.ask("find SALUTATION");
     assert.deepEqual(await said(chat), [FIRST, "find SALUTATION"]);
-  },
-
-  async "what is left behind may be summarized, and without a summary nothing moves"() {
-    const settings = bed.path("config/config.json");
-    await writeFile(settings, JSON.stringify({ branchSummary: { enabled: true } }));
-    try {
-      await twoEdits(chat);
-      const choose = async (text) => {
-        await act(chat, SECOND, "Rewind to Here…");
-        await answer("Conversation Only");
-        await rowsOf("Summarize, with Instructions…").waitFor();
-        await rowsOf(text).first().click();
-      };
-      await act(chat, SECOND, "Rewind to Here…");
-      await answer("Conversation Only");
-      await rowsOf("No Summary").waitFor();
-      await screenshot(page, "rewind-summary-1-asked");
-      await page.keyboard.press("Escape");
-      assert.deepEqual(await said(chat), [FIRST, SECOND], "nothing is done without an answer");
-      await choose("Summarize"); // the offline model writes none
-      await notification(page, "cannot write a summary").waitFor();
-      await screenshot(page, "rewind-summary-2-none");
-      assert.deepEqual(await said(chat), [FIRST, SECOND]);
-      await choose("No Summary");
-      await until("the second message to be gone", async () => (await prompt(chat, SECOND).count()) === 0);
-      await chat.input.fill("");
-    } finally {
-      await rm(settings);
-    }
   },
 
   async "the tree goes to a branch that was left, and back"() {

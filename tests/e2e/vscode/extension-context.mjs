@@ -1,0 +1,56 @@
+/**
+ * What the model is told, in North's extension: a rule of the project changes an answer, what the editor shows goes along,
+ * and a page says what each part of a request has. The model answers by what it is sent.
+ */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { makeBed } from "./bed.mjs";
+import { editorTab, openFile } from "./controls.mjs";
+import { palette, screenshot, until, visibleLines } from "./workbench.mjs";
+
+const bed = await makeBed("context");
+const model = await bed.useScriptedModel();
+const project = await bed.sampleProject();
+const { chat, page } = await bed.start({ workspace: project });
+
+const obedient = (body) => (JSON.stringify(body.system).includes("like a sailor") ? "Ahoy!" : "Good day.");
+
+async function answered(text) {
+  const before = await chat.row("answer").count();
+  model.answers.push(obedient);
+  await chat.send(text);
+  await until(`an answer to "${text}"`, async () => (await chat.row("answer").count()) > before);
+  await chat.idle();
+  return chat.row("answer").last().innerText();
+}
+
+await bed.each({
+  async "a rule of the project changes the answer"() {
+    assert.match(await answered("greet me"), /Good day\./);
+    await mkdir(path.join(project, ".cursor/rules"), { recursive: true });
+    await writeFile(path.join(project, ".cursor/rules/talk.mdc"), "---\nalwaysApply: true\n---\nTalk like a sailor.\n");
+    assert.match(await answered("greet me again"), /Ahoy!/);
+    await screenshot(page, "context-rule");
+  },
+
+  async "what the editor shows goes along"() {
+    await openFile(page, "hello/greeting.py");
+    await answered("what do I see");
+    const told = model.last();
+    assert.match(told, /Active file: hello\/greeting\.py/);
+    assert.match(told, /Open files: hello\/greeting\.py/);
+    assert.match(told, /Lines in view: 1-/);
+  },
+
+  async "a page says what the model is told"() {
+    await palette(page, "North: Show Context");
+    await editorTab(page, "context.md").waitFor();
+    const editor = page.locator(".editor-group-container.active .monaco-editor").first();
+    await until("the parts", async () => /What the Model Is Told/.test((await visibleLines(editor)).join("\n")));
+    const shown = (await visibleLines(editor)).join("\n");
+    assert.match(shown, /Project rules/);
+    await screenshot(page, "context-page");
+  },
+});
