@@ -136,7 +136,7 @@ const cases = {
     await menuEntry("North: Ask About File or Folder").waitFor();
     await screenshot(page, "places-3-explorer");
     await menuEntry("North: Ask About File or Folder").click();
-    await chat.frame.locator(".chip", { hasText: "lamp.ts" }).waitFor();
+    await chat.frame.locator(".chip:not(.suggested)", { hasText: "lamp.ts" }).waitFor();
     const editor = await openFile("use.ts");
     await editor.locator(".view-line", { hasText: "console" }).click();
     await page.keyboard.press("Home");
@@ -145,7 +145,7 @@ const cases = {
     for (const name of ["North: Ask About Selection", "North: Edit Here", "North"]) await menuEntry(name).waitFor();
     await screenshot(page, "places-4-editor");
     await menuEntry("North: Ask About Selection").click();
-    await chat.frame.locator(".chip", { hasText: "use.ts:4" }).waitFor();
+    await chat.frame.locator(".chip:not(.suggested)", { hasText: "use.ts:4" }).waitFor();
     await screenshot(page, "places-5-attached");
     const sent = await asked(chat, () => chat.send("What are these?"));
     assert.match(sent, /path=\\"lamp\.ts\\"/);
