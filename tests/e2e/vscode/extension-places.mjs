@@ -241,6 +241,8 @@ const cases = {
     assert.match(JSON.stringify(request.messages), /\+two/);
     assert.ok(!request.tools.some(({ name }) => name.startsWith("edit_")), "it can change nothing");
     await palette(page, "North: Show Chat");
+    // Else the chat takes the focus from the palette that opens next.
+    await until("the input to have the focus", () => chat.input.evaluate((one) => one === document.activeElement));
     const sent = await asked(chat, () => palette(page, "North: Review Changes"));
     assert.match(sent, /Review these changes/);
     assert.match(sent, /\+two/);

@@ -287,10 +287,10 @@ const cases = {
     await page.keyboard.press("Home");
     await page.keyboard.press("Shift+End");
     await palette(page, "North: Ask About Selection");
-    await chat.frame.locator("#chips .chip.selection", { hasText: "hello/greeting.py:5" }).waitFor();
+    await chat.frame.locator("#chips .chip.selection:not(.suggested)", { hasText: "hello/greeting.py:5" }).waitFor();
     await chat.send("explain greet");
     await chat.row("user").filter({ hasText: "hello/greeting.py:5" }).waitFor();
-    await chat.frame.locator("#chips .chip.selection").waitFor({ state: "detached" });
+    await chat.frame.locator("#chips .chip.selection:not(.suggested)").waitFor({ state: "detached" });
 
     const asked = await chat.row("user").first().textContent();
     const mode = await chat.frame.locator("#mode").textContent();
