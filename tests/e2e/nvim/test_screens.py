@@ -44,7 +44,7 @@ def test_a_conversation_is_found_and_shown(bed: Bed, keep: Callable[[str, Screen
         say(screen, "explain greet", "It also occurs in")
         run(screen, "North new")
         screen.wait_until_gone("It also occurs in")
-        say(screen, "list files", "Listing")
+        say(screen, "list files", "Listed")
         run(screen, "North conversations")
         screen.wait_for(r"1: .*list files")
         screen.wait_for(r"2: .*explain greet")
