@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
@@ -31,11 +31,6 @@ const lastWords = () => requests.at(-1).messages.filter(({ role }) => role === "
 const textOf = (content) => content.filter(({ type }) => type === "text").map(({ text }) => text).join("\n");
 
 /** Settings of the user on top of those that there are; one that is undefined goes. */
-async function set(settings) {
-  const file = bed.path("user-data/User/settings.json");
-  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...settings }));
-}
-
 async function answered(act) {
   const before = requests.length;
   await act();
@@ -257,27 +252,6 @@ const cases = {
     await chip("selection").filter({ hasText: /greeting\.py:5$/ }).waitFor();
     const said = textOf(await answered(() => chat.send("what is this?")));
     assert.match(said, /<selection path="hello\/greeting\.py" lines="5(-5)?">/);
-  },
-
-  async "what the user has set goes along with each message, but no closed file"() {
-    await set({ "north.alwaysAttach": "selectionOrFile" });
-    try {
-      await openFile(page, "hello/greeting.py");
-      const along = chip("file").filter({ has: page.getByRole("button", { name: "Remove hello/greeting.py", exact: true }) });
-      await page.keyboard.press("Control+Home");
-      await along.waitFor();
-      assert.match(textOf(await answered(() => chat.send("one"))), /<file path="hello\/greeting\.py">/);
-      await along.getByRole("button").click();
-      await chip("suggested").filter({ hasText: "hello/greeting.py" }).waitFor();
-      assert.doesNotMatch(textOf(await answered(() => chat.send("two"))), /<file path/);
-      await writeFile(path.join(project, ".northignore"), "closed.txt\n");
-      await writeFile(path.join(project, "closed.txt"), "closed\n");
-      await openFile(page, "closed.txt");
-      await chip("suggested").filter({ hasText: "closed.txt" }).waitFor();
-      assert.doesNotMatch(textOf(await answered(() => chat.send("three"))), /<file path/);
-    } finally {
-      await set({ "north.alwaysAttach": undefined });
-    }
   },
 
   async "problems and git's changes are attached by name, from the menu too"() {

@@ -200,7 +200,8 @@ export class Panel implements vscode.Disposable {
     this.ready = true;
     this.giveFocus();
     this.restoreUnsent();
-    await this.session.open().catch(() => undefined); // the page shows the problem
+    // What failed or was cancelled while the page was loaded is not begun again by itself: the page shows the problem.
+    if (this.session.problem === "") await this.session.open().catch(() => undefined);
   }
 
   private async afterFailure(action: FailureAction): Promise<void> {
