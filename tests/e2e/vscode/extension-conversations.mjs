@@ -85,8 +85,8 @@ const cases = {
     const button = (id) => chat.frame.locator(`#${id}`);
     for (const id of ["mode", "model", "approvals", "usage"]) await button(id).waitFor();
     const boxes = await Promise.all(["mode", "model", "approvals", "usage"].map((id) => button(id).boundingBox()));
-    const lines = new Set(boxes.slice(0, 3).map((box) => Math.round(box.y)));
-    assert.equal(lines.size, 1, JSON.stringify(boxes)); // the use may stand below: the model's name is not cut for it
+    const tops = boxes.slice(0, 3).map((box) => box.y); // the use may stand below: the model's name is not cut for it
+    assert.ok(Math.max(...tops) - Math.min(...tops) < 4, JSON.stringify(boxes));
     assert.ok(Math.max(...boxes.map((box) => box.height)) < 30, "wrapped");
     await screenshot(page, "conversations-2-pickers");
 
