@@ -169,10 +169,16 @@ const cases = {
     await page.locator(".tabs-container .tab.active", { hasText: "two.py" }).waitFor();
     assert.ok(await chat.question("edit").isVisible());
     assert.equal(await read("one.py"), spread("A = 1", "B = 1"));
+    // The list is drawn anew after each decision: a click before that may meet the row beside it.
+    const marked = (name, icon, state = "visible") => row(name).locator(`.codicon-${icon}`).waitFor({ state });
     await inlineAction("gone.py", "Reject File");
+    await marked("gone.py", "circle-slash");
     await inlineAction("moved.py", "Accept File");
+    await marked("moved.py", "pass");
     await inlineAction("moved.py", "Decide Again");
+    await marked("moved.py", "pass", "detached");
     await inlineAction("moved.py", "Reject File");
+    await marked("moved.py", "circle-slash");
     await inlineAction("made.py", "Accept File");
     await page.locator(".pane-header", { hasText: "4 of 5 files decided" }).waitFor();
     for (const [name, icon] of [["one.py", "pass"], ["gone.py", "circle-slash"], ["moved.py", "circle-slash"], ["made.py", "pass"]]) {
