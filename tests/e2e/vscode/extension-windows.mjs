@@ -106,9 +106,11 @@ const cases = {
   async "a file is dragged from the Explorer into the chat"() {
     // The view of the Explorer beside the chat: the chat goes into a tab of its own.
     await palette(page, "North: New Chat in an Editor Tab");
-    await palette(page, "View: Show Explorer");
     const row = page.locator(".explorer-folders-view .monaco-list-row", { hasText: "README.md" });
-    await row.waitFor();
+    await until("the Explorer", async () => {
+      await palette(page, "View: Show Explorer"); // the new chat may take the focus from the palette
+      return row.waitFor({ timeout: 5_000 }).then(() => true, () => false);
+    });
     const tab = page.locator('iframe.webview.ready[src*="extensionId=north.north"]:not([src*="purpose=webviewView"])');
     const inTab = new Chat(page, tab.contentFrame().frameLocator("iframe#active-frame"));
     await inTab.ready();
