@@ -91,8 +91,10 @@ def library_methods(
         return {"archived": archived}
 
     async def prompts(params: Params, call: Call) -> object:
-        """List prompts that were sent, the newest first: in `cwd`, or all."""
+        """List prompts that were sent, the newest first: in `cwd`, or all. The last one is there at once."""
         scope = _scope(params)
+        for session in tuple(sessions.values()):
+            await session.remembering.prompts_kept()
         try:
             rows = await library.prompts(read.optional_text(params, "query") or "", scope.folder, scope.limit)
         except OSError as error:

@@ -233,6 +233,23 @@ test("words for the turn that runs are shown once: by the server, unless they ar
   assert.deepEqual(transcript.all().flatMap((item) => (item.kind === "user" ? [item.text] : [])), ["one", "/stats", "two"]);
 });
 
+test("what waits when the user goes to another conversation comes back into the input", async () => {
+  let answer = (_: unknown): void => undefined;
+  const { session, returned } = world({ "session/prompt": never, "_north/steer": () => new Promise((done) => (answer = done)) });
+  await session.open();
+  void session.send("one");
+  await until(() => session.busy);
+  void session.send("two");
+  await until(() => session.queue.rows.length === 1);
+  const steered = session.steer("three");
+  await session.renew();
+  assert.deepEqual(returned, ["two"]);
+  answer({ delivered: false });
+  await steered;
+  assert.deepEqual(returned, ["two", "three"]);
+  assert.equal(session.busy, false);
+});
+
 async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !holds(); tries += 1) await new Promise((done) => setTimeout(done, 1));
   assert.ok(holds());

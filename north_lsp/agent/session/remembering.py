@@ -46,15 +46,23 @@ class Remembering:
         self._diagnostics = diagnostics
         self._root = root
         self._one_at_a_time = anyio.Lock()
+        self._under_way: set[anyio.Event] = set()
         self._titles = Titles(log, saved, choice, environment.models, environment.costs)
 
     def prompt(self, text: str) -> None:
         """Keep a prompt that the user has sent; empty for one that must not be stored."""
         store = self._environment.locations
         if text.strip() and self._environment.settings.sessions.prompt_history:
-            self._later("keeping the prompt", partial(PromptHistory(store).add, text, self._root))
+            kept = anyio.Event()
+            self._under_way.add(kept)
+            self._later("keeping the prompt", partial(PromptHistory(store).add, text, self._root), done=kept)
         if self.window is not None and text.strip() != _LAST:  # which asks for the one before
             self._later("keeping the window", partial(remember_last, store, self.window, self._root, self._log.id))
+
+    async def prompts_kept(self) -> None:
+        """Wait until the prompts sent so far are in the history, or could not be kept."""
+        for event in tuple(self._under_way):
+            await event.wait()
 
     def turn_ended(self) -> None:
         """Bring the index up to date, and name the conversation after its first answer."""
@@ -69,10 +77,10 @@ class Remembering:
         with suppress(ConversationBusy, ConversationClosed):
             await self._titles.name(model, text)
 
-    def _later(self, what: str, action: Callable[[], None], after: float = 0) -> None:
-        self._environment.background.start_soon(self._done, what, action, after)
+    def _later(self, what: str, action: Callable[[], None], after: float = 0, done: anyio.Event | None = None) -> None:
+        self._environment.background.start_soon(self._done, what, action, after, done)
 
-    async def _done(self, what: str, action: Callable[[], None], after: float) -> None:
+    async def _done(self, what: str, action: Callable[[], None], after: float, done: anyio.Event | None) -> None:
         """Do something that may fail, one thing after the other, so that prompts stay in order; also at the end of the
         connection, and at once then."""
         try:
@@ -85,3 +93,7 @@ class Remembering:
             except OSError as error:
                 name = error.strerror or type(error).__name__
                 self._diagnostics.event("not_remembered", what=what, error=name)
+            finally:
+                if done is not None:
+                    self._under_way.discard(done)
+                    done.set()

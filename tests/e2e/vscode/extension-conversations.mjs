@@ -184,6 +184,11 @@ const cases = {
     await chat.row("user").filter({ hasText: "explain greet" }).waitFor();
     await chat.row("answer").filter({ hasText: some }).last().waitFor();
     await screenshot(page, "conversations-9-reloaded-turn");
+    // It had its turn before the window was gone, or it is the user's again.
+    const sent = () => chat.row("user").filter({ hasText: "find greet" }).count();
+    await until("what waited", async () => (await sent()) === 1 || (await chat.input.inputValue()) === "find greet");
+    await chat.idle();
+    if ((await sent()) === 0) await chat.input.press("Enter");
     await chat.row("user").filter({ hasText: "find greet" }).waitFor();
     await until("its answer", async () => (await chat.rows.last().getAttribute("class"))?.includes("answer"));
     await chat.idle();
@@ -319,9 +324,19 @@ const cases = {
 
   async "a slash command opens another conversation"(chat) {
     await newChat(chat);
-    await chat.send("/new");
-    await chat.idle();
     await answered(chat, "list files");
+    await chat.send("/new");
+    await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
+    await chat.ready();
+    await answered(chat, "list files");
+    // What is sent meanwhile is the user's again, not gone with the conversation that is left.
+    await chat.send("explain greet");
+    await chat.send("find greet");
+    await chat.frame.locator("#queue li", { hasText: "find greet" }).waitFor();
+    await palette(page, "North: New Chat");
+    await until("what waited in the input", async () => (await chat.input.inputValue()) === "find greet");
+    assert.equal(await chat.rows.count(), 0, "it is not sent by itself");
+    await chat.input.fill("");
   },
 
   async "several conversations at once, one in the view, others in tabs that come back after a reload"(chat) {

@@ -140,9 +140,9 @@ export class Session extends ConversationState {
       return { delivered: false };
     });
     if (!delivered && this.prompts.wasWithdrawn({ text, attachments })) return;
-    if (!this.isCurrent(current) || (delivered && !/^[/!]/.test(text))) return; // the server shows what it delivers
+    if (delivered && (!this.isCurrent(current) || !/^[/!]/.test(text))) return; // the server shows what it delivers
     if (delivered) this.transcript.say(text, labelsOf(attachments));
-    else if (stopCount === this.stopCount) await this.send(text, attachments);
+    else if (stopCount === this.stopCount && this.isCurrent(current)) await this.send(text, attachments);
     else this.prompts.restoreUnsent({ text, attachments });
   }
 
@@ -173,12 +173,15 @@ export class Session extends ConversationState {
     await this.askPermissions();
   }
 
-  /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. */
+  /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. What
+   * waited to be sent goes into the input. */
   async renew(stored = ""): Promise<void> {
+    const unsent = this.prompts.waiting;
     await this.leave();
     this.storedId = stored;
     this.storedIdChanged.fire(stored);
     this.transcript.clear();
+    for (const content of unsent) this.prompts.restoreUnsent(content);
     await this.open();
   }
 
