@@ -199,12 +199,17 @@ function M.is_shown(id)
   return state.session_id == id
 end
 
----Leave the conversation; returns its id. What runs in it is stopped.
+---Leave the conversation; returns its id. What runs in it is stopped, what waits to be sent goes into the input.
 ---@param following? string the one to show next
 ---@return string?
 local function leave(following)
   local old = state.session_id
   permission.withdraw_all()
+  for index = #state.prompts, 2, -1 do
+    if not state.prompts[index].withdrawn then
+      chat.restore(state.prompts[index].text)
+    end
+  end
   state.prompts, state.waiting, state.replacing = {}, {}, false
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
   running.note(state.root, nil)

@@ -205,6 +205,16 @@ def test_prompts_that_were_sent_come_back(bed: Bed) -> None:
         assert chat(nvim).count("## You\n\nlist files") == 2
 
 
+def test_what_waits_goes_into_the_input_when_another_conversation_takes_the_place(bed: Bed) -> None:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="60") as nvim:
+        converse(nvim, "list files", "✓ Listed")
+        for text in ("explain greet", "find greet", "list files again"):
+            nvim.command(f"North ask {text}")
+        nvim.command("North new")
+        nvim.until(f"{PROMPT} == 'find greet\\n\\nlist files again'")
+        assert "explain greet" not in chat(nvim)
+
+
 def test_ages(bed: Bed) -> None:
     with bed.nvim(init=f"vim.opt.runtimepath:prepend([[{PLUGIN}]])") as nvim:
         script = "return require('north.conversations').ago(...)"
