@@ -2,6 +2,7 @@
 failed."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ async def test_a_client_that_refuses_to_write_it_leaves_it_to_the_disk(
     assert (world.project / "made/new.py").read_text() == NEW
 
 
-SPOILS = {
+SPOILS: dict[str, tuple[Callable[[str], str], str]] = {
     "empty": (lambda text: "", "is empty"),
     "cut off": (lambda text: text[:3], "is cut off after 3 of"),
     "unrelated": (lambda text: "something else\n" * 30, ""),

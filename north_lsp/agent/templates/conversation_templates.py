@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 
 from north_lsp.agent.context.documents import Place, cut, plain
@@ -48,13 +49,15 @@ class ConversationTemplates:
         self._environ = environ
         self._trust = trust
         self._taken = taken
+        self._one_at_a_time = anyio.Lock()
         self.all: tuple[Template, ...] = ()
 
     async def load(self) -> bool:
         """Read the files again; return whether anything is different."""
-        before = self.all
-        self.all = await anyio.to_thread.run_sync(self._load)
-        return self.all != before
+        async with self._one_at_a_time:  # what was read before the trust changed must not come out last
+            before = self.all
+            self.all = await anyio.to_thread.run_sync(self._load)
+            return self.all != before
 
     @property
     def callable(self) -> Sequence[Template]:
