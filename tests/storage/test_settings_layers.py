@@ -1,6 +1,7 @@
 """The layers of settings: which one wins, what a project may not do, and what a broken file leaves."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,14 @@ def problems(settings: SettingsFile) -> list[str]:
 def test_each_layer_wins_over_the_one_below_and_says_where_a_value_comes_from(store: Locations, root: Path) -> None:
     settings = SettingsFile(store, {}).of(root, lambda: False)
     seen = []
-    for change in (
+    changes: list[Callable[[], object]] = [
         lambda: None,
         lambda: user(store, '{"shell.timeoutS": 1}'),
         lambda: project(root, '{"shell": {"timeoutS": 2}}'),
         lambda: settings.take_editor({"shell.timeoutS": 3}),
         lambda: settings.session.replace({"shell.timeoutS": 4}),
-    ):
+    ]
+    for change in changes:
         change()
         seen.append((settings.current().shell.timeout_s, settings.layered().origin("shell.timeoutS")))
     assert seen == [(60, "default"), (1, "user"), (2, "project"), (3, "editor"), (4, "session")]

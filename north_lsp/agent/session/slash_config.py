@@ -27,7 +27,11 @@ class ConfigHost:
     """The part of a slash command's `Host` that is about settings. Every method may raise CommandError."""
 
     def __init__(self, environment: "Environment") -> None:
-        self._configuration = Configuration(environment.settings_file)
+        self._environment = environment
+
+    @property
+    def _configuration(self) -> Configuration:
+        return Configuration(self._environment.settings_file)
 
     def is_setting(self, name: str) -> bool:
         try:

@@ -21,6 +21,7 @@ from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
+from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
@@ -132,6 +133,7 @@ class SessionHost(
     ConversationsHost,
     ExportsHost,
     KeepingHost,
+    LearningHost,
     PlacesHost,
     ProvidersHost,
 ):
@@ -142,6 +144,7 @@ class SessionHost(
         CompactionHost.__init__(self, session)
         ConfigHost.__init__(self, environment)
         ConversationsHost.__init__(self, session, editor, environment)
+        LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)
