@@ -15,6 +15,7 @@ class SecretSettings:
         "Send models placeholders for secrets (values of variables and of `.env` files, your keys, whatever has the "
         "form of a key), and store placeholders for them.",
         strict=True,
+        project="stricter",
     )
     off_in: tuple[str, ...] = setting(
         "secrets.offIn",

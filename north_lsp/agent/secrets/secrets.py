@@ -68,6 +68,10 @@ class Secrets:
         """How many values have a placeholder in this conversation."""
         return self._next - self._texts
 
+    def follow(self, is_on: Callable[[], bool]) -> None:
+        """Go by other settings from now on: those of the conversation's project."""
+        self._is_on = is_on
+
     def refresh(self) -> None:
         """Read again what is secret. Takes a moment: for a thread."""
         given = self._source.read().values

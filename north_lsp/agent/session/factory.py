@@ -25,7 +25,7 @@ from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.secrets.log_veil import LogVeil
-from north_lsp.agent.secrets.masking import secrets_in
+from north_lsp.agent.secrets.masking import is_on, secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.left_turn import LeftTurn
@@ -201,7 +201,10 @@ class SessionFactory:
     ) -> Session:
         """Make the session of a log. The mode and model of a stored conversation win over the defaults; `model` is that
         of a new one."""
-        environment, conversation = self._environment.masked(secrets), log.conversation
+        conversation = log.conversation
+        approvals = Approvals(self._environment.locations, project_hash(roots.main), roots.main)
+        environment = self._environment.masked(secrets).of(roots.main, approvals.trust.is_distrusted)
+        secrets.follow(lambda: is_on(environment.settings.secrets, roots.roots))
         chosen = chosen_on(log.path())
         level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
         conversation.durability = environment.settings.keeping.fsync
@@ -232,7 +235,6 @@ class SessionFactory:
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
-        approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         context: ConversationContext
         workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
         diagnostics = Diagnostics(self._log, conversation.id)
