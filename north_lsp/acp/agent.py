@@ -34,6 +34,7 @@ from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
+from north_lsp.acp.todo_methods import todo_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
@@ -112,6 +113,7 @@ class AcpAgent:
             **look_methods(self._session),
             **path_methods(self._session),
             **context_methods(self._session),
+            **todo_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),

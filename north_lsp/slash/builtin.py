@@ -12,6 +12,7 @@ from north_lsp.slash.conversations import CONVERSATIONS
 from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.places import PLACES
+from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -135,5 +136,6 @@ COMMANDS = (
     *EXPORTS,
     *PLACES,
     *KEEPING,
+    *PLANNING,
     *PROVIDERS,
 )

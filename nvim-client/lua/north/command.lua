@@ -8,6 +8,7 @@ local queue = require("north.queue")
 local rewind = require("north.rewind")
 local storage = require("north.storage")
 local summaries = require("north.summaries")
+local todo = require("north.todo")
 local undo = require("north.undo")
 
 local M = {}
@@ -133,6 +134,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  todo = function()
+    todo.edit(conversation.ask_server)
   end,
   takeover = function()
     conversation.take_over()
