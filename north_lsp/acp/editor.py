@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from north_lsp.acp import extension_events, questions, v1
+from north_lsp.acp.elicitation import Elicitation, as_form, chosen
 from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.terminals import ClientTerminal
@@ -35,6 +36,7 @@ from north_lsp.agent.ports.events import (
     ModelChanged,
     TranscriptReset,
 )
+from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange
@@ -60,6 +62,7 @@ class AcpEditor:
         self._client = client
         self._documents = documents
         self._options = options
+        self._elicitation = Elicitation(peer, session_id, client)
         self._groups = ReadGroups()
         self._unnamed: dict[str, CallNamed] = {}
         self._numbers = numbers if numbers is not None else itertools.count(1)
@@ -104,23 +107,34 @@ class AcpEditor:
         if not self._client.has_ui:
             return EditDecision("reject", NOBODY)
         params = questions.edit_permission(self._session_id, review, self._client)
-        chosen, answer = await self._ask(params)
-        return questions.edit_decision(answer, chosen, review)
+        option, answer = await self._ask(params)
+        return questions.edit_decision(answer, option, review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         if not self._client.has_ui:
             return decide_without_asking(review)
-        chosen, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
-        return questions.command_decision(answer, chosen)
+        option, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
+        return questions.command_decision(answer, option)
 
     async def choose(self, choice: Choice) -> str | None:
         if not self._client.has_ui:
             return None
-        chosen, _ = await self._ask(questions.choice_permission(self._session_id, choice))
-        if (confirm := questions.has_to_be_confirmed(choice, self._client, chosen)) is not None:
+        if not self._client.knows_north and (form := await self._elicitation.fill(as_form(choice))) is not None:
+            return chosen(form, choice)
+        option, _ = await self._ask(questions.choice_permission(self._session_id, choice))
+        if (confirm := questions.has_to_be_confirmed(choice, self._client, option)) is not None:
             answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm))
-            chosen = chosen if answer == "yes" else choice.options[-1][0]
-        return None if chosen == "stop" else chosen
+            option = option if answer == "yes" else choice.options[-1][0]
+        return None if option == "stop" else option
+
+    async def fill(self, form: Form) -> FormAnswer | None:
+        return await self._elicitation.fill(form) if self._client.has_ui else None
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        return await self._elicitation.open(page) if self._client.has_ui else None
+
+    async def page_done(self, page: Page) -> None:
+        await self._elicitation.done(page)
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> ClientTerminal | None:
         if not self._client.has_terminals:
@@ -143,9 +157,9 @@ class AcpEditor:
             return None, answer
         if outcome.get("outcome") == "cancelled":
             return "stop", answer
-        chosen = outcome.get("optionId")
+        picked = outcome.get("optionId")
         offered = [option["optionId"] for option in params["options"]]
-        return (chosen if outcome.get("outcome") == "selected" and chosen in offered else None), answer
+        return (picked if outcome.get("outcome") == "selected" and picked in offered else None), answer
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return await self._documents.unsaved_texts()

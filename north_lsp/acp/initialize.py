@@ -25,6 +25,7 @@ EXTENSION_METHODS = (
     "_north/keys/list",
     "_north/keys/remove",
     "_north/keys/set",
+    "_north/learned/list",
     "_north/log/get",
     "_north/look",
     "_north/models/list",
@@ -89,6 +90,9 @@ class Client:
     resumes_turns: bool = False
     comes_back: bool = False
     shows_compactions: bool = False
+    fills_forms: bool = False
+    opens_pages: bool = False
+    switches_options: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -101,6 +105,7 @@ def read_client(params: Params) -> Client:
     files = _mapping(capabilities.get("fs"))
     session = _mapping(capabilities.get("session"))
     info = _mapping(params.get("clientInfo"))
+    elicitation = _mapping(capabilities.get("elicitation"))
     meta = _mapping(capabilities.get("_meta")).get("north")
     north = _mapping(meta)
     name, version = info.get("name"), info.get("version")
@@ -119,6 +124,9 @@ def read_client(params: Params) -> Client:
         resumes_turns=north.get("resumesTurns") is True,
         comes_back=north.get("comesBack") is True,
         shows_compactions=isinstance(session.get("compaction"), dict),
+        fills_forms=isinstance(elicitation.get("form"), dict),
+        opens_pages=isinstance(elicitation.get("url"), dict),
+        switches_options=isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
     )
 
 

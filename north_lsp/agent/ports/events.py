@@ -323,7 +323,7 @@ class TodoReminded:
 
 @dataclass(frozen=True, slots=True)
 class ReviewShown:
-    """The user is being asked; `kind` is write, shell or choice."""
+    """The user is being asked; `kind` is write, shell, choice, form or page."""
 
     review_id: str
     call_id: str
