@@ -9,7 +9,12 @@ from north_lsp.storage.setting import setting
 class PlanningSettings:
     """How planning works."""
 
-    todo_enabled: bool = setting("todo.enabled", True, "Offer models the tool `todo`, with which they keep a list.")
+    todo_enabled: bool = setting(
+        "todo.enabled", True, "Offer models the tool `todo`, with which they keep a list.", project="yes"
+    )
     todo_reminders: bool = setting(
-        "todo.reminders", True, "Remind a model that stops while its todo list has open tasks, three times at most."
+        "todo.reminders",
+        True,
+        "Remind a model that stops while its todo list has open tasks, three times at most.",
+        project="yes",
     )
