@@ -21,6 +21,7 @@ from north_lsp.acp.exports import export_methods
 from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
+from north_lsp.acp.learning import learning_methods
 from north_lsp.acp.library import library_methods
 from north_lsp.acp.listing import list_method
 from north_lsp.acp.look import look_methods
@@ -122,6 +123,7 @@ class AcpAgent:
             **stored_session_methods(library, self._sessions, self._conversations, self._end_one),
             **routing_methods(environment.models),
             **export_methods(self._sessions.get, environment),
+            **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),
         }
         environment.models.catalog_refresh.listen(self._announce_models)

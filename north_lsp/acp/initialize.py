@@ -25,6 +25,7 @@ EXTENSION_METHODS = (
     "_north/keys/list",
     "_north/keys/remove",
     "_north/keys/set",
+    "_north/learned/list",
     "_north/log/get",
     "_north/look",
     "_north/models/list",

@@ -206,6 +206,10 @@ class Host(Protocol):
         """Begin another conversation with a summary of this one; `focus` is what matters most there."""
         ...
 
+    async def learn(self) -> str:
+        """Have the project explored for its profile; return in words what came of it."""
+        ...
+
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
         ...

@@ -11,6 +11,7 @@ from north_lsp.slash.context import CONTEXT
 from north_lsp.slash.conversations import CONVERSATIONS
 from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
+from north_lsp.slash.learning import LEARNING
 from north_lsp.slash.places import PLACES
 from north_lsp.slash.providers import PROVIDERS
 
@@ -133,6 +134,7 @@ COMMANDS = (
     *CONTEXT,
     *CONVERSATIONS,
     *EXPORTS,
+    *LEARNING,
     *PLACES,
     *KEEPING,
     *PROVIDERS,

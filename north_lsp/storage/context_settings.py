@@ -26,3 +26,10 @@ class ContextSettings:
         low=0,
         high=256 * 1024,
     )
+    offer_profile: bool = setting(
+        "profile.offer",
+        True,
+        "Ask once, after the first answer in a project, whether a model is to explore it for a profile (`/learn`). "
+        "`NORTH_NO_OFFER=1` does the same as `false`.",
+        strict=False,
+    )

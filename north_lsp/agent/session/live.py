@@ -11,6 +11,7 @@ from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
@@ -34,6 +35,7 @@ class LiveSession(Protocol):
     questions: Questions
     navigation: Navigation
     compacting: Compacting
+    learning: Learning
     templates: ConversationTemplates
     remembering: Remembering
 

@@ -37,6 +37,7 @@ from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
@@ -149,6 +150,7 @@ class Session:
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
+        self.learning = Learning(self, means, self._surroundings)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -287,6 +289,7 @@ class Session:
                 if self._gate.is_taken:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
+                self.learning.offer_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)

@@ -20,6 +20,7 @@ from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
+from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
@@ -124,7 +125,15 @@ class SlashCommands:
 
 
 class SessionHost(
-    ChangesHost, CompactionHost, ContextHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost
+    ChangesHost,
+    CompactionHost,
+    ContextHost,
+    ConversationsHost,
+    ExportsHost,
+    KeepingHost,
+    LearningHost,
+    PlacesHost,
+    ProvidersHost,
 ):
     """A session, as slash commands see it."""
 
@@ -132,6 +141,7 @@ class SessionHost(
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
         ConversationsHost.__init__(self, session, editor, environment)
+        LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)

@@ -3,6 +3,7 @@ local context = require("north.context")
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
+local learned = require("north.learned")
 local login = require("north.login")
 local queue = require("north.queue")
 local rewind = require("north.rewind")
@@ -82,6 +83,9 @@ local subcommands = {
   end,
   context = function()
     context.show(conversation.ask_server)
+  end,
+  learned = function()
+    learned.open(conversation.ask_server)
   end,
   dump = function()
     export.show(conversation.ask_server)

@@ -6,6 +6,7 @@ import { browse, deleteListed, importConversation, manage, renameListed, restore
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
+import { openLearned } from "../chat/learned";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
@@ -81,6 +82,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
     showContext: () => contextPage.show(here()),
+    openLearned: () => openLearned(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),
