@@ -112,7 +112,7 @@ async def test_without_a_key_none_is_required_and_with_one_it_is_named_but_not_s
 
 
 async def test_what_is_on_or_off_is_a_switch_for_a_client_that_has_those(world: World) -> None:
-    switches = {"configOptions": {"boolean": {}}}
+    switches: dict[str, Any] = {"configOptions": {"boolean": {}}}
     async with agent(world, session=switches) as client:
         made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
         options = {one["id"]: one for one in made["configOptions"]}
