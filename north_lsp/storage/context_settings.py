@@ -15,6 +15,7 @@ class ContextSettings:
         "Tell the model what your editor shows: the active file with the cursor and what is selected, the open files, "
         "the last edits, and the problems in the active file.",
         strict=False,
+        project="stricter",
     )
     disabled_rules: tuple[str, ...] = setting(
         "disabledRules", (), "Names of rules that models are not told; `/rules` lists all of them."
