@@ -231,7 +231,7 @@ async def test_a_client_that_tells_no_settings_is_asked_for_them_at_the_start_an
 async def test_a_client_that_told_its_settings_is_not_asked(offline: World) -> None:
     process = await start(offline, server=SERVER)
     client = raw(process)
-    options = {"north": {"settings": {}}}
+    options: dict[str, object] = {"north": {"settings": {}}}
     capabilities = {"workspace": {"configuration": True}}
     await client.call(1, "initialize", capabilities=capabilities, processId=None, initializationOptions=options)
     await client.send(method="initialized", params={})
