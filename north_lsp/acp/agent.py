@@ -33,6 +33,7 @@ from north_lsp.acp.permissions import permission_methods
 from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.salvaging import salvage_method
+from north_lsp.acp.servers import begin_servers
 from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
@@ -56,7 +57,6 @@ from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.workspace.paths import Roots
 
 _UNSENT_LENGTH = 2000
-_MCP_NOTICE = "MCP servers are not supported yet; the ones this editor passes on are not started."
 
 
 class AcpAgent:
@@ -282,8 +282,12 @@ class AcpAgent:
         async def announce() -> None:
             for event in (CommandsChanged(await session.refresh_commands()), *more):
                 await self._editor(session.id).show(event)
-            notices = [_MCP_NOTICE] if params.get("mcpServers") else []
-            notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
+            notices = [
+                *begin_servers(session, params),
+                *session.load_warnings,
+                *session.choice.take_notices(),
+                *map(_not_sent, unsent),
+            ]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
             session.unsent.confirm(unsent)

@@ -13,6 +13,7 @@ from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.places import PLACES
 from north_lsp.slash.providers import PROVIDERS
+from north_lsp.slash.servers import SERVERS
 
 _DAYS = 7
 _ALONE = "A prompt is one command, or text for the model: send the rest as a separate prompt."
@@ -136,4 +137,5 @@ COMMANDS = (
     *PLACES,
     *KEEPING,
     *PROVIDERS,
+    *SERVERS,
 )

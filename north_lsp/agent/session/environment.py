@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.model_services import Models
+from north_lsp.agent.ports.servers import Connect
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
 from north_lsp.shell.pool import ShellPool
@@ -33,6 +34,7 @@ class Environment:
     abandoned: AbandonedTasks
     settings_file: SettingsFile
     shells: ShellPool | None = None
+    connect: Connect | None = None
 
     @property
     def settings(self) -> Settings:

@@ -8,6 +8,7 @@ from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import CommandInfo
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
@@ -36,6 +37,7 @@ class LiveSession(Protocol):
     compacting: Compacting
     templates: ConversationTemplates
     remembering: Remembering
+    servers: SessionServers
 
     @property
     def id(self) -> str: ...

@@ -22,6 +22,7 @@ from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
+from north_lsp.agent.session.slash_servers import ServersHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line
@@ -124,7 +125,15 @@ class SlashCommands:
 
 
 class SessionHost(
-    ChangesHost, CompactionHost, ContextHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost
+    ChangesHost,
+    CompactionHost,
+    ContextHost,
+    ConversationsHost,
+    ExportsHost,
+    KeepingHost,
+    PlacesHost,
+    ProvidersHost,
+    ServersHost,
 ):
     """A session, as slash commands see it."""
 
@@ -136,6 +145,7 @@ class SessionHost(
         KeepingHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
+        ServersHost.__init__(self, session)
         self._log = log
         self._listed: list[Permission] | None = None
 

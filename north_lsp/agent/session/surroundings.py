@@ -7,6 +7,7 @@ import anyio.to_thread
 from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
@@ -24,12 +25,18 @@ class ModelSurroundings:
     """Those of one session's models."""
 
     def __init__(
-        self, stored: Stored, environment: Environment, settings: SessionSettings, choice: ModelChoice
+        self,
+        stored: Stored,
+        environment: Environment,
+        settings: SessionSettings,
+        choice: ModelChoice,
+        servers: SessionServers,
     ) -> None:
         self._log, self._told = stored.log, stored.context
         self._environment = environment
         self._settings = settings
         self._choice = choice
+        self._servers = servers
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
@@ -37,7 +44,13 @@ class ModelSurroundings:
         shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
-        return await anyio.to_thread.run_sync(lambda: offered_tools(load().offering(*shown), workspace, self._log))
+
+        def offered() -> "Registry":
+            own = load().offering(*shown)
+            of_servers = self._servers.tools([tool.name for tool in own.tools()])
+            return offered_tools(own.joined(of_servers), workspace, self._log)
+
+        return await anyio.to_thread.run_sync(offered)
 
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""

@@ -21,6 +21,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.servers.approve import ToolApprover
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
@@ -63,7 +64,8 @@ class SessionTools:
         approver = CommandApprover(runner, Walls(runner, editor), reviews, log, ports)
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
-        return ToolRunner(HostServices(edits, shell, jobs, self.abandoned, ports), self.checkpoints, artifacts, ports)
+        services = HostServices(edits, shell, jobs, ToolApprover(reviews, ports), self.abandoned, ports)
+        return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 
 @dataclass(frozen=True)
