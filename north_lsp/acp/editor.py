@@ -10,8 +10,10 @@ from typing import Any
 import anyio
 
 from north_lsp.acp import extension_events, questions, v1
+from north_lsp.acp.elicitation import Elicitation, as_form, chosen
 from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.plain import without_extension
 from north_lsp.acp.terminals import ClientTerminal
 from north_lsp.agent.ports.editor import (
     NOBODY,
@@ -35,6 +37,7 @@ from north_lsp.agent.ports.events import (
     ModelChanged,
     TranscriptReset,
 )
+from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange
@@ -60,6 +63,7 @@ class AcpEditor:
         self._client = client
         self._documents = documents
         self._options = options
+        self._elicitation = Elicitation(peer, session_id, client)
         self._groups = ReadGroups()
         self._unnamed: dict[str, CallNamed] = {}
         self._numbers = numbers if numbers is not None else itertools.count(1)
@@ -81,7 +85,8 @@ class AcpEditor:
     async def _show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in self._groups.mark(event, v1.updates(event, self._client, options)):
-            params: dict[str, Any] = {"sessionId": self._session_id, "update": update}
+            shown = update if self._client.knows_north else without_extension(update)
+            params: dict[str, Any] = {"sessionId": self._session_id, "update": shown}
             if self._client.hears_events:
                 params["_meta"] = {"north": self._stamp()}
             await self._peer.notify("session/update", params)
@@ -104,23 +109,34 @@ class AcpEditor:
         if not self._client.has_ui:
             return EditDecision("reject", NOBODY)
         params = questions.edit_permission(self._session_id, review, self._client)
-        chosen, answer = await self._ask(params)
-        return questions.edit_decision(answer, chosen, review)
+        option, answer = await self._ask(params)
+        return questions.edit_decision(answer, option, review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         if not self._client.has_ui:
             return decide_without_asking(review)
-        chosen, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
-        return questions.command_decision(answer, chosen)
+        option, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
+        return questions.command_decision(answer, option)
 
     async def choose(self, choice: Choice) -> str | None:
         if not self._client.has_ui:
             return None
-        chosen, _ = await self._ask(questions.choice_permission(self._session_id, choice))
-        if (confirm := questions.has_to_be_confirmed(choice, self._client, chosen)) is not None:
+        if not self._client.knows_north and (form := await self._elicitation.fill(as_form(choice))) is not None:
+            return chosen(form, choice)
+        option, _ = await self._ask(questions.choice_permission(self._session_id, choice))
+        if (confirm := questions.has_to_be_confirmed(choice, self._client, option)) is not None:
             answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm))
-            chosen = chosen if answer == "yes" else choice.options[-1][0]
-        return None if chosen == "stop" else chosen
+            option = option if answer == "yes" else choice.options[-1][0]
+        return None if option == "stop" else option
+
+    async def fill(self, form: Form) -> FormAnswer | None:
+        return await self._elicitation.fill(form) if self._client.has_ui else None
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        return await self._elicitation.open(page) if self._client.has_ui else None
+
+    async def page_done(self, page: Page) -> None:
+        await self._elicitation.done(page)
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> ClientTerminal | None:
         if not self._client.has_terminals:
@@ -130,6 +146,7 @@ class AcpEditor:
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
         """Ask for permission. Returns the chosen option ("stop" for a cancelled question, None for anything that was
         not offered) and the whole answer."""
+        params = params if self._client.knows_north else without_extension(params)
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:
@@ -143,9 +160,9 @@ class AcpEditor:
             return None, answer
         if outcome.get("outcome") == "cancelled":
             return "stop", answer
-        chosen = outcome.get("optionId")
+        picked = outcome.get("optionId")
         offered = [option["optionId"] for option in params["options"]]
-        return (chosen if outcome.get("outcome") == "selected" and chosen in offered else None), answer
+        return (picked if outcome.get("outcome") == "selected" and picked in offered else None), answer
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return await self._documents.unsaved_texts()

@@ -1,5 +1,6 @@
 """The client's texts through ACP's `fs/*`. Clients differ in how they answer for missing files and in how they write
-texts, so nothing is taken for granted: the result of every write is read back."""
+texts, so nothing is taken for granted: the result of every write is read back. Nothing that a client does loses a text:
+what is not known is not written over, and a write that fails is taken back."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,15 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.acp.initialize import Client
-from north_lsp.agent.edits.disk_check import disk_size, disk_text, ensure_own_file, ensure_unchanged, restore
+from north_lsp.agent.edits.disk_check import (
+    disk_size,
+    disk_text,
+    ensure_on_disk,
+    ensure_own_file,
+    ensure_unchanged,
+    remove_created,
+    restore,
+)
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import altered_by_editor
 from north_lsp.errors import ToolError, UnsavedUnknown
@@ -19,12 +28,13 @@ from north_lsp.workspace.edit.diff import with_texts
 from north_lsp.workspace.edit.editor_result import in_ends_of, is_same, why_altered
 from north_lsp.workspace.proposal import FileChange, TextEncoding
 
-FILE_SECONDS = 5.0
-_WRITE_SECONDS = 10.0
+FILE_SECONDS = 10.0
+_SILENT_SECONDS = 2.0
 
 
 class ClientFiles:
-    """One session's texts, as far as the client announced `fs/*`. A read waits up to `seconds` for the client."""
+    """One session's texts, as far as the client announced `fs/*`. A read or a write waits up to `seconds` for the
+    client; after a read without an answer the next ones wait less, until the client answers again."""
 
     def __init__(
         self, peer: Peer, session_id: str, client: Client, diagnostics: Diagnostics, seconds: float = FILE_SECONDS
@@ -36,6 +46,7 @@ class ClientFiles:
         self._diagnostics = diagnostics
         self._known: set[Path] = set()
         self._seconds = seconds
+        self._patience = seconds
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         """Return the client's texts of the files that this session has touched, since ACP does not tell which files are
@@ -73,7 +84,8 @@ class ClientFiles:
             return None
         answer: object = None
         why = "its answer has no text"
-        with anyio.move_on_after(self._seconds) as waiting:
+        seconds = self._patience
+        with anyio.move_on_after(seconds) as waiting:
             try:
                 params = {"sessionId": self._session_id, "path": str(path)}
                 answer = await self._peer.request("fs/read_text_file", params, cancellable=True)
@@ -86,7 +98,9 @@ class ClientFiles:
                     return None
                 why = f"it answered: {error}"
         if waiting.cancelled_caught:
-            raise self._unknown(path, f"it did not answer within {self._seconds:g} s")
+            self._patience = min(_SILENT_SECONDS, self._seconds)
+            raise self._unknown(path, f"it did not answer within {seconds:g} s")
+        self._patience = self._seconds
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
             return content
@@ -99,31 +113,32 @@ class ClientFiles:
         return UnsavedUnknown(path, why)
 
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """Return the changes that only update plain texts: `fs/write_text_file` knows no other encodings or modes, and
-        the disk keeps both."""
+        """Return the changes that update or create plain texts: `fs/write_text_file` knows no other encodings or modes,
+        and the disk keeps both."""
         if not self._writes:
             return ()
-        plain = TextEncoding()
-        return [
-            change
-            for change in changes
-            if change.action == "update"
-            and change.text_encoding == plain
-            and not (change.binary or change.encoding_changed)
-        ]
+        return [change for change in changes if _is_plain(change)]
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        """Write one file after the other; if one fails, those before it get their old texts back."""
+        """Write one file after the other; if one fails, those before it get their old texts back. A deletion takes a
+        file away that the client has created just before."""
         made: list[FileChange] = []
         tried: dict[Path, tuple[FileChange, str | None]] = {}  # with what was read back afterwards
         try:
             for change in changes:
+                if change.action == "delete":
+                    await anyio.to_thread.run_sync(remove_created, change.path, change.relative, change.old_text)
+                    made.append(change)
+                    continue
                 await anyio.to_thread.run_sync(ensure_unchanged, change)
                 tried[change.path] = (change, None)
                 await self._write(change, change.new_text)
                 now = await self._current(change)
                 tried[change.path] = (change, now)
-                made.append(self._judged(change, now))
+                judged = self._judged(change, now)
+                if change.action == "create":
+                    await anyio.to_thread.run_sync(ensure_on_disk, judged)
+                made.append(judged)
         except ToolError as error:
             with anyio.CancelScope(shield=True):
                 left = [name for one in reversed(tried.values()) if (name := await self._put_back(*one)) is not None]
@@ -137,14 +152,18 @@ class ClientFiles:
     async def _write(self, change: FileChange, text: str) -> None:
         params = {"sessionId": self._session_id, "path": str(change.path), "content": text}
         try:
-            with anyio.fail_after(_WRITE_SECONDS):
-                await self._peer.request("fs/write_text_file", params)
+            with anyio.fail_after(self._seconds):
+                await self._peer.request("fs/write_text_file", params, cancellable=True)
         except RpcError as error:
             raise ToolError(
                 "UNAVAILABLE", f"the editor did not write {change.relative}: {error}", "read it again"
             ) from None
         except TimeoutError:
-            raise ToolError("IO_ERROR", f"the editor did not confirm {change.relative}", "read it again") from None
+            raise ToolError(
+                "IO_ERROR",
+                f"the editor did not confirm {change.relative} within {self._seconds:g} s, and may still write it",
+                "read it before you continue, and tell the user",
+            ) from None
 
     def _judged(self, change: FileChange, now: str | None) -> FileChange:
         """Return the change as the client made it. Raises ToolError if that is no longer what was accepted."""
@@ -161,8 +180,16 @@ class ClientFiles:
         return with_texts(change, change.old_text, now)
 
     async def _put_back(self, change: FileChange, seen: str | None) -> str | None:
-        """Give a file its old text again, unless it has changed since it was `seen`. Returns the file's name if that
-        fails."""
+        """Give a file its old text again, unless it has changed since it was `seen`; a new one is removed. Returns the
+        file's name if that fails."""
+        if change.action == "create":
+            try:
+                await anyio.to_thread.run_sync(
+                    remove_created, change.path, change.relative, change.new_text if seen is None else seen
+                )
+            except ToolError:
+                return change.relative
+            return None
         old, now = change.old_text or "", await self._current(change)
         if now is not None and is_same(now, old):
             return None
@@ -185,9 +212,19 @@ class ClientFiles:
         try:
             shown = await self._asked(change.path)
         except UnsavedUnknown:
-            return disk.text if disk is not None and not is_same(disk.text, change.old_text or "") else None
+            is_old = disk is None or (change.old_text is not None and is_same(disk.text, change.old_text))
+            return None if disk is None or is_old else disk.text
         if shown is None:
             return disk.text if disk is not None else None
         if disk is not None and is_same(disk.text, shown.removeprefix("\ufeff")):
             return disk.text
         return in_ends_of(change.new_text, shown)
+
+
+def _is_plain(change: FileChange) -> bool:
+    """Return whether a change is all in its text."""
+    if change.binary or change.text_encoding != TextEncoding() or change.make_executable:
+        return False
+    return (change.action == "update" and not change.encoding_changed) or (
+        change.action == "create" and change.mode is None
+    )

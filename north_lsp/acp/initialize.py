@@ -15,6 +15,11 @@ EXTENSION_METHODS = (
     "_north/artifacts/read",
     "_north/abort",
     "_north/abortAndPrompt",
+    "_north/config/editor",
+    "_north/config/get",
+    "_north/config/list",
+    "_north/config/reset",
+    "_north/config/set",
     "_north/context",
     "_north/checkpoints/diff",
     "_north/checkpoints/list",
@@ -25,6 +30,7 @@ EXTENSION_METHODS = (
     "_north/keys/list",
     "_north/keys/remove",
     "_north/keys/set",
+    "_north/learned/list",
     "_north/log/get",
     "_north/look",
     "_north/models/list",
@@ -87,6 +93,9 @@ class Client:
     resumes_turns: bool = False
     comes_back: bool = False
     shows_compactions: bool = False
+    fills_forms: bool = False
+    opens_pages: bool = False
+    switches_options: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -99,6 +108,7 @@ def read_client(params: Params) -> Client:
     files = _mapping(capabilities.get("fs"))
     session = _mapping(capabilities.get("session"))
     info = _mapping(params.get("clientInfo"))
+    elicitation = _mapping(capabilities.get("elicitation"))
     meta = _mapping(capabilities.get("_meta")).get("north")
     north = _mapping(meta)
     name, version = info.get("name"), info.get("version")
@@ -117,6 +127,9 @@ def read_client(params: Params) -> Client:
         resumes_turns=north.get("resumesTurns") is True,
         comes_back=north.get("comesBack") is True,
         shows_compactions=isinstance(session.get("compaction"), dict),
+        fills_forms=isinstance(elicitation.get("form"), dict),
+        opens_pages=isinstance(elicitation.get("url"), dict),
+        switches_options=isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
     )
 
 
@@ -136,11 +149,15 @@ def initialize_result(params: Params) -> dict[str, Any]:
                 "list": {},
                 "resume": {},
                 "fork": {},
+                "archive": {},
+                "status": {},
+                "title": {},
                 "close": {},
                 "delete": {},
                 "additionalDirectories": {},
             },
-            "auth": {"logout": {}},
+            "auth": {"status": {}, "logout": {}},
+            "providers": {},
             "_meta": {"north": {"version": EXTENSION_VERSION, "methods": list(EXTENSION_METHODS)}},
         },
         "authMethods": _auth_methods(params),

@@ -36,6 +36,7 @@ from north_lsp.agent.ports.events import (
     UsageChanged,
     UserSaid,
 )
+from north_lsp.agent.ports.forms import Form, Page
 from north_lsp.display import one_line, visible
 from north_lsp.lsp.edit_review import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
@@ -172,6 +173,15 @@ class PlainEditor:
         refuses_first = [choice.options[-1], *choice.options[:-1]]
         question = f"{choice.question}\n\n{choice.detail}" if choice.detail else choice.question
         return await self._ask(question, {name: id for id, name in refuses_first}, may_remember=True)
+
+    async def fill(self, form: Form) -> None:
+        """LSP has no forms."""
+
+    async def open_page(self, page: Page) -> None:
+        """LSP does not say what the user did with a page."""
+
+    async def page_done(self, page: Page) -> None:
+        """No page was opened."""
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
         return None

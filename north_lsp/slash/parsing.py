@@ -29,15 +29,22 @@ class Found:
     is_escaped: bool = False
 
 
+def split_name(text: str) -> tuple[str, str] | None:
+    """Split a prompt that begins like a command into the name and the words after it."""
+    typed = text.strip()
+    begin = _NAME.match(typed)
+    return None if begin is None else (begin[1], typed[begin.end() :])
+
+
 def find_command(text: str, names: Container[str]) -> Found:
     """Find the command at the beginning of a prompt; everything after it is its words. `\\/name` is text, and loses its
     backslash."""
     typed = text.strip()
-    begin = _NAME.match(typed)
-    if begin is not None and begin[1] in names:
-        return Found(_invocation(begin[1], typed, typed[begin.end() :]), "")
-    if begin is not None and (typed[begin.end() :][:1] or " ").isspace():
-        return Found(None, text, begin[1])
+    name, words = split_name(typed) or ("", "")
+    if name and name in names:
+        return Found(_invocation(name, typed, words), "")
+    if name and (words[:1] or " ").isspace():
+        return Found(None, text, name)
     if typed.startswith("\\/"):
         return Found(None, text.replace("\\/", "/", 1), is_escaped=True)
     return Found(None, text)

@@ -1,7 +1,8 @@
 """Texts that the client has open, over real pipes."""
 
+import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,10 +13,13 @@ import pytest
 from north_lsp.acp.files import FILE_SECONDS, ClientFiles
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.errors import UnsavedUnknown
+from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.rpc.framing import NewlineFraming
+from north_lsp.rpc.messages import RESOURCE_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.rpc.pipe import DescriptorPipe
+from north_lsp.workspace.edit.diff import make_change
+from north_lsp.workspace.proposal import TextEncoding
 
 PATH = Path("/p/a.py")
 Answers = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -78,7 +82,7 @@ async def test_a_client_that_reads_nothing_is_not_asked() -> None:
 
 
 async def test_of_a_client_that_does_not_answer_in_time_nothing_is_known() -> None:
-    assert FILE_SECONDS == 5.0
+    assert FILE_SECONDS == 10.0
     found, seen = await read_with(lambda message: None)
     assert isinstance(found, UnsavedUnknown)
     assert "did not answer within 0.05 s" in found.message
@@ -108,3 +112,63 @@ async def test_what_the_client_does_not_have_is_nothing(tmp_path: Path, code: in
     (tmp_path / "a.py").write_text("x")
     answer = {"error": {"code": code, "message": "no"}}
     assert (await read_with(lambda message: answer, tmp_path / "a.py", seconds=5))[0] is None
+
+
+class Dropping:
+    """A peer whose client answers (`a`), loses requests (`l`) or answers (`u`) in this order, and then answers all.
+    Its files are on the disk, and `buffers` are open."""
+
+    def __init__(self, order: Sequence[str], buffers: dict[Path, str]) -> None:
+        self.order = list(order)
+        self.buffers = buffers
+
+    async def request(self, method: str, params: dict[str, Any], *, cancellable: bool = False) -> object:
+        does = self.order.pop(0) if self.order else "a"
+        if does == "l":
+            await anyio.sleep_forever()
+        path = Path(params["path"])
+        answer: dict[str, Any] = {}
+        if method == "fs/write_text_file" and path in self.buffers:
+            self.buffers[path] = params["content"]
+        elif method == "fs/write_text_file":
+            path.write_text(params["content"])
+        elif path in self.buffers:
+            answer = {"content": self.buffers[path]}
+        elif path.exists():
+            answer = {"content": path.read_text()}
+        else:
+            raise RpcError(RESOURCE_NOT_FOUND, "no such file")
+        if does == "u":
+            await anyio.sleep_forever()
+        return answer
+
+
+@pytest.mark.parametrize("kind", ["saved", "unsaved", "new"])
+async def test_a_client_that_drops_requests_loses_no_text(tmp_path: Path, kind: str) -> None:
+    """Whatever it drops: the accepted text stands and that is said, or the old one does, or what is left is named."""
+    for number, order in enumerate(itertools.product("alu", repeat=4)):
+        path = tmp_path / f"{number}.txt"
+        disk, old = (None, None) if kind == "new" else ("one\n", "one\n" if kind == "saved" else "one of mine\n")
+        if disk is not None:
+            path.write_text(disk)
+        buffers = {path: old} if kind == "unsaved" and old is not None else {}
+        change = make_change(path, path.name, old, "two, accepted\n", TextEncoding())
+        files = ClientFiles(
+            cast(Any, Dropping(order, buffers)),
+            "s1",
+            Client(reads_files=True, writes_files=True),
+            Diagnostics(cast(Any, Log())),
+            0.005,
+        )
+        told = ""
+        try:
+            await files.apply([change])
+        except ToolError as error:
+            told = error.message
+        now = buffers.get(path) or (path.read_text() if path.exists() else None)
+        if not told:
+            assert now == "two, accepted\n", order
+        else:
+            assert now == old or ("as the editor left it" in told and now == "two, accepted\n"), (order, told)
+        if kind == "unsaved":
+            assert path.read_text() in ("one\n", old, "two, accepted\n"), order

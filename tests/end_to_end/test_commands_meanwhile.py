@@ -65,7 +65,9 @@ async def test_a_slash_within_words_is_text_and_words_behind_a_command_are_its_o
             await client.start_request(f"_north/{method}", {"sessionId": session, "prompt": text_blocks(words)})
             for words in (mixed, escaped)
         ]
-        await ask(client, session, "queue/list")
+        # Before words with a slash are queued, the project's commands are looked for on a thread.
+        while len((await ask(client, session, "queue/list"))[method]) < len(waiting):
+            pass
         server.open("here")
         assert (await client.answer(first))["stopReason"] == "end_turn"
         for request in waiting:

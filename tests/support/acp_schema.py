@@ -15,7 +15,24 @@ from jsonschema import Draft202012Validator
 Side = Literal["agent", "client"]
 _HERE = Path(__file__).parent
 _VERSION = "2.4.0"
-_DRAFT = ("ForkSessionResponse",)
+_DRAFT = (
+    "ArchiveSessionResponse",
+    "AuthAccount",
+    "AuthState",
+    "AuthStatusResponse",
+    "DisableProviderResponse",
+    "ForkSessionResponse",
+    "ListProvidersResponse",
+    "LlmProtocol",
+    "ProviderCurrentConfig",
+    "ProviderId",
+    "ProviderInfo",
+    "SessionStatus",
+    "SessionStatusResponse",
+    "SetProviderResponse",
+    "SetSessionTitleResponse",
+    "UnarchiveSessionResponse",
+)
 """What North uses of the draft, besides what is announced as stable."""
 
 
@@ -93,10 +110,19 @@ class Oracle:
             validator = self._validators[name] = Draft202012Validator(schema)
         errors = sorted(validator.iter_errors(value), key=lambda error: len(list(error.absolute_path)))
         assert not errors, f"{name}: {errors[-1].message} at {errors[-1].json_path} in {json.dumps(value)[:2000]}"
-        known = self._defs[name].get("properties")
-        if known is not None and isinstance(value, Mapping):
-            unknown = set(value) - set(known)
+        if "properties" in self._defs[name] and isinstance(value, Mapping):
+            unknown = set(value) - self._keys(self._defs[name])
             assert not unknown, f"{name}: unknown keys {unknown} in {json.dumps(value)[:2000]}"
+
+    def _keys(self, definition: Mapping[str, Any]) -> set[str]:
+        """Return the keys of an object, those of all its variants included."""
+        keys = set(definition.get("properties", ()))
+        if (reference := definition.get("$ref")) is not None:
+            keys |= self._keys(self._defs[reference.rsplit("/", 1)[-1]])
+        for group in ("allOf", "anyOf", "oneOf"):
+            for part in definition.get(group, ()):
+                keys |= self._keys(part)
+        return keys
 
     def check_transcript(self, lines: Iterable[tuple[Side, dict[str, Any]]]) -> None:
         """Check everything that the agent sent in one connection, in order, against the requests that the client

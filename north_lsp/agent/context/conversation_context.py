@@ -12,6 +12,7 @@ import anyio.to_thread
 from north_lsp.agent.context.editor import editor_text
 from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
 from north_lsp.agent.context.own_prompt import model_hint
+from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
 from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
 from north_lsp.agent.context.telling import (
@@ -94,7 +95,8 @@ class ConversationContext:
         decided = self._trust.decided()
         home = Path(self._environ.get("HOME") or Path.home())
         trusted, disabled = decided[0] if decided is not None else None, self._settings().context.disabled_rules
-        return load_project(self._workspace, self._locations, home, disabled, trusted)
+        project = load_project(self._workspace, self._locations, home, disabled, trusted)
+        return project if trusted is False else with_profile(project, self._locations, self._workspace.roots.main)
 
     def _problems(self, project: ProjectContext) -> list[str]:
         """Say what is wrong with the files that were read, a line each."""
@@ -132,7 +134,9 @@ class ConversationContext:
         hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
         sections = system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
         skills = Section("skills", "Skills", "SKILL.md files", self._skills)
-        return [*sections, skills] if self._skills else sections
+        learned = project.profile
+        profile = [Section("profile", "Project profile", learned.shown, learned.text)] if learned is not None else []
+        return [*sections, *([skills] if self._skills else []), *profile]
 
     async def system(self, model: Model) -> str:
         """Return the system text, the same as before if nothing has changed that it is made of."""

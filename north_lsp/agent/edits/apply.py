@@ -16,9 +16,9 @@ from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.apply.empty_folders import some_of
 from north_lsp.workspace.apply.open_folders import remove_empty
-from north_lsp.workspace.edit.diff import with_texts
+from north_lsp.workspace.edit.diff import make_folder_change, with_texts
 from north_lsp.workspace.edit.merge import merge
-from north_lsp.workspace.proposal import EditProposal, FileChange
+from north_lsp.workspace.proposal import Action, EditProposal, FileChange
 from north_lsp.workspace.workspace import Workspace
 
 _ATTEMPTS = 3
@@ -98,6 +98,7 @@ async def _write(
     them it made."""
     mine = await _owned_by_editor(files, workspace, documents)
     rest = [change for change in files if change not in mine]
+    rest += await anyio.to_thread.run_sync(_folders_for, mine, rest)
     made: dict[int, FileChange] = {}
     work = partial(write, rest, workspace.roots, checkpoints.journals, mine)
     written = await anyio.to_thread.run_sync(work)
@@ -155,7 +156,19 @@ def _has_other_names(path: Path) -> bool:
 
 
 def _reversed(change: FileChange) -> FileChange:
-    return replace(with_texts(change, change.new_text, change.old_text or ""), action="update", disk_tag=None)
+    action: Action = "delete" if change.old_text is None else "update"
+    return replace(with_texts(change, change.new_text, change.old_text or ""), action=action, disk_tag=None)
+
+
+def _folders_for(mine: Sequence[FileChange], rest: Sequence[FileChange]) -> list[FileChange]:
+    """Return the folders that have to be created for the editor's new files: not every editor creates them."""
+    meant = {change.target for change in rest if change.folder}
+    missing = {
+        change.path.parent: make_folder_change(change.path.parent, str(Path(change.relative).parent), "create")
+        for change in mine
+        if change.action == "create" and not os.path.lexists(change.path.parent)
+    }
+    return [change for path, change in missing.items() if path not in meant]
 
 
 async def _are_saved(files: Sequence[FileChange], workspace: Workspace) -> bool:

@@ -1,12 +1,13 @@
 """Looks at the disk before and after an editor writes texts to it by itself."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply.apply import apply
 from north_lsp.workspace.apply.open_folders import ensure_own
-from north_lsp.workspace.edit.diff import make_change
+from north_lsp.workspace.edit.diff import make_change, make_deletion
 from north_lsp.workspace.edit.editor_result import is_same
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
@@ -48,6 +49,10 @@ def ensure_unchanged(change: FileChange) -> None:
     """Check before each single write that the disk has not changed: a client overwrites the disk, wherever the path
     leads, and would lose a change that it has not seen. Raises ToolError STALE."""
     ensure_own(change.path)
+    if change.action == "create" and os.path.lexists(change.path):
+        raise ToolError(
+            "STALE", f"{change.relative} was created meanwhile; nothing was written", "read it, and edit what is there"
+        )
     if change.disk_tag is None:
         return
     try:
@@ -62,3 +67,24 @@ def ensure_unchanged(change: FileChange) -> None:
             f"{change.relative} was changed on disk while the editor shows a different text; nothing was written",
             "ask the user to save or to reload the file in the editor, then read it again",
         )
+
+
+def ensure_on_disk(change: FileChange) -> None:
+    """Write a new file to the disk if the editor keeps it in a buffer alone: the two have the same text then. Raises
+    ToolError."""
+    if not os.path.lexists(change.path):
+        with suppress(ToolError):  # the editor has saved it at this very moment
+            apply([change], Roots.of(change.path.parent))
+    if disk_text(change.path) is None:
+        raise ToolError("IO_ERROR", f"{change.relative} was not written to the disk", "tell the user")
+
+
+def remove_created(path: Path, relative: str, text: str | None) -> None:
+    """Remove a file that an editor has created with this text, or with the beginning of it. Raises ToolError if
+    something else is there."""
+    if not os.path.lexists(path):
+        return
+    disk = read_text(path)
+    if text is None or not (is_same(disk.text, text) or text.startswith(disk.text)):
+        raise ToolError("STALE", f"{relative} has another text than the editor was given", "read it")
+    apply([make_deletion(path, relative, disk.text, disk.form)], Roots.of(path.parent))

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints
+from north_lsp.agent.edits.disk_check import remove_created
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.reviews import EditRequest, ReviewEntry
@@ -138,6 +139,9 @@ async def _reverse(steps: tuple[EditorStep, ...], workspace: Workspace, document
     for step in steps:
         path = Path(step.path)
         try:
+            if step.before is None and os.path.lexists(path):
+                await anyio.to_thread.run_sync(remove_created, path, path.name, step.after)
+                continue
             text = (await text_of(path, workspace))[0]
             back = await anyio.to_thread.run_sync(_without, text.text, step)
             if back is None:

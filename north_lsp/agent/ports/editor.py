@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from north_lsp.agent.ports.events import Event
+from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal, FileChange
@@ -130,6 +131,18 @@ class UserInterface(Protocol):
 
     async def choose(self, choice: Choice) -> str | None:
         """Ask; returns the id of the chosen option, None if nobody answers or the editor cannot ask."""
+        ...
+
+    async def fill(self, form: Form) -> FormAnswer | None:
+        """Show a form and wait for the user; None if the editor has no forms, so that `choose` is what is left."""
+        ...
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        """Ask the user to open a page in a browser; None if the editor opens none."""
+        ...
+
+    async def page_done(self, page: Page) -> None:
+        """Tell the editor that what a page was opened for has happened."""
         ...
 
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:

@@ -307,7 +307,7 @@ class ConversationWanted:
 
 @dataclass(frozen=True, slots=True)
 class ReviewShown:
-    """The user is being asked; `kind` is write, shell or choice."""
+    """The user is being asked; `kind` is write, shell, choice, form or page."""
 
     review_id: str
     call_id: str

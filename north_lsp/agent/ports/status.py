@@ -17,6 +17,7 @@ from north_lsp.agent.ports.editor import (
     Terminal,
 )
 from north_lsp.agent.ports.events import Activity, Event, ReviewResolved, ReviewShown, StateChanged
+from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.workspace.proposal import FileChange
 
 
@@ -82,6 +83,15 @@ class GuardedEditor:
     async def choose(self, choice: Choice) -> str | None:
         return await self._editor.choose(choice)
 
+    async def fill(self, form: Form) -> FormAnswer | None:
+        return await self._editor.fill(form)
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        return await self._editor.open_page(page)
+
+    async def page_done(self, page: Page) -> None:
+        await self._editor.page_done(page)
+
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
         return await self._editor.open_terminal(argv, cwd, environ)
 
@@ -135,6 +145,18 @@ class WatchedEditor(GuardedEditor):
             chosen = await super().choose(choice)
             outcome.append(chosen or "unanswered")
         return chosen
+
+    async def fill(self, form: Form) -> FormAnswer | None:
+        async with self._asked(form.id, form.call_id or form.id, "form") as outcome:
+            answer = await super().fill(form)
+            outcome.append(answer.kind if answer is not None else "unanswered")
+        return answer
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        async with self._asked(page.id, page.call_id or page.id, "page") as outcome:
+            answer = await super().open_page(page)
+            outcome.append(answer.kind if answer is not None else "unanswered")
+        return answer
 
     @asynccontextmanager
     async def _asked(self, id: str, call_id: str, kind: str) -> AsyncIterator[list[str]]:

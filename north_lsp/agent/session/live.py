@@ -12,6 +12,7 @@ from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
@@ -35,6 +36,7 @@ class LiveSession(Protocol):
     questions: Questions
     navigation: Navigation
     compacting: Compacting
+    learning: Learning
     templates: ConversationTemplates
     remembering: Remembering
     servers: SessionServers

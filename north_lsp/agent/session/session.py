@@ -33,10 +33,12 @@ from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.compacting import Compacting
+from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
@@ -108,6 +110,7 @@ class Session:
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
+        self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
         self.choice = ModelChoice(
             start.model, known, lambda: environment.settings, log, self._editor, history.usage, start.allowed
@@ -153,6 +156,7 @@ class Session:
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
+        self.learning = Learning(self, means, self._surroundings)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -291,6 +295,7 @@ class Session:
                 if self._gate.is_taken:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
+                self.learning.offer_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)

@@ -16,10 +16,12 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_compaction import CompactionHost
+from north_lsp.agent.session.slash_config import ConfigHost
 from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
+from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.session.slash_servers import ServersHost
@@ -127,10 +129,12 @@ class SlashCommands:
 class SessionHost(
     ChangesHost,
     CompactionHost,
+    ConfigHost,
     ContextHost,
     ConversationsHost,
     ExportsHost,
     KeepingHost,
+    LearningHost,
     PlacesHost,
     ProvidersHost,
     ServersHost,
@@ -140,7 +144,9 @@ class SessionHost(
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
+        ConfigHost.__init__(self, environment)
         ConversationsHost.__init__(self, session, editor, environment)
+        LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)

@@ -1,10 +1,10 @@
 """The templates of one conversation, read anew when they are needed, and the calls of them in prompts."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 
 from north_lsp.agent.context.documents import Place, cut, plain
@@ -16,11 +16,10 @@ from north_lsp.agent.templates.skills import list_of_skills, skill_file
 from north_lsp.agent.templates.sources import project_templates, user_templates
 from north_lsp.agent.templates.template import Template, settled
 from north_lsp.errors import ToolError
+from north_lsp.slash.parsing import split_name
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.workspace import Workspace
-
-_CALL = re.compile(r"/([a-z][a-z0-9:_-]*)(?![a-zA-Z/.])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,15 @@ class ConversationTemplates:
         self._environ = environ
         self._trust = trust
         self._taken = taken
+        self._one_at_a_time = anyio.Lock()
         self.all: tuple[Template, ...] = ()
 
     async def load(self) -> bool:
         """Read the files again; return whether anything is different."""
-        before = self.all
-        self.all = await anyio.to_thread.run_sync(self._load)
-        return self.all != before
+        async with self._one_at_a_time:  # what was read before the trust changed must not come out last
+            before = self.all
+            self.all = await anyio.to_thread.run_sync(self._load)
+            return self.all != before
 
     @property
     def callable(self) -> Sequence[Template]:
@@ -66,13 +67,10 @@ class ConversationTemplates:
 
     def called(self, text: str) -> Called | None:
         """Return what a prompt stands for that begins with the name of a template; None for any other."""
-        typed = text.strip()
-        begin = _CALL.match(typed)
-        template = self.find(begin[1]) if begin is not None else None
-        if begin is None or template is None:
+        name, words = split_name(text) or ("", "")
+        if (template := self.find(name)) is None:
             return None
-        words = typed[begin.end() :].strip()
-        body = cut(plain(_text(template, words)), MAX_BYTES, f"[truncated: read {template.shown}]")
+        body = cut(plain(_text(template, words.strip())), MAX_BYTES, f"[truncated: read {template.shown}]")
         head = f"[The user called /{template.name}, {_origin(template)}. It says:]"
         return Called(f"{head}\n{body}", tuple(path for path in mentions(template.body) if self._is_there(path)))
 

@@ -165,7 +165,7 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
         for step in plan.steps:
             _clean(step)
         remove_folders(plan.gone if done else plan.made)
-        reverse = () if done else tuple(one for one in plan.editor if not _is_at(texts.get(one.path), one.before or ""))
+        reverse = () if done else tuple(one for one in plan.editor if not _is_before(one, texts.get(one.path)))
         os.unlink(path)
         files = (*(step.shown for step in plan.steps), *(step.path for step in plan.editor))
         files += tuple("/".join(folders) for _, folders in (*plan.gone, *(() if plan.steps else plan.made)))
@@ -204,6 +204,10 @@ def _read(descriptor: int) -> Plan | None:
 
 def _is_at(text: str | None, wanted: str) -> bool:
     return text is not None and text.replace("\r\n", "\n") == wanted.replace("\r\n", "\n")
+
+
+def _is_before(step: EditorStep, text: str | None) -> bool:
+    return text is None if step.before is None else _is_at(text, step.before)
 
 
 def _all_written(plan: Plan, texts: Mapping[str, str | None]) -> bool:

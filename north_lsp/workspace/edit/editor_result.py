@@ -52,6 +52,8 @@ def why_altered(old: str, accepted: str, now: str) -> str | None:
     itself."""
     if is_same(now, accepted):
         return None
+    if accepted.strip() and not now.strip() and not old.strip():
+        return "is empty"
     if is_same(now, old):
         return "still has the old text"
     if accepted.strip() and not now.strip():

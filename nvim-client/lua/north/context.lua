@@ -1,5 +1,6 @@
 ---What the next request has, part by part, in a buffer that belongs to no file. The server tells it.
 local refused = require("north.answers").refused
+local text_tab = require("north.text_tab")
 
 local M = {}
 
@@ -10,10 +11,7 @@ function M.show(ask)
       refused(error)
       return
     end
-    vim.cmd.tabnew()
-    vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
-    vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(result.markdown, "\n", { trimempty = true }))
-    vim.bo.filetype, vim.bo.modified, vim.bo.modifiable = "markdown", false, false
+    text_tab.open(result.markdown, "markdown")
   end)
 end
 

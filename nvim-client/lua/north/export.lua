@@ -1,5 +1,6 @@
 ---The conversation as a file, or as a text in a buffer of its own. The server makes it.
 local refused = require("north.answers").refused
+local text_tab = require("north.text_tab")
 
 local M = {}
 
@@ -61,10 +62,8 @@ function M.show(ask)
       refused(error)
       return
     end
-    vim.cmd.tabnew()
-    vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
-    vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(result.text, "\n", { trimempty = true }))
-    vim.bo.modified = false
+    text_tab.open(result.text)
+    vim.bo.modifiable = true -- it is a copy
   end)
 end
 

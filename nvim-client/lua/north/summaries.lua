@@ -1,6 +1,7 @@
 ---Summaries that take the place of the older part of a conversation for the model, and what they replaced.
 local chat = require("north.chat")
 local refused = require("north.answers").refused
+local text_tab = require("north.text_tab")
 
 local M = {}
 
@@ -90,10 +91,7 @@ function M.replaced(ask)
         refused(error)
         return
       end
-      vim.cmd.tabnew()
-      vim.bo.buftype, vim.bo.bufhidden, vim.bo.swapfile = "nofile", "wipe", false
-      vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(result.text, "\n", { trimempty = true }))
-      vim.bo.modified, vim.bo.modifiable = false, false
+      text_tab.open(result.text)
     end)
   end
   if #shown == 1 then

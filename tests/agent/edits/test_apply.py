@@ -225,6 +225,24 @@ async def test_an_editor_that_formats_gets_its_text_back_after_a_crash(world: Wo
     assert world.read("b.txt").decode() == TEXT
 
 
+@pytest.mark.parametrize("created", ["", TEXT, TEXT[:20], "the user's own\n"])
+async def test_a_new_file_of_the_editors_goes_after_a_crash_unless_it_has_changed(world: World, created: str) -> None:
+    new = TEXT.replace("line 3\n", "third\n")
+    changed = make_change(world.root / "b.txt", "b.txt", TEXT, new, TextEncoding())
+    made = make_change(world.root / "c.txt", "c.txt", None, TEXT, TextEncoding())
+    written = write([changed], world.workspace.roots, world.checkpoints.journals, [made])
+    assert written._note is not None
+    os.close(written._note._descriptor)
+    if created:
+        (world.root / "c.txt").write_text(created)
+    if created == TEXT:
+        world.write("b.txt", "the user's own\n", shown=False)  # else all of it is done
+    told = await recover_project(world.checkpoints.journals, world.workspace, world.editor)
+    assert (world.root / "c.txt").exists() == created.startswith("the user")
+    named = "left as they are" in told[-1] and "c.txt" in told[-1]
+    assert named == created.startswith("the user")
+
+
 async def test_a_file_with_other_names_is_never_left_to_the_editor(world: World) -> None:
     os.link(world.root / "a.txt", world.root.parent / "outside.txt")
     world.editor.texts[world.root / "a.txt"] = TEXT

@@ -6,6 +6,7 @@ import { browse, deleteListed, importConversation, manage, renameListed, restore
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
+import { openLearned } from "../chat/learned";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
@@ -17,6 +18,9 @@ import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
+import { openSettingsFile } from "./settingsFile";
+import { chooseSetting } from "./settingsList";
+import { textsOf } from "./serverSettings";
 import { ServerLog, showStorage } from "./storage";
 
 interface Parts {
@@ -27,10 +31,13 @@ interface Parts {
   proposals: Proposals;
   permissions: Permissions;
   log: vscode.LogOutputChannel;
+  /** What the extension contributes. */
+  manifest: unknown;
 }
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { conversations, panel, questions, proposals, permissions, log } = parts;
+  const { conversations, panel, questions, proposals, permissions, log, manifest } = parts;
+  const settingTexts = textsOf(manifest);
   const serverLog = new ServerLog();
   const contextPage = new ContextPage();
   /** The conversation that the user is at. */
@@ -81,9 +88,11 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
     showContext: () => contextPage.show(here()),
+    openLearned: () => openLearned(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),
+    settings: () => chooseSetting({ ask: (method, params) => here().ask(method, params), textOf: settingTexts, openFile: (path) => openSettingsFile(path) }),
     restartServer: () => here().restart(),
     showLog: () => log.show(),
     showServerLog: () => serverLog.show(here()),
