@@ -68,7 +68,7 @@ def decode_message(body: bytes) -> Frame:
     return Malformed(reason, read_fragment(body[:_KEPT], body[-_KEPT:]))
 
 
-def _too_long(head: bytes, tail: bytes, most: int = MAX_FRAME_BYTES) -> Malformed:
+def _too_long(head: bytes, tail: bytes, most: int) -> Malformed:
     return Malformed(f"the message is longer than {most} bytes", read_fragment(head, tail))
 
 
@@ -90,15 +90,15 @@ class _Skipped:
         self._head += data[: _KEPT - len(self._head)]
         self._tail = (self._tail + data[-_KEPT:])[-_KEPT:]
 
-    def frame(self, most: int = MAX_FRAME_BYTES) -> Malformed:
+    def frame(self, most: int) -> Malformed:
         return _too_long(self._head, self._tail, most)
 
 
 class NewlineFraming:
-    """One JSON value per line (ACP on stdio), of at most `most` bytes."""
+    """One JSON value per line (ACP on stdio), of at most `most` bytes if that is given."""
 
-    def __init__(self, most: int = MAX_FRAME_BYTES) -> None:
-        self._most = most
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most or MAX_FRAME_BYTES
         self._parts: list[bytes] = []
         self._size = 0
         self._skipped: _Skipped | None = None
@@ -158,7 +158,7 @@ class HeaderFraming:
             if self._skipped is not None:
                 if not self._skip(self._skipped):
                     return
-                yield self._skipped.frame()
+                yield self._skipped.frame(MAX_FRAME_BYTES)
                 self._skipped = None
             if self._body_size is None:
                 problem = self._read_headers()

@@ -87,7 +87,7 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
 
 
 def _carrier(entry: Mapping[str, object], *, is_remote: bool) -> Carrier:
-    written = entry.get("type", entry.get("transport"))
+    written = next((entry[key] for key in ("type", "transport") if key in entry), None)
     if written is None or written == "remote":
         return "http" if is_remote else "stdio"
     carrier = _CARRIERS.get(written) if isinstance(written, str) else None

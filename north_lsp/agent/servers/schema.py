@@ -41,8 +41,7 @@ class _Maker:
         made: dict[str, Any] = {}
         if isinstance(text := schema.get("description"), str) and text:
             made["description"] = text[:_MAX_DESCRIPTION]
-        kinds = schema.get("type")
-        known = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind in _TYPES]
+        known = _kinds(schema)
         if known:
             made["type"] = known[0] if len(known) == 1 else list(dict.fromkeys(known))
         values = schema.get("enum")
@@ -86,3 +85,14 @@ class _Maker:
             beside = {key: value for key, value in schema.items() if key != "$ref"}
             schema = {**found, **beside} if isinstance(found, Mapping) else beside
         return None
+
+
+def _kinds(schema: Mapping[str, object]) -> list[str]:
+    """Return the JSON types that a schema names, without words that are none."""
+    match schema:
+        case {"type": list(kinds)}:
+            return [kind for kind in kinds if isinstance(kind, str) and kind in _TYPES]
+        case {"type": str(kind)} if kind in _TYPES:
+            return [kind]
+        case _:
+            return []
