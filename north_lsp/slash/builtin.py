@@ -14,6 +14,7 @@ from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.learning import LEARNING
 from north_lsp.slash.places import PLACES
+from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 from north_lsp.slash.servers import SERVERS
 
@@ -140,6 +141,7 @@ COMMANDS = (
     *LEARNING,
     *PLACES,
     *KEEPING,
+    *PLANNING,
     *PROVIDERS,
     *SERVERS,
 )

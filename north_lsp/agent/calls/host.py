@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.edits.review import EditReviewer
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.session_ports import Ports
@@ -18,6 +19,7 @@ from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Command, JobRequest, Need, Progress, Question, Tool
+from north_lsp.tools.todo_list import Change
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
@@ -32,6 +34,7 @@ class HostServices:
         shell: ShellCommands,
         jobs: JobCommands,
         tools: ToolApprover,
+        todo: TodoKeeper,
         abandoned: AbandonedTasks,
         ports: Ports,
     ) -> None:
@@ -39,6 +42,7 @@ class HostServices:
         self.shell = shell
         self.jobs = jobs
         self.tools = tools
+        self.todo = todo
         self.abandoned = abandoned
         self.ports = ports
 
@@ -111,6 +115,11 @@ class CallHost:
             await ports.show(CallRunning(id, visible(text)))
 
         return await work(report)
+
+    async def change_todo(self, changes: Sequence[Change]) -> Result:
+        """Change the todo list, by all operations or none."""
+        self._ensure("todo")
+        return self._abilities.todo.change(self._call, self._title, changes)
 
     def _ensure(self, need: Need) -> None:
         if need not in self._tool.needs:

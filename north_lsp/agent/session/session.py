@@ -24,11 +24,13 @@ from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
+from north_lsp.agent.secrets.notice import masked_notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
@@ -109,6 +111,7 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        stored.secrets.on_masked = masked_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
@@ -458,6 +461,11 @@ class Session:
             self._log.append(entry)
             self.mode = mode
             await self._show(mode_shown(entry))
+
+    @property
+    def todo(self) -> TodoKeeper:
+        """The todo list."""
+        return TodoKeeper(self._log, self._editor.show)
 
     @property
     def jobs(self) -> Jobs:
