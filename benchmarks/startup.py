@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROUNDS = 10
+_ALONE = {"NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}  # no request or question beside those that are timed
 
 
 class Server:
@@ -27,7 +28,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environ | folders | {"NORTH_NO_TITLE": "1"} | (more or {}),  # no request beside those that are timed
+            env=environ | folders | _ALONE | (more or {}),
         )
         self._id = 0
 

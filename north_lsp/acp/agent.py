@@ -14,6 +14,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
+from north_lsp.acp.config import config_methods
 from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
@@ -21,6 +22,7 @@ from north_lsp.acp.exports import export_methods
 from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
+from north_lsp.acp.learning import learning_methods
 from north_lsp.acp.library import library_methods
 from north_lsp.acp.listing import list_method
 from north_lsp.acp.look import look_methods
@@ -30,13 +32,18 @@ from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.options import option_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.plain import without_extension
 from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
+from north_lsp.acp.routing import routing_methods
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
+from north_lsp.acp.stored_sessions import stored_session_methods
+from north_lsp.acp.todo_methods import todo_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
+from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
@@ -90,6 +97,7 @@ class AcpAgent:
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
         prompts = prompt_methods(self._session, self._reopen)
+        library = library_methods(Library(environment.locations), self._session, self._sessions)
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
@@ -112,10 +120,17 @@ class AcpAgent:
             **look_methods(self._session),
             **path_methods(self._session),
             **context_methods(self._session),
+            **config_methods(
+                self._session, Configuration(environment.settings_file), environment.settings_file.take_editor
+            ),
+            **todo_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
-            **library_methods(Library(environment.locations), self._session, self._sessions),
+            **library,
+            **stored_session_methods(library, self._sessions, self._conversations, self._end_one),
+            **routing_methods(environment.models),
             **export_methods(self._sessions.get, environment),
+            **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
@@ -130,7 +145,8 @@ class AcpAgent:
         if self._ended:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
-            return await handler(params, call)
+            result = await handler(params, call)
+            return result if self._client.knows_north or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
@@ -251,7 +267,7 @@ class AcpAgent:
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
         session = self._sessions.get(session_id)
-        return v1.config_options(session) if session is not None else []
+        return v1.config_options(session, switches=self._client.switches_options) if session is not None else []
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -299,10 +315,12 @@ class AcpAgent:
         return await self._environment.costs.totals()
 
     async def _close(self, params: Params, call: Call) -> object:
-        session = self._session(params)
-        async with self._opening:
-            await self._end(session.id)
+        await self._end_one(self._session(params).id)
         return {}
+
+    async def _end_one(self, id: str) -> None:
+        async with self._opening:
+            await self._end(id)
 
     async def _end(self, id: str) -> None:
         """Close a session and forget it. `_opening` must be held, so that a load of the same session comes after it."""

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from north_lsp.acp.compaction import compaction_updates, notice
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.todo import plan_update
 from north_lsp.agent.log.modes import MODES
 from north_lsp.agent.ports.events import (
     AnswerDelta,
@@ -29,6 +30,7 @@ from north_lsp.agent.ports.events import (
     ModelChanged,
     Notice,
     OpenElsewhere,
+    PlanChanged,
     QueueChanged,
     RetryEnded,
     RetryWaiting,
@@ -37,6 +39,7 @@ from north_lsp.agent.ports.events import (
     StateChanged,
     ThoughtDelta,
     TitleChanged,
+    TodoReminded,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -196,11 +199,14 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [_retrying(event)]
         case CompactionChanged():
             return compaction_updates(event, client)
+        case PlanChanged(todo):
+            return [plan_update(todo, client)]
         case (
             StateChanged()
             | TurnStarted()
             | TurnEnded()
             | TurnStopped()
+            | TodoReminded()
             | QueueChanged()
             | RetryEnded()
             | FallbackUsed()
@@ -273,8 +279,9 @@ def mode_state(mode: Mode) -> dict[str, Any]:
     return {"currentModeId": mode, "availableModes": modes}
 
 
-def config_options(session: Session) -> list[dict[str, Any]]:
-    """Return all config options with their current values, in a fixed order."""
+def config_options(session: Session, *, switches: bool = False) -> list[dict[str, Any]]:
+    """Return all config options with their current values, in a fixed order. What is on or off is a boolean for a
+    client that has `switches`, else a choice of two."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
     chosen, offered = session.choice.model, session.choice.offered
     approvals = session.approvals
@@ -294,8 +301,17 @@ def config_options(session: Session) -> list[dict[str, Any]]:
         _select("mode", "Mode", "mode", session.mode, modes),
         _select("model", "Model", "model", chosen.selector, models),
         *_thought_level(chosen),
-        _select("_edits", "Edits in this project", None, for_edits, edits),
-        _select("_shell", "Commands in this project", None, for_commands, shell),
+        *(
+            [
+                _switch("_edits", "Apply edits without review", edits[1]["description"], approvals.edits_auto_accepted),
+                _switch("_shell", "Run commands without asking", shell[1]["description"], for_commands == "auto"),
+            ]
+            if switches
+            else [
+                _select("_edits", "Edits in this project", None, for_edits, edits),
+                _select("_shell", "Commands in this project", None, for_commands, shell),
+            ]
+        ),
     ]
 
 
@@ -306,6 +322,10 @@ def _thought_level(model: Model) -> list[dict[str, Any]]:
     levels = [{"value": level, "name": _LEVEL_NAMES[level]} for level in model.thinking.levels]
     current = model.thinking.clamp(model.level or model.thinking.default)
     return [_select("thought_level", "Thinking", "thought_level", current, levels)]
+
+
+def _switch(id: str, name: str, description: str, value: bool) -> dict[str, Any]:
+    return {"id": id, "name": name, "description": description, "type": "boolean", "currentValue": value}
 
 
 def _select(id: str, name: str, category: str | None, value: str, options: list[dict[str, str]]) -> dict[str, Any]:

@@ -7,11 +7,14 @@ from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.compaction import COMPACTION
+from north_lsp.slash.config import CONFIG
 from north_lsp.slash.context import CONTEXT
 from north_lsp.slash.conversations import CONVERSATIONS
 from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
+from north_lsp.slash.learning import LEARNING
 from north_lsp.slash.places import PLACES
+from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -130,10 +133,13 @@ COMMANDS = (
     *APPROVALS,
     *CHANGES,
     *COMPACTION,
+    *CONFIG,
     *CONTEXT,
     *CONVERSATIONS,
     *EXPORTS,
+    *LEARNING,
     *PLACES,
     *KEEPING,
+    *PLANNING,
     *PROVIDERS,
 )

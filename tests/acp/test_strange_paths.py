@@ -61,7 +61,8 @@ class Moved(World):
     @property
     def environ(self) -> dict[str, str]:
         kept = {name: value for name, value in super().environ.items() if not name.startswith(("NORTH_", "XDG_"))}
-        return kept | {"HOME": str(self.home), "NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1"}
+        switches = {"NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}
+        return kept | {"HOME": str(self.home)} | switches
 
     @property
     def home(self) -> Path:

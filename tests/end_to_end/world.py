@@ -58,7 +58,8 @@ class World:
             kept
             | model
             | folders
-            | {"HOME": str(self.folder / "home"), "NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1"}
+            | {"HOME": str(self.folder / "home"), "NORTH_DISCOVERY": "off"}
+            | {"NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}
         )
 
     def log_entries(self) -> list[str]:

@@ -2,10 +2,8 @@
 several parts."""
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import anyio
 
 from north_lsp.agent.compaction.answer import Summary, raw_summary, read_summary
 from north_lsp.agent.compaction.limits import has_limit
@@ -14,6 +12,7 @@ from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.estimates import characters_of
 from north_lsp.agent.costs.sizes import RequestSizes
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.models.aside import AsideRequests, Progress, until_done
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.prompts import render
@@ -25,7 +24,6 @@ from north_lsp.providers.base import (
     ModelRequest,
     Provider,
     Text,
-    TextDelta,
     Usage,
     UserMessage,
 )
@@ -37,13 +35,8 @@ _LONGEST_ANSWER = 8_192
 _ANSWER_SHARE = 0.25
 _FRAME_TOKENS = 1_500
 _LEAST_TOKENS = 500
-_TRIES = 3
-_LONGEST_WAIT_SECONDS = 30.0
 _TOO_SHORT = 0.5
 _SMALLER_TRIES = 3
-
-Progress = Callable[[int], Awaitable[None]]
-"""Is told of how many more characters have arrived."""
 
 
 class NoSummary(ValueError):
@@ -71,7 +64,7 @@ class Summarizer:
         sizes: RequestSizes,
         first_wait_seconds: float,
     ) -> None:
-        self._log = log
+        self._requests = AsideRequests(log, "compaction", account.record)
         self._choice = choice
         self._models = models
         self._account = account
@@ -124,37 +117,17 @@ class Summarizer:
     async def ask(self, request: ModelRequest, model: Model, provider: Provider, progress: Progress) -> str:
         """Return a model's answer to one request, asked again after failures that may be temporary. Raises _Refused,
         LimitReached."""
-        wait = self._first_wait_seconds
-        for attempt in range(1, _TRIES + 1):
-            await self._account.check(model)
-            end = await self._end_of(request, provider, progress)
-            message = end.message if isinstance(end, Done) else end.partial
-            if message.usage != Usage():
-                self._account.record(model, message.usage)
-                self._log.record_usage("compaction", model.selector, message.usage, model.prices.cost(message.usage))
-            if isinstance(end, Done):
-                if message.usage != Usage():
-                    self._sizes.learn(request, model, message.usage)
-                return message.text
-            if not end.retryable or attempt == _TRIES:
-                raise _Refused(end)
-            asked_for = (end.retry_after_ms or 0) / 1000
-            if asked_for > _LONGEST_WAIT_SECONDS:
-                raise _Refused(end)
-            await anyio.sleep(asked_for or wait)
-            wait *= 2
-        raise AssertionError("the last attempt returns or raises")
 
-    async def _end_of(self, request: ModelRequest, provider: Provider, progress: Progress) -> Done | Failed:
-        async for event in provider.stream(request):
-            match event:
-                case Done() | Failed():
-                    return event
-                case TextDelta(_, text):
-                    await progress(len(text))
-                case _:
-                    pass
-        return Failed("network", "the stream ended early", AssistantMessage(()), retryable=True)
+        async def ask() -> Done | Failed:
+            await self._account.check(model)
+            return await self._requests.ask(request, model, provider, progress)
+
+        end = await until_done(ask, self._first_wait_seconds)
+        if isinstance(end, Failed):
+            raise _Refused(end)
+        if end.message.usage != Usage():
+            self._sizes.learn(request, model, end.message.usage)
+        return end.message.text
 
     def characters(self, tokens: int, model: Model) -> int:
         """Return how many characters fit into so many tokens of a model."""

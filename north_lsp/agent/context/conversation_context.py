@@ -12,6 +12,7 @@ import anyio.to_thread
 from north_lsp.agent.context.editor import editor_text
 from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
 from north_lsp.agent.context.own_prompt import model_hint
+from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
 from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
 from north_lsp.agent.context.telling import (
@@ -22,6 +23,7 @@ from north_lsp.agent.context.telling import (
     told_before,
     touched_files,
 )
+from north_lsp.agent.context.todo_news import news_of_edits, news_of_todo
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
@@ -94,7 +96,8 @@ class ConversationContext:
         decided = self._trust.decided()
         home = Path(self._environ.get("HOME") or Path.home())
         trusted, disabled = decided[0] if decided is not None else None, self._settings().context.disabled_rules
-        return load_project(self._workspace, self._locations, home, disabled, trusted)
+        project = load_project(self._workspace, self._locations, home, disabled, trusted)
+        return project if trusted is False else with_profile(project, self._locations, self._workspace.roots.main)
 
     def _problems(self, project: ProjectContext) -> list[str]:
         """Say what is wrong with the files that were read, a line each."""
@@ -132,7 +135,9 @@ class ConversationContext:
         hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
         sections = system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
         skills = Section("skills", "Skills", "SKILL.md files", self._skills)
-        return [*sections, skills] if self._skills else sections
+        learned = project.profile
+        profile = [Section("profile", "Project profile", learned.shown, learned.text)] if learned is not None else []
+        return [*sections, *([skills] if self._skills else []), *profile]
 
     async def system(self, model: Model) -> str:
         """Return the system text, the same as before if nothing has changed that it is made of."""
@@ -167,6 +172,7 @@ class ConversationContext:
             text, active = await editor_text(state, self._workspace)
             paths += [active] if active is not None else []
             news += self._changed("editor", context_block(text)) if text else []
+        news += news_of_todo(self._log.path(), self._log.opened_at)
         return [*await self._rules_for(paths), *news]
 
     async def follow(self) -> None:
@@ -179,6 +185,7 @@ class ConversationContext:
             if paths:
                 self._told = dict(told_before(path))  # the conversation may have been summarized meanwhile
             news = await self._rules_for(paths)
+        news += news_of_edits(path, self._log.opened_at)
         if news:
             self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))
             self._followed += 1

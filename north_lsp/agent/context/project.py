@@ -18,7 +18,7 @@ from north_lsp.agent.context.files import (
     user_files,
 )
 from north_lsp.agent.context.globs import matching_glob
-from north_lsp.agent.context.own_prompt import OwnPrompt, own_prompt
+from north_lsp.agent.context.own_prompt import OwnPrompt, OwnText, own_prompt
 from north_lsp.agent.context.rules import Rule, settled
 from north_lsp.agent.context.sources import project_rules, user_rules
 from north_lsp.display import one_line
@@ -34,7 +34,7 @@ UNTRUSTED = "this workspace is not trusted: its rules and context files are left
 @dataclass(frozen=True, slots=True)
 class ProjectContext:
     """The rules and files that were found, those that do not apply included; `places` decides what else may be read,
-    None in a workspace that is not trusted, which `note` says."""
+    None in a workspace that is not trusted, which `note` says; `profile` is what was learned earlier."""
 
     rules: tuple[Rule, ...] = ()
     files: tuple[ContextFile, ...] = ()
@@ -43,6 +43,7 @@ class ProjectContext:
     roots: tuple[Path, ...] = ()
     places: Places | None = None
     note: str = ""
+    profile: OwnText | None = None
 
     @property
     def all_problems(self) -> list[str]:

@@ -13,12 +13,13 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
+from north_lsp.agent.models.aside import AsideRequests
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.prompts import render
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.titles import title_model
-from north_lsp.providers.base import Done, Failed, ModelRequest, Text, Usage, UserMessage
+from north_lsp.providers.base import Done, Failed, ModelRequest, Text, UserMessage
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.storage.keeping_settings import KeepingSettings
@@ -84,7 +85,7 @@ class BranchSummaries:
         return model
 
     async def _answer(self, model: Model, text: str) -> str:
-        said, usage, why = "", Usage(), "it took too long"
+        said, why = "", "it took too long"
         with anyio.move_on_after(_SECONDS):
             try:
                 provider = await self._environment.models.providers.get(model)
@@ -93,18 +94,13 @@ class BranchSummaries:
             reasoning = model.with_level("off").reasoning
             messages = (UserMessage(text),)
             request = ModelRequest(model.id, render("branch_summary"), messages, (), _MOST_TOKENS, reasoning=reasoning)
-            async for event in provider.stream(request):
-                match event:
-                    case Done(_, message):
-                        said = "\n\n".join(block.text for block in message.blocks if isinstance(block, Text)).strip()
-                        usage, why = message.usage, "the model said nothing"
-                    case Failed(_, reason, partial):
-                        usage, why = partial.usage, reason
-                    case _:
-                        pass
-        if usage != Usage():
-            self._environment.costs.record(model, usage)
-            self._log.record_usage("branch_summary", model.selector, usage, model.prices.cost(usage))
+            costs = self._environment.costs
+            match await AsideRequests(self._log, "branch_summary", costs.record).ask(request, model, provider):
+                case Done(_, message):
+                    said = "\n\n".join(block.text for block in message.blocks if isinstance(block, Text)).strip()
+                    why = "the model said nothing"
+                case Failed(_, reason, _):
+                    why = reason
         if not said:
             raise NoSummary(f"there is no summary, so the conversation is where it was: {why}")
         return said

@@ -1,12 +1,14 @@
 """The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.model_services import Models
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
 from north_lsp.shell.pool import ShellPool
@@ -34,7 +36,15 @@ class Environment:
     settings_file: SettingsFile
     shells: ShellPool | None = None
 
+    def masked(self, secrets: Secrets) -> "Environment":
+        """Return the same resources with the placeholders of a conversation: its models are never told a secret."""
+        return replace(self, models=self.models.masked(secrets))
+
     @property
     def settings(self) -> Settings:
         """The current settings: the user may have changed them since the start."""
         return self.settings_file.current()
+
+    def of(self, root: Path, is_distrusted: Callable[[], bool]) -> "Environment":
+        """Return the environment of a session in a project, whose own settings count unless it is distrusted."""
+        return replace(self, settings_file=self.settings_file.of(root, is_distrusted))

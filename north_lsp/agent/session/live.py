@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
@@ -34,6 +36,7 @@ class LiveSession(Protocol):
     questions: Questions
     navigation: Navigation
     compacting: Compacting
+    learning: Learning
     templates: ConversationTemplates
     remembering: Remembering
 
@@ -51,6 +54,9 @@ class LiveSession(Protocol):
 
     @property
     def is_running(self) -> bool: ...
+
+    @property
+    def todo(self) -> TodoKeeper: ...
 
     @property
     def jobs(self) -> Jobs: ...

@@ -24,19 +24,23 @@ from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
+from north_lsp.agent.secrets.notice import masked_notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.compacting import Compacting
+from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
@@ -106,7 +110,9 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        stored.secrets.on_masked = masked_notice(self._editor.show)
         self._environment = environment
+        self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
         self.choice = ModelChoice(
             start.model, known, lambda: environment.settings, log, self._editor, history.usage, start.allowed
@@ -149,6 +155,7 @@ class Session:
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
+        self.learning = Learning(self, means, self._surroundings)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -287,6 +294,7 @@ class Session:
                 if self._gate.is_taken:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
+                self.learning.offer_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)
@@ -449,6 +457,11 @@ class Session:
             self._log.append(entry)
             self.mode = mode
             await self._show(mode_shown(entry))
+
+    @property
+    def todo(self) -> TodoKeeper:
+        """The todo list."""
+        return TodoKeeper(self._log, self._editor.show)
 
     @property
     def jobs(self) -> Jobs:

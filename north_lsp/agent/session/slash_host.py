@@ -12,19 +12,22 @@ from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
+from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_compaction import CompactionHost
+from north_lsp.agent.session.slash_config import ConfigHost
 from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
 from north_lsp.agent.session.slash_keeping import KeepingHost
+from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
@@ -33,6 +36,7 @@ from north_lsp.slash.parsing import Found, Invocation, find_command
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.trust import described as trust_in_words
+from north_lsp.tools.todo_list import TodoError
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -124,14 +128,25 @@ class SlashCommands:
 
 
 class SessionHost(
-    ChangesHost, CompactionHost, ContextHost, ConversationsHost, ExportsHost, KeepingHost, PlacesHost, ProvidersHost
+    ChangesHost,
+    CompactionHost,
+    ConfigHost,
+    ContextHost,
+    ConversationsHost,
+    ExportsHost,
+    KeepingHost,
+    LearningHost,
+    PlacesHost,
+    ProvidersHost,
 ):
     """A session, as slash commands see it."""
 
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
+        ConfigHost.__init__(self, environment)
         ConversationsHost.__init__(self, session, editor, environment)
+        LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)
@@ -254,6 +269,21 @@ class SessionHost(
 
     async def set_trust(self, *, on: bool) -> None:
         await self._session.approvals.set_trusted(on, "user")
+
+    def todo(self) -> str:
+        return visible(self._session.todo.document)
+
+    async def set_todo(self, text: str) -> None:
+        try:
+            await self._session.todo.replace(text)
+        except TodoError as error:
+            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
+
+    async def change_todo(self, op: str, text: str) -> None:
+        try:
+            await self._session.todo.edit([user_change(op, text, self._session.todo.now)])
+        except TodoError as error:
+            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
 
     def jobs(self) -> str:
         rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]

@@ -8,11 +8,12 @@ from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
+from north_lsp.agent.models.aside import AsideRequests
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.prompts import render
 from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.providers.base import Block, Done, Failed, ModelRequest, Text, Usage, UserMessage
+from north_lsp.providers.base import Block, Done, Failed, ModelRequest, Text, UserMessage
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.credentials import MissingCredential
@@ -52,7 +53,7 @@ class Titles:
         self._saved = saved
         self._choice = choice
         self._models = models
-        self._costs = costs
+        self._requests = AsideRequests(log, "title", costs.record)
         self._is_tried = False
 
     def wanted(self, environ: Mapping[str, str]) -> tuple[Model, str] | None:
@@ -68,7 +69,7 @@ class Titles:
 
     async def name(self, model: Model, text: str) -> None:
         """Ask for a title and set it, unless the user has set one meanwhile."""
-        title, usage = "", Usage()
+        title = ""
         with anyio.move_on_after(_SECONDS):
             try:
                 provider = await self._models.providers.get(model)
@@ -77,17 +78,11 @@ class Titles:
             lean = model.with_level("off")
             asked = (UserMessage(text),)
             request = ModelRequest(model.id, render("title"), asked, (), _MOST_TOKENS, reasoning=lean.reasoning)
-            async for event in provider.stream(request):
-                match event:
-                    case Done(_, message):
-                        title, usage = _line_of(message.blocks), message.usage
-                    case Failed(_, _, partial):
-                        usage = partial.usage
-                    case _:
-                        pass
-        if usage != Usage():
-            self._costs.record(model, usage)
-            self._log.record_usage("title", model.selector, usage, model.prices.cost(usage))
+            match await self._requests.ask(request, model, provider):
+                case Done(_, message):
+                    title = _line_of(message.blocks)
+                case Failed():
+                    pass
         if title:
             await self._saved.suggest(title)
 

@@ -139,6 +139,7 @@ async def _run(options: Options, project: Path, home: Path, prompt: str, termina
         "NORTH_DATA_DIR": str(home / "data"),
         "NORTH_STATE_DIR": str(home / "state"),
         "NORTH_OFFLINE_DELAY_MS": "12",
+        "NORTH_NO_OFFER": "1",  # the sample project is gone afterwards
     }
     # The server gets its own process group: Ctrl-C is for this process, which ends the server.
     process = await anyio.open_process(command, stderr=None, env=environ, cwd=project, start_new_session=True)
@@ -184,7 +185,8 @@ class _Ended:
 
 async def _turn(peer: Peer, project: Path, prompt: str) -> _Ended:
     """Open a session, send the prompt and wait for the turn's end. Raises RpcError."""
-    capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+    files = {"readTextFile": False, "writeTextFile": False}
+    capabilities = {"fs": files, "terminal": False, "_meta": {"north": {}}}
     info = {"name": "north-demo", "version": "1"}
     await peer.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info})
     session = await peer.request("session/new", {"cwd": str(project), "mcpServers": []})

@@ -3,11 +3,14 @@ local context = require("north.context")
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
+local learned = require("north.learned")
 local login = require("north.login")
 local queue = require("north.queue")
 local rewind = require("north.rewind")
+local settings = require("north.settings")
 local storage = require("north.storage")
 local summaries = require("north.summaries")
+local todo = require("north.todo")
 local undo = require("north.undo")
 
 local M = {}
@@ -80,8 +83,14 @@ local subcommands = {
   log = function(words)
     storage.log(conversation.ask_server, words)
   end,
+  config = function(words)
+    settings.choose(conversation.ask_server, words)
+  end,
   context = function()
     context.show(conversation.ask_server)
+  end,
+  learned = function()
+    learned.open(conversation.ask_server)
   end,
   dump = function()
     export.show(conversation.ask_server)
@@ -133,6 +142,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  todo = function()
+    todo.edit(conversation.ask_server)
   end,
   takeover = function()
     conversation.take_over()
@@ -187,6 +199,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "config" then
+    candidates = settings.names()
   elseif first == "export" or first == "import" then
     candidates = vim.fn.getcompletion(lead, "file")
   else

@@ -31,7 +31,8 @@ def model() -> Iterator[Obedient]:
 
 def nvim_with(bed: Bed, model: Obedient) -> Nvim:
     keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
-    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
+    switches = {"NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}
+    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", **switches, **keys)
 
 
 def test_a_rule_changes_the_answer_and_context_shows_it(bed: Bed, model: Obedient) -> None:

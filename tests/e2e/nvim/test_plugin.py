@@ -285,6 +285,7 @@ def test_completion(bed: Bed) -> None:
             "export",
             "fork",
             "import",
+            "learned",
             "log",
             "login",
             "mode",

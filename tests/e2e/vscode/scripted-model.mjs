@@ -49,7 +49,7 @@ export async function scriptedModel(folder, isEndless = () => false) {
   return {
     requests,
     answers,
-    env: { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, NORTH_DISCOVERY: "off", NORTH_NO_TITLE: "1" },
+    env: { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, NORTH_DISCOVERY: "off", NORTH_NO_TITLE: "1", NORTH_NO_OFFER: "1" },
     /** The text of the last message, and the results of calls in it, which are texts as well. */
     last() {
       const { content } = requests.at(-1).messages.at(-1);

@@ -6,6 +6,8 @@ import { browse, deleteListed, importConversation, manage, renameListed, restore
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
+import { openLearned } from "../chat/learned";
+import { TodoDocuments } from "../chat/todo";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
@@ -17,6 +19,9 @@ import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
+import { openSettingsFile } from "./settingsFile";
+import { chooseSetting } from "./settingsList";
+import { textsOf } from "./serverSettings";
 import { ServerLog, showStorage } from "./storage";
 
 interface Parts {
@@ -27,12 +32,16 @@ interface Parts {
   proposals: Proposals;
   permissions: Permissions;
   log: vscode.LogOutputChannel;
+  /** What the extension contributes. */
+  manifest: unknown;
 }
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { conversations, panel, questions, proposals, permissions, log } = parts;
+  const { conversations, panel, questions, proposals, permissions, log, manifest } = parts;
+  const settingTexts = textsOf(manifest);
   const serverLog = new ServerLog();
   const contextPage = new ContextPage();
+  const todo = new TodoDocuments(conversations);
   /** The conversation that the user is at. */
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
@@ -81,16 +90,19 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     exportConversation: () => exportConversation(conversations),
     showAsText: () => showAsText(conversations),
     showContext: () => contextPage.show(here()),
+    openLearned: () => openLearned(here()),
+    editTodo: () => todo.show(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),
+    settings: () => chooseSetting({ ask: (method, params) => here().ask(method, params), textOf: settingTexts, openFile: (path) => openSettingsFile(path) }),
     restartServer: () => here().restart(),
     showLog: () => log.show(),
     showServerLog: () => serverLog.show(here()),
     showStorage: () => showStorage(here()),
   };
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, todo, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -1,0 +1,34 @@
+---The files with what was learned of the project: its profile, and what was remembered of conversations.
+local refused = require("north.answers").refused
+
+local M = {}
+
+---Open the only file, or the one that is chosen.
+---@param ask north.Ask
+function M.open(ask)
+  ask("_north/learned/list", vim.empty_dict(), function(error, result)
+    if error or not result then
+      refused(error)
+      return
+    end
+    if #result.files == 0 then
+      vim.notify("North: nothing was learned of this project yet: `/learn` has a model explore it")
+      return
+    end
+    local function open(file)
+      if file then
+        vim.cmd.tabedit(vim.fn.fnameescape(file.path))
+      end
+    end
+    if #result.files == 1 then
+      open(result.files[1])
+      return
+    end
+    local function shown(file)
+      return ("%s  %s"):format(file.title, file.path)
+    end
+    vim.ui.select(result.files, { prompt = "Learned of this project", format_item = shown }, open)
+  end)
+end
+
+return M

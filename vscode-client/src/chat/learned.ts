@@ -1,0 +1,36 @@
+/** The files with what was learned of the project: its profile, and what was remembered of conversations. */
+
+import * as vscode from "vscode";
+
+import { openFile } from "./opening";
+import type { Session } from "./session";
+
+interface LearnedFile {
+  kind: string;
+  title: string;
+  path: string;
+}
+
+/** Opens the only file, or the one that is chosen. */
+export async function openLearned(session: Session): Promise<void> {
+  const { files } = await session.ask<{ files: LearnedFile[] }>("_north/learned/list", {});
+  if (files.length === 0) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("Nothing was learned of this project yet. Send /learn in the chat to have a model explore it."));
+    return;
+  }
+  const rows = files.map((file) => ({ label: nameOf(file), detail: file.path, file }));
+  const chosen = rows.length === 1 ? rows[0] : await vscode.window.showQuickPick(rows, { title: vscode.l10n.t("North: Learned of This Project") });
+  if (chosen !== undefined) await openFile(chosen.file.path, null);
+}
+
+/** A newer server may have files that are not known here. */
+function nameOf({ kind, title }: LearnedFile): string {
+  const names: Record<string, string> = {
+    profile: vscode.l10n.t("Project profile"),
+    summary: vscode.l10n.t("Memory: summary"),
+    memory: vscode.l10n.t("Memory"),
+    notes: vscode.l10n.t("Memory: notes"),
+    skill: vscode.l10n.t("Memory: {0}", title),
+  };
+  return names[kind] ?? title;
+}
