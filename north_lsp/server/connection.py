@@ -8,8 +8,8 @@ import functools
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,7 @@ from north_lsp.agent.models.fallback import Fallbacks
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.servers import Connect, Connection, Listener, ServerSpec
 from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
@@ -39,7 +40,7 @@ from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.providers.base import Timeouts
-from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.catalog import Catalog, secret_names
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
@@ -166,6 +167,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
+                _connector(options.environ, lambda: secret_names(known)),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -230,6 +232,17 @@ async def fill_search(locations: Locations, after: float = _CLEAR_AFTER_SECONDS)
 
 def _note(diagnostics: Diagnostics, text: str) -> None:
     diagnostics.event("model_advice", message=text)
+
+
+def _connector(environ: Mapping[str, str], names: Callable[[], frozenset[str]]) -> Connect:
+    """Make what opens connections to MCP servers; its modules are loaded with the first server."""
+
+    def connect(spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AbstractAsyncContextManager[Connection]:
+        from north_lsp.mcp.connect import Connector
+
+        return Connector(environ, names)(spec, roots, listener)
+
+    return connect
 
 
 def _retry(settings: Settings) -> RetrySettings:
