@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+MemoryAction = Literal["view", "clear", "enqueue", "rebuild"]
 
 
 class CommandError(Exception):
@@ -208,6 +210,11 @@ class Host(Protocol):
 
     async def learn(self) -> str:
         """Have the project explored for its profile; return in words what came of it."""
+        ...
+
+    async def memory(self, action: MemoryAction) -> str:
+        """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
+        done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
         ...
 
     def queued(self) -> Sequence[tuple[str, str]]:

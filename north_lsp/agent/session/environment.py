@@ -1,7 +1,7 @@
 """The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Environment:
     """The shared parts. `load_tools` may take a while the first time, so it is called in a thread; `background` owns
-    what may outlive a turn."""
+    what may outlive a turn; `remembered` are the projects whose memory this process has worked on."""
 
     locations: Locations
     environ: Mapping[str, str]
@@ -33,6 +33,7 @@ class Environment:
     abandoned: AbandonedTasks
     settings_file: SettingsFile
     shells: ShellPool | None = None
+    remembered: set[str] = field(default_factory=set)
 
     @property
     def settings(self) -> Settings:
