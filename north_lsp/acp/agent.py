@@ -14,6 +14,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.artifacts import artifact_methods
 from north_lsp.acp.checkpoints import checkpoint_methods
+from north_lsp.acp.config import config_methods
 from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.editor import AcpEditor
@@ -38,6 +39,7 @@ from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
+from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
@@ -113,6 +115,9 @@ class AcpAgent:
             **look_methods(self._session),
             **path_methods(self._session),
             **context_methods(self._session),
+            **config_methods(
+                self._session, Configuration(environment.settings_file), environment.settings_file.take_editor
+            ),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library_methods(Library(environment.locations), self._session, self._sessions),

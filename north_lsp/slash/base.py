@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 MemoryAction = Literal["view", "clear", "enqueue", "rebuild"]
+SettingPlace = Literal["user", "project", "session"]
+"""Where a setting is changed: in the user's settings, in the project's, or for this conversation alone."""
 
 
 class CommandError(Exception):
@@ -299,6 +301,18 @@ class Host(Protocol):
         """Switch a rule off or on in the user's settings."""
         ...
 
+    def is_setting(self, name: str) -> bool: ...
+
+    async def settings(self, query: str) -> str:
+        """Show a setting by its name, those with the words of a query, or those that were changed, in Markdown."""
+        ...
+
+    async def set_setting(self, name: str, value: str, place: SettingPlace) -> str: ...
+
+    async def reset_setting(self, name: str, place: SettingPlace | None) -> str:
+        """Take a setting back, without a place from where its value comes from."""
+        ...
+
     def jobs(self) -> str:
         """List what was started in the background, in Markdown."""
         ...
@@ -333,7 +347,8 @@ class Command:
     """A slash command. `run` gets the host and the words after the name. `hint` says which words there can be; with
     `is_private` they may be a key, and neither they nor the text around them go into the conversation. One that
     `is_harmless` changes nothing here, and runs also where the conversation cannot be written. One that `takes_text`
-    gets all that follows its name as one word, with its quotation marks."""
+    gets all that follows its name as one word, with its quotation marks. With one of its `private_words`, it is private
+    as well."""
 
     name: str
     description: str
@@ -342,3 +357,4 @@ class Command:
     is_private: bool = False
     is_harmless: bool = False
     takes_text: bool = False
+    private_words: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.compaction import COMPACTION
+from north_lsp.slash.config import CONFIG
 from north_lsp.slash.context import CONTEXT
 from north_lsp.slash.conversations import CONVERSATIONS
 from north_lsp.slash.exports import EXPORTS
@@ -131,6 +132,7 @@ COMMANDS = (
     *APPROVALS,
     *CHANGES,
     *COMPACTION,
+    *CONFIG,
     *CONTEXT,
     *CONVERSATIONS,
     *EXPORTS,

@@ -42,7 +42,9 @@ class Commands(Collection[str]):
     def hides(self, invocation: Invocation) -> bool:
         """Tell whether what was typed with a command must be kept out of the conversation."""
         command = self._commands.get(invocation.name)
-        return command is not None and command.is_private
+        return command is not None and (
+            command.is_private or any(word in invocation.typed for word in command.private_words)
+        )
 
     def is_harmless(self, invocation: Invocation) -> bool:
         """Tell whether a command runs also where the conversation cannot be written."""

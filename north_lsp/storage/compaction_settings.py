@@ -14,6 +14,7 @@ class CompactionSettings:
         True,
         "Summarise the older part of a conversation when it has nearly filled the model's context window; what is "
         "replaced stays in the conversation's log. With `false`, only `/compact` does.",
+        project="yes",
     )
     reserve_tokens: int = setting(
         "compaction.reserveTokens",
@@ -21,12 +22,14 @@ class CompactionSettings:
         "How many tokens of the context window are left free, at most a quarter of it: a conversation that needs them "
         "is summarised.",
         high=1_000_000,
+        project="yes",
     )
     keep_recent_tokens: int = setting(
         "compaction.keepRecentTokens",
         20_000,
         "How many tokens of the newest messages a summary leaves as they are, at most 30 % of the context window.",
         high=1_000_000,
+        project="yes",
     )
     model: str | None = setting(
         "compaction.model",

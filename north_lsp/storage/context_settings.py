@@ -15,6 +15,7 @@ class ContextSettings:
         "Tell the model what your editor shows: the active file with the cursor and what is selected, the open files, "
         "the last edits, and the problems in the active file.",
         strict=False,
+        project="stricter",
     )
     disabled_rules: tuple[str, ...] = setting(
         "disabledRules", (), "Names of rules that models are not told; `/rules` lists all of them."
@@ -32,4 +33,5 @@ class ContextSettings:
         "Ask once, after the first answer in a project, whether a model is to explore it for a profile (`/learn`). "
         "`NORTH_NO_OFFER=1` does the same as `false`.",
         strict=False,
+        project="stricter",
     )

@@ -9,35 +9,57 @@ from north_lsp.storage.setting import setting
 class Limits:
     """The limits. `kb` and `mb` are 1024 and 1024² bytes; after `seconds` a search ends with what it has found."""
 
-    read_lines: int = setting("limits.readLines", 500, "How many lines a page has.", low=20, high=5000)
-    read_kb: int = setting("limits.readKb", 100, "How many KB a page has.", low=4, high=1000)
+    read_lines: int = setting("limits.readLines", 500, "How many lines a page has.", low=20, high=5000, project="yes")
+    read_kb: int = setting("limits.readKb", 100, "How many KB a page has.", low=4, high=1000, project="yes")
     around_lines: int = setting(
-        "limits.aroundLines", 200, "The most that `before` and `after` of `read_around` can be.", low=5, high=2000
+        "limits.aroundLines",
+        200,
+        "The most that `before` and `after` of `read_around` can be.",
+        low=5,
+        high=2000,
+        project="yes",
     )
     window_lines: int = setting(
-        "limits.windowLines", 250, "The most that `windowLines` of `read_file` can be.", low=5, high=2000
+        "limits.windowLines", 250, "The most that `windowLines` of `read_file` can be.", low=5, high=2000, project="yes"
     )
-    readme_kb: int = setting("limits.readmeKb", 8, "How many KB `read_readme` shows.", low=1, high=100)
-    root_entries: int = setting("limits.rootEntries", 500, "How many entries `list_root` shows.", low=20, high=10_000)
-    files: int = setting("limits.files", 500, "The most that `limit` of `find_files` can be.", low=20, high=10_000)
-    matches: int = setting("limits.matches", 200, "The most that `limit` of `search_text` can be.", low=20, high=5000)
-    search_seconds: int = setting("limits.searchSeconds", 20, "How many seconds a search may take.", low=1, high=600)
+    readme_kb: int = setting("limits.readmeKb", 8, "How many KB `read_readme` shows.", low=1, high=100, project="yes")
+    root_entries: int = setting(
+        "limits.rootEntries", 500, "How many entries `list_root` shows.", low=20, high=10_000, project="yes"
+    )
+    files: int = setting(
+        "limits.files", 500, "The most that `limit` of `find_files` can be.", low=20, high=10_000, project="yes"
+    )
+    matches: int = setting(
+        "limits.matches", 200, "The most that `limit` of `search_text` can be.", low=20, high=5000, project="yes"
+    )
+    search_seconds: int = setting(
+        "limits.searchSeconds", 20, "How many seconds a search may take.", low=1, high=600, project="yes"
+    )
     ast_matches: int = setting(
-        "limits.astMatches", 200, "The most that `limit` of `ast_search` can be.", low=20, high=5000
+        "limits.astMatches", 200, "The most that `limit` of `ast_search` can be.", low=20, high=5000, project="yes"
     )
-    code_blocks: int = setting("limits.codeBlocks", 20, "How many matches `find_code_block` shows.", low=1, high=500)
-    symbols: int = setting("limits.symbols", 1000, "How many symbols `get_file_symbols` shows.", low=20, high=20_000)
+    code_blocks: int = setting(
+        "limits.codeBlocks", 20, "How many matches `find_code_block` shows.", low=1, high=500, project="yes"
+    )
+    symbols: int = setting(
+        "limits.symbols", 1000, "How many symbols `get_file_symbols` shows.", low=20, high=20_000, project="yes"
+    )
     outline_entries: int = setting(
-        "limits.outlineEntries", 1000, "How many entries `get_file_outline` shows.", low=20, high=20_000
+        "limits.outlineEntries", 1000, "How many entries `get_file_outline` shows.", low=20, high=20_000, project="yes"
     )
-    blocks: int = setting("limits.blocks", 1000, "How many blocks `find_blocks` shows.", low=20, high=20_000)
-    hotfiles: int = setting("limits.hotfiles", 50, "The most that `limit` of `hotfiles` can be.", low=5, high=500)
+    blocks: int = setting(
+        "limits.blocks", 1000, "How many blocks `find_blocks` shows.", low=20, high=20_000, project="yes"
+    )
+    hotfiles: int = setting(
+        "limits.hotfiles", 50, "The most that `limit` of `hotfiles` can be.", low=5, high=500, project="yes"
+    )
     output_lines: int = setting(
         "limits.outputLines",
         2000,
         "How many lines of a command's output are shown where `digest.enabled` is `false`.",
         low=50,
         high=100_000,
+        project="yes",
     )
     artifacts_mb: int = setting(
         "limits.artifactsMb",
@@ -45,6 +67,7 @@ class Limits:
         "How many MB of full outputs one conversation keeps; the oldest are removed.",
         low=1,
         high=100_000,
+        project="yes",
     )
 
     @property

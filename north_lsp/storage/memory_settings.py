@@ -15,6 +15,7 @@ class MemorySettings:
         "Remember what lasts of the conversations of each project (decisions, constraints, recurring work): a model "
         "reads those that have ended, and later prompts are told a summary. It costs requests.",
         strict=False,
+        project="stricter",
     )
     max_age_days: int = setting(
         "memories.maxRolloutAgeDays", 30, "Conversations older than this are not read.", low=1, high=3650

@@ -179,4 +179,5 @@ class ModelSettings:
         None,
         "The token of the key broker: a variable's name, `!command`, or the token (or `NORTH_AUTH_BROKER_TOKEN`).",
         restart=True,
+        secret=True,
     )

@@ -35,8 +35,12 @@ def parse(data: bytes) -> object:
 
 def plain(text: str) -> str:
     """Blank out comments and trailing commas, so that every place keeps its line and column."""
-    without_comments = _COMMENT.sub(_blank, text)
-    return _TRAILING_COMMA.sub(lambda match: " " if match[0] == "," else match[0], without_comments)
+    return _TRAILING_COMMA.sub(lambda match: " " if match[0] == "," else match[0], without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """Blank out comments, so that every place keeps its line and column."""
+    return _COMMENT.sub(_blank, text)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
 _T = TypeVar("_T")
 _SAME: Any = object()
+InProject = Literal["no", "stricter", "yes"]
+"""What a project's file may do with a setting: nothing; make it stricter than the user's; set it."""
 
 
 class PartlyWrong(ValueError):
@@ -36,6 +38,9 @@ class Setting:
     `parse` makes the value from what was written; a ValueError says what is wrong and continues a sentence that begins
     with the key. `schema` is the JSON Schema of what is written, if the field's type does not say it; then `parse` gets
     the value unchecked.
+
+    `former` are names from earlier versions or other tools: they are read, and the user is told the new one. `project`
+    says what a project's own file may do with the setting, and `secret` that its value is shown to nobody.
     """
 
     key: str
@@ -49,6 +54,14 @@ class Setting:
     tightens: tuple[str, ...]
     parse: Callable[[Any], object] | None
     schema: Mapping[str, object] | None
+    former: tuple[str, ...]
+    project: InProject
+    secret: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names under which it is read, its own first."""
+        return (self.key, *self.aliases, *self.former)
 
 
 def setting(
@@ -64,11 +77,16 @@ def setting(
     tightens: tuple[str, ...] = (),
     parse: Callable[[Any], _T] | None = None,
     schema: Mapping[str, object] | None = None,
+    former: tuple[str, ...] = (),
+    project: InProject = "no",
+    secret: bool = False,
 ) -> _T:
     """Declare a field of a dataclass as a setting; the field's type says which values it takes. Without `strict`, the
     default replaces a wrong value. A number is at least `low`, and at most `high` if that is given."""
     instead = default if strict is _SAME else strict
-    row = Setting(key, text, default, instead, aliases, low, high, restart, tightens, parse, schema)
+    row = Setting(
+        key, text, default, instead, aliases, low, high, restart, tightens, parse, schema, former, project, secret
+    )
     return field(default_factory=lambda: default, metadata={"setting": row})
 
 

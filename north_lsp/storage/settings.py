@@ -16,7 +16,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_settings import MemorySettings
 from north_lsp.storage.model_settings import ModelSettings
 from north_lsp.storage.setting import declared, filled, setting
-from north_lsp.storage.settings_reader import SettingsError, SettingsReader
+from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
 
 ModeDefault = Literal["ask", "agent"]
@@ -44,6 +44,7 @@ class EditSettings:
         "With `whitespace`, a text that is not found exactly may match one place that differs in indentation or in "
         "whitespace at line ends.",
         strict="none",
+        project="stricter",
     )
     stale_check: StaleCheck = setting(
         "edits.staleCheck",
@@ -51,6 +52,7 @@ class EditSettings:
         "What happens when the model edits a file whose current text it has not seen: nothing (`off`); the result "
         "says so, and edits by line number or of whole files are refused (`warn`); every edit is refused (`strict`).",
         strict="strict",
+        project="stricter",
     )
     variant: EditVariant = setting(
         "edits.variant",
@@ -62,21 +64,23 @@ class EditSettings:
         "edits.allowGenerated", (), "Wildcards of generated files that may be edited."
     )
     protected: tuple[str, ...] = setting(
-        "edits.protected", (), "Wildcards of further files that no tool writes.", strict=("**",)
+        "edits.protected", (), "Wildcards of further files that no tool writes.", strict=("**",), project="stricter"
     )
     shell_checkpoints: bool = setting(
-        "checkpoints.shell", False, "Let undo also cover what commands change.", strict=True
+        "checkpoints.shell", False, "Let undo also cover what commands change.", strict=True, project="stricter"
     )
     save_after_apply: bool = setting(
         "edits.saveAfterApply",
         True,
         "Have the editor save files that were saved before an edit, if it supports that.",
         strict=False,
+        project="stricter",
     )
     diagnostics_on_write: bool = setting(
         "lsp.diagnosticsOnWrite",
         True,
         "Tell the model which errors and warnings an edit made, if the editor lets its language servers be asked.",
+        project="yes",
     )
 
 
@@ -92,13 +96,17 @@ class ReadSettings:
         restart=True,
     )
     digest: bool = setting(
-        "digest.enabled", True, "Shorten long results; with `false` they are sent in full, up to their limits."
+        "digest.enabled",
+        True,
+        "Shorten long results; with `false` they are sent in full, up to their limits.",
+        project="yes",
     )
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
         40,
         "With more tools than this, rarely used ones are listed by name only and looked up with `search_tools` (0: "
         "never).",
+        project="yes",
     )
     limits: Limits = field(default_factory=Limits)
     index_limit: int = setting(
@@ -107,6 +115,7 @@ class ReadSettings:
         "How many files of a root can be suggested as you type; if there are more, the open and most recent ones.",
         low=100,
         high=1_000_000,
+        project="yes",
     )
 
 
@@ -114,39 +123,57 @@ class ReadSettings:
 class TurnSettings:
     """How turns run."""
 
-    max_requests: int = setting("turn.maxRequests", 200, "How many requests one turn may make.", low=1, high=10_000)
+    max_requests: int = setting(
+        "turn.maxRequests",
+        200,
+        "How many requests one turn may make.",
+        low=1,
+        high=10_000,
+        project="stricter",
+    )
     nudge_unapplied_code: bool = setting(
-        "turn.nudgeUnappliedCode", False, "Remind a model once that code in its answer did not change any file."
+        "turn.nudgeUnappliedCode",
+        False,
+        "Remind a model once that code in its answer did not change any file.",
+        project="yes",
     )
     flush_ms: int = setting(
         "stream.flushMs", 32, "For how many milliseconds text is collected before it is shown.", low=10, high=250
     )
     stream_guard: bool = setting(
-        "edits.streamGuard", True, "Stop an edit that cannot be applied while the model is still writing it."
+        "edits.streamGuard",
+        True,
+        "Stop an edit that cannot be applied while the model is still writing it.",
+        project="yes",
     )
     queue_default: QueueKind = setting(
         "queue.defaultBehavior",
         "steer",
         "What happens to a prompt sent during a turn, if the client does not say: it becomes part of the turn "
         "(`steer`), or waits for its end (`followUp`).",
+        project="yes",
     )
     steering_mode: DequeueMode = setting(
         "steeringMode",
         "one-at-a-time",
         "Whether queued prompts become part of a turn one at a time or all together.",
         aliases=("queue.steeringMode",),
+        project="yes",
+        former=("queueMode",),
     )
     follow_up_mode: DequeueMode = setting(
         "followUpMode",
         "one-at-a-time",
         "Whether prompts that waited for the end of a turn are answered one at a time or all together.",
         aliases=("queue.followUpMode",),
+        project="yes",
     )
     interrupt_mode: InterruptMode = setting(
         "interruptMode",
         "immediate",
         "Whether a steering prompt skips the calls that have not begun (`immediate`) or comes after them (`wait`).",
         aliases=("queue.interruptMode",),
+        project="yes",
     )
     session_limit_usd: float = setting(
         "cost.sessionLimitUsd",
@@ -173,6 +200,7 @@ class TurnSettings:
         "Let a model with a larger context window answer when the conversation is too long for the chosen one: its "
         "`contextPromotionTarget` in `models.yml`, else the smallest suitable one of the same provider.",
         strict=False,
+        project="stricter",
     )
     notifications: OnOff = setting(
         "notifications",
@@ -193,9 +221,14 @@ class ConversationSettings:
         "of the provider that answers. Without either, the first prompt is the title. `NORTH_NO_TITLE=1` does the "
         "same as `false`.",
         strict=False,
+        project="stricter",
     )
     prompt_history: bool = setting(
-        "sessions.promptHistory", True, "Keep the prompts that you send, to be found and sent again.", strict=False
+        "sessions.promptHistory",
+        True,
+        "Keep the prompts that you send, to be found and sent again.",
+        strict=False,
+        project="stricter",
     )
 
 
@@ -259,6 +292,7 @@ class Settings:
         "How commands that you are asked about run: with your rights (`off`), or in the sandbox (`workspace`).",
         strict="workspace",
         restart=True,
+        project="stricter",
     )
     shell_pass_variables: tuple[str, ...] = setting(
         "shell.passVariables",
@@ -273,11 +307,13 @@ class Settings:
         "counts as a match.",
         strict=EVERY_COMMAND,
         parse=patterns,
+        project="stricter",
     )
     shell_interceptor: bool = setting(
         "shell.interceptor.enabled",
         True,
         "Refuse plain commands that a tool does better, except those that your prompt spells out.",
+        former=("bashInterceptor.enabled",),
     )
     shell_client_terminal: bool = setting(
         "shell.useClientTerminal",
@@ -312,6 +348,9 @@ class Settings:
 STRICT = filled(Settings, {key: row.setting.strict for key, row in declared(Settings).items()})
 """The settings that apply while it is unknown what the user's file says."""
 
+SECRETS = frozenset(key for key, row in declared(Settings).items() if row.setting.secret)
+"""The settings whose values are shown to nobody."""
+
 
 def needs_restart(before: Settings, now: Settings) -> list[str]:
     """Name the settings that differ and are read only at the start."""
@@ -320,7 +359,13 @@ def needs_restart(before: Settings, now: Settings) -> list[str]:
 
 
 def load_settings(locations: Locations) -> Settings:
-    """Read the settings; the defaults if there is no file. Never raises: what is wrong is in `problems`, a line each.
+    """Read the user's file, and nothing else. Never raises: what is wrong is in `problems`, a line each."""
+    layer = load_user_layer(locations)
+    return replace(filled(Settings, layer.values), problems=layer.problems)
+
+
+def load_user_layer(locations: Locations) -> Layer:
+    """Read the user's file; nothing is set if there is none. Never raises: what is wrong is in `problems`, a line each.
 
     A wrong value is left out alone; if it would have restricted something, the strictest value replaces it. A file
     that cannot be read at all is replaced by its last readable content; without that, by `STRICT`.
@@ -328,19 +373,19 @@ def load_settings(locations: Locations) -> Settings:
     path = locations.config / "config.json"
     try:
         data = read_regular(path, MAX_CONFIG_BYTES)
-        reader = _opened(path, data)
+        reader = opened(path, data)
     except FileNotFoundError:
-        return Settings()
+        return Layer("user", {})
     except SettingsError as error:
         return _last_good(locations, str(error))
     except OSError as error:
         return _last_good(locations, str(SettingsError(path, 1, 1, error.strerror or str(error))))
     _keep_good(locations, data)
-    return read_settings(reader)
+    return reader.read(Settings)
 
 
-def _opened(path: Path, data: bytes) -> SettingsReader:
-    """Parse the file's content. Raises SettingsError."""
+def opened(path: Path, data: bytes) -> SettingsReader:
+    """Parse the content of a file of settings. Raises SettingsError."""
     from north_lsp.storage.relaxed_json import JsonError, parse
 
     try:
@@ -352,15 +397,16 @@ def _opened(path: Path, data: bytes) -> SettingsReader:
     return SettingsReader(path, data.decode("utf-8-sig"), values)
 
 
-def _last_good(locations: Locations, problem: str) -> Settings:
+def _last_good(locations: Locations, problem: str) -> Layer:
     path, kept = locations.config / "config.json", locations.config_copy
     try:
-        settings = read_settings(_opened(kept, read_regular(kept, MAX_CONFIG_BYTES)))
+        layer = opened(kept, read_regular(kept, MAX_CONFIG_BYTES)).read(Settings)
     except (OSError, SettingsError):
         told = "until the file is fixed, nothing is edited, every command asks, and only the offline model answers"
-        return replace(STRICT, problems=(Problem(f"{problem}; {told}", path),))
+        strictest = {key: row.setting.strict for key, row in declared(Settings).items()}
+        return Layer("user", strictest, {}, (Problem(f"{problem}; {told}", path),), is_unknown=True)
     told = "until the file is fixed, the settings that it had before are used"
-    return replace(settings, problems=(Problem(f"{problem}; {told}", path), *settings.problems))
+    return replace(layer, problems=(Problem(f"{problem}; {told}", path), *layer.problems))
 
 
 def _keep_good(locations: Locations, data: bytes) -> None:
@@ -373,9 +419,3 @@ def _keep_good(locations: Locations, data: bytes) -> None:
         except FileNotFoundError:
             private_directory(kept.parent)
         write_atomic(kept, data)
-
-
-def read_settings(reader: SettingsReader) -> Settings:
-    """Read every setting, and note what is wrong in `problems`."""
-    settings = reader.read(Settings)
-    return replace(settings, problems=tuple(reader.problems))

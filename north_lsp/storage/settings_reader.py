@@ -2,16 +2,19 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from north_lsp.errors import Problem
-from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared, filled
+from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared
 
-_T = TypeVar("_T")
+Origin = Literal["default", "user", "project", "editor", "session"]
+"""Where the value of a setting comes from, the weakest first."""
 _FOR_EDITORS = frozenset({"$schema"})
+_OF_OTHERS = ("theme", "doubleEscapeAction", "symbolPreset", "showHardwareCursor", "tui.", "python.sharedGateway")
+"""What settings of terminal agents that people bring along say about a terminal: nothing to North."""
 _MAX_SHOWN = 60
 
 
@@ -27,6 +30,18 @@ class SettingsError(ValueError):
 
 
 @dataclass(frozen=True)
+class Layer:
+    """What one source says about settings: `values` by key, as they apply, and what was `written` for those that are
+    right. `is_unknown`: nobody knows what it says, and nothing above it may loosen anything."""
+
+    origin: Origin
+    values: Mapping[str, object]
+    written: Mapping[str, object] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+    is_unknown: bool = False
+
+
+@dataclass(frozen=True)
 class SettingsReader:
     """Reads settings. Keys may be written flat (`"mode.default": …`) or nested (`"mode": {"default": …}`)."""
 
@@ -35,46 +50,56 @@ class SettingsReader:
     values: Mapping[str, object]
     problems: list[str] = field(default_factory=list)
 
-    def read(self, kind: type[_T]) -> _T:
+    def read(self, kind: type, origin: Origin = "user") -> Layer:
         """Read the settings that a dataclass declares. A wrong value is replaced by the setting's strict one; wrong
         values and unknown keys are added to `problems`."""
-        rows = declared(cast(type, kind))
+        rows = declared(kind)
         found: dict[str, object] = {}
+        right: dict[str, object] = {}
         tightened: set[str] = set()
         for key, row in rows.items():
             name, written = self._written(row)
-            if written is None:
+            if written is None or not self._may_be_set(row, name, origin):
                 continue
             try:
                 found[key] = read_value(row, written)
+                right[key] = written
             except PartlyWrong as error:
                 found[key] = error.rest
                 for problem in error.problems:
                     self._note(name, f"{name} {problem}")
             except ValueError as error:
-                found[key] = row.setting.strict
-                tightened.update(row.setting.tightens)
-                self._note(name, f"{name} {error}{_until_fixed(row.setting)}")
-        self._note_unknown({name for row in rows.values() for name in (row.setting.key, *row.setting.aliases)})
-        return filled(kind, found | {key: rows[key].setting.strict for key in tightened})
+                told = f"{name} {error}{_until_fixed(row.setting)}"
+                if origin == "user" or row.setting.project == "stricter":
+                    found[key] = row.setting.strict
+                    tightened.update(row.setting.tightens)
+                    self._note(name, told)
+                else:
+                    self._note(name, f"{name} {error}; it has no effect")
+        self._note_unknown({name for row in rows.values() for name in row.setting.names})
+        found |= {key: rows[key].setting.strict for key in tightened}
+        return Layer(origin, found, right, tuple(self.problems))
+
+    def _may_be_set(self, row: Declared, name: str, origin: Origin) -> bool:
+        if origin == "user" or row.setting.project != "no":
+            return True
+        self._note(name, f"{name} has no effect in a project's file: only you can set it, in your own settings")
+        return False
 
     def _written(self, row: Declared) -> tuple[str, object]:
-        """Return what is written under the setting's key, or an alias of it, with that name; None if nothing is."""
-        names = (row.setting.key, *row.setting.aliases)
-        there = [(name, value) for name in names if (value := _found(self.values, name)) is not None]
+        """Return what is written under the setting's key, or another name of it, with that name; None if nothing is."""
+        there = [(name, value) for name in row.setting.names if (value := found_in(self.values, name)) is not None]
         for name, _ in there[1:]:
             self._note(name, f"{name} has no effect: it is another name of {there[0][0]}, which is set too")
+        if there and there[0][0] in row.setting.former:
+            self._note(there[0][0], f"{there[0][0]} is called {row.setting.key} now: it counts, but rename it")
         return there[0] if there else (row.setting.key, None)
 
     def _note_unknown(self, known: set[str]) -> None:
-        for key in _leaves(self.values, known):
-            if key in _FOR_EDITORS:
+        for key in unknown_in(self.values, known):
+            if key in _FOR_EDITORS or key.startswith(_OF_OTHERS):
                 continue
-            import difflib  # needed only for mistakes
-
-            near = difflib.get_close_matches(key, sorted(known), 1, 0.7)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            self._note(key, f"the setting {key} is unknown and has no effect{meant}")
+            self._note(key, f"the setting {key} is unknown and has no effect{did_you_mean(key, known)}")
 
     def _note(self, key: str, problem: str) -> None:
         """Add a problem, with the place of the key in the file."""
@@ -85,6 +110,14 @@ class SettingsReader:
         before = self.source[:place]
         line, column = before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1
         self.problems.append(Problem(str(SettingsError(self.path, line, column, problem)), self.path, key))
+
+
+def did_you_mean(key: str, known: Iterable[str]) -> str:
+    """Name the setting whose name is like a key; empty if none is."""
+    import difflib  # needed only for mistakes
+
+    near = difflib.get_close_matches(key, sorted(known), 1, 0.7)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _until_fixed(setting: Setting) -> str:
@@ -117,10 +150,25 @@ def _checked(row: Declared, written: Any) -> object:
     return make(written)
 
 
+def expected(row: Declared) -> str:
+    """Say what a setting takes."""
+    if row.setting.schema is not None:
+        return "a value as it stands in a JSON file"
+    if get_origin(row.kind) is Literal:
+        return f"one of {', '.join(get_args(row.kind))}"
+    if row.kind in (int, float):
+        return f"a {'whole ' if row.kind is int else ''}number, {_span(row)}"
+    return _KINDS[row.kind][0]
+
+
+def _span(row: Declared) -> str:
+    low, high = row.setting.low, row.setting.high
+    return f"{low} or more" if high is None else f"from {low} to {high}"
+
+
 def _number(row: Declared, written: Any) -> float:
     is_whole = row.kind is int
-    low, high = row.setting.low, row.setting.high
-    span = f"{low} or more" if high is None else f"from {low} to {high}"
+    low, high, span = row.setting.low, row.setting.high, _span(row)
     is_number = isinstance(written, int if is_whole else int | float) and not isinstance(written, bool)
     if not is_number or not (is_whole or abs(written) <= sys.float_info.max):
         raise ValueError(f"must be a {'whole ' if is_whole else ''}number, {span}")
@@ -156,25 +204,25 @@ _KINDS: dict[Any, tuple[str, Callable[[Any], bool], Callable[[Any], object]]] = 
 """For each type of a field: what it takes, in words; a check of what was written; and the conversion to the value."""
 
 
-def _found(values: Mapping[str, object], key: str) -> object:
+def found_in(values: Mapping[str, object], key: str) -> object:
     """Return the value of a key that may be nested at any of its dots; None if there is none."""
     if key in values:
         return values[key]
     parts = key.split(".")
     for size in range(1, len(parts)):
         inner = values.get(".".join(parts[:size]))
-        if isinstance(inner, dict) and (value := _found(inner, ".".join(parts[size:]))) is not None:
+        if isinstance(inner, dict) and (value := found_in(inner, ".".join(parts[size:]))) is not None:
             return value
     return None
 
 
-def _leaves(values: Mapping[str, object], known: set[str], prefix: str = "") -> Iterator[str]:
+def unknown_in(values: Mapping[str, object], known: Collection[str], prefix: str = "") -> Iterator[str]:
     """Yield the keys that are not settings; a group counts as its members."""
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key in known:
             continue
         if isinstance(value, dict) and any(one.startswith(f"{key}.") for one in known):
-            yield from _leaves(value, known, f"{key}.")
+            yield from unknown_in(value, known, f"{key}.")
         else:
             yield key

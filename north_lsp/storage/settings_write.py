@@ -1,13 +1,16 @@
-"""Changes one setting in `<config>/config.json` and leaves everything else there as the user wrote it, comments too."""
+"""Changes one setting in a file of settings, the user's or a project's, and leaves everything else there as it was
+written, comments too."""
 
 import json
-import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, short_lock, write_atomic
+from north_lsp.storage.json_edit import find, with_value, without_key
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.relaxed_json import JsonError, parse, plain
+from north_lsp.storage.relaxed_json import JsonError, parse
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|null|[{}\[\]:]|[^\s,{}\[\]:"]+')
+_LOCK = "config"
 
 
 class SettingNotWritten(OSError):
@@ -15,72 +18,85 @@ class SettingNotWritten(OSError):
 
 
 def save_text_setting(locations: Locations, key: str, value: str | list[str]) -> None:
-    """Set a key at the file's top level to a string or a list of strings. Raises SettingNotWritten, and OSError for a
-    folder that cannot be written."""
+    """Set a key of the user's file to a string or a list of strings, where nothing, null or something of that kind
+    stands. Raises SettingNotWritten, and OSError for a folder that cannot be written."""
     path = locations.config / "config.json"
-    with short_lock(locations, "config"):
-        try:
-            data = read_regular(path, MAX_CONFIG_BYTES)
-        except FileNotFoundError:
-            private_directory(path.parent)
-            write_atomic(path, (json.dumps({key: value}, indent=2) + "\n").encode())
-            return
-        try:
-            before = parse(data)
-            text = data.decode("utf-8-sig")
-        except JsonError as error:
-            raise SettingNotWritten(f"{path} cannot be read ({error}): fix it first") from None
-        if not isinstance(before, dict):
-            raise SettingNotWritten(f"{path} does not contain an object: fix it first")
-        if before.get(key) == value:
-            return
-        changed = _changed(text, key, value, is_empty=not before)
-        if parse(changed.encode()) != {**before, key: value}:
+    with short_lock(locations, _LOCK):
+        text, before = _read(path)
+        if before is not None and not _is_like(before.get(key), value):
             raise SettingNotWritten(f"{path} is written in a way that North cannot change: set {key} to {value} there")
-        mode = path.stat().st_mode & 0o777
-        # If the file is a link, into a folder of dotfiles for example, it stays one.
-        write_atomic(path.resolve(), changed.encode(), mode)
+        _write(path, text, before, (key,), value)
 
 
-def _changed(text: str, key: str, value: str | list[str], *, is_empty: bool) -> str:
-    """Return the text with the key set. Searches the text without comments, in which every character has the same
-    place."""
-    bare = plain(text)
-    place = _place(bare, json.dumps(key), "[" if isinstance(value, list) else '"')
-    if place is not None:
-        return text[: place[0]] + json.dumps(value) + text[place[1] :]
-    start = bare.index("{") + 1
-    indent = re.match(r"\s*?\n([ \t]+)", text[start:])
-    head = f"\n{indent[1]}" if indent is not None else ""
-    pair = f"{head}{json.dumps(key)}: {json.dumps(value)}"
-    rest = text[start:]
-    if is_empty:
-        return text[:start] + pair + rest
-    return text[:start] + pair + "," + (rest if head else f" {rest.lstrip()}")
+def save_setting(locations: Locations, path: Path, names: Sequence[str], value: object) -> None:
+    """Set a setting in a file, the first of its names, in the place of any other of them; None takes it out. Raises
+    SettingNotWritten, and OSError for a folder that cannot be written."""
+    with short_lock(locations, _LOCK):
+        text, before = _read(path)
+        _write(path, text, before, names, value)
 
 
-def _place(bare: str, key: str, begins: str) -> tuple[int, int] | None:
-    """Find what follows a key of the outermost object, a string, flat list (by how it `begins`) or null: where it
-    begins and ends."""
-    depth, follows_key, begin = 0, False, -1
-    for token in _TOKEN.finditer(bare):
-        if begin >= 0:
-            if token[0] in "[{":
-                return None
-            if token[0] == "]":
-                return begin, token.end()
+def _is_like(before: object, value: str | list[str]) -> bool:
+    if isinstance(value, str) or not isinstance(before, list):
+        return before is None or (isinstance(before, str) and isinstance(value, str))
+    return not any(isinstance(one, list | dict) for one in before)
+
+
+def _read(path: Path) -> tuple[str, Mapping[str, object] | None]:
+    """Return the file's text, and what it means; None where there is no file. Raises SettingNotWritten."""
+    try:
+        data = read_regular(path, MAX_CONFIG_BYTES)
+    except FileNotFoundError:
+        return "{}", None
+    try:
+        before = parse(data)
+    except JsonError as error:
+        raise SettingNotWritten(f"{path} cannot be read ({error}): fix it first") from None
+    if not isinstance(before, dict):
+        raise SettingNotWritten(f"{path} does not contain an object: fix it first")
+    return data.decode("utf-8-sig"), before
+
+
+def _write(path: Path, text: str, before: Mapping[str, object] | None, names: Sequence[str], value: object) -> None:
+    key = names[0]
+    if before is None:
+        if value is not None:
+            private_directory(path.parent)
+            write_atomic(path, (json.dumps({key: value}, indent=2, ensure_ascii=False) + "\n").encode())
+        return
+    changed = text
+    for name in names:
+        if value is None or (name != key and find(changed, name) is not None):
+            changed = without_key(changed, name)
+    if value is not None:
+        changed = with_value(changed, key, value)
+    if changed == text:
+        return
+    after = parse(changed.encode())
+    if not isinstance(after, dict) or _without(before, names) != _without(after, names) or not _says(after, key, value):
+        told = f"set {key} to {json.dumps(value)}" if value is not None else f"remove {key}"
+        raise SettingNotWritten(f"{path} is written in a way that North cannot change: {told} there")
+    mode = path.stat().st_mode & 0o777
+    # If the file is a link, into a folder of dotfiles for example, it stays one.
+    write_atomic(path.resolve(), changed.encode(), mode)
+
+
+def _says(values: Mapping[str, object], key: str, value: object) -> bool:
+    from north_lsp.storage.settings_reader import found_in
+
+    return found_in(values, key) == value
+
+
+def _without(values: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+    """Return what a file says besides these keys, and without groups that have nothing else."""
+    left: dict[str, object] = {}
+    for name, value in values.items():
+        if name in names:
             continue
-        if follows_key and token[0] != ":":
-            if token[0][0] not in (begins, "n"):
-                return None
-            if token[0] != "[":
-                return token.start(), token.end()
-            begin = token.start()
-            continue
-        if token[0] in "{[":
-            depth += 1
-        elif token[0] in "}]":
-            depth -= 1
-        elif depth == 1 and token[0] == key and bare[token.end() :].lstrip().startswith(":"):
-            follows_key = True
-    return None
+        inner = [one.removeprefix(f"{name}.") for one in names if one.startswith(f"{name}.")]
+        if isinstance(value, dict) and inner:
+            if rest := _without(value, inner):
+                left[name] = rest
+        else:
+            left[name] = value
+    return left

@@ -103,8 +103,11 @@ class ShellSettings:
         "on",
         "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`) they print to a pipe.",
         restart=True,
+        former=("bash.virtualTerminal",),
     )
-    env: Mapping[str, str] = setting("shell.env", {}, "Environment variables for commands, by name.", restart=True)
+    env: Mapping[str, str] = setting(
+        "shell.env", {}, "Environment variables for commands, by name.", restart=True, secret=True
+    )
     pass_keys: bool = setting(
         "shell.passKeys", False, "Pass the keys of the model providers to commands.", strict=False, restart=True
     )
@@ -121,7 +124,10 @@ class ShellSettings:
         "shell.snapshot", True, "Make your own shell functions and aliases available to commands.", restart=True
     )
     minimise: bool = setting(
-        "shell.minimize", True, "Shorten known outputs of commands that succeeded; with `false` they are kept in full."
+        "shell.minimize",
+        True,
+        "Shorten known outputs of commands that succeeded; with `false` they are kept in full.",
+        project="yes",
     )
     interceptor_rules: tuple[InterceptorRule, ...] = setting(
         "shell.interceptor.rules",
@@ -133,5 +139,10 @@ class ShellSettings:
         schema=_RULES,
     )
     timeout_s: int = setting(
-        "shell.timeoutS", 60, "How many seconds a command may take if it sets no timeout itself.", low=1, high=3600
+        "shell.timeoutS",
+        60,
+        "How many seconds a command may take if it sets no timeout itself.",
+        low=1,
+        high=3600,
+        project="yes",
     )

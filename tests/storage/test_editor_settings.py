@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.storage.editor_settings import with_editor_settings
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import STRICT, Settings
 from north_lsp.storage.settings_file import SettingsFile
@@ -42,16 +41,16 @@ def test_what_the_editor_sets_later_holds_at_once_and_what_it_takes_back_does_no
         ("auth.broker.token", "secret", "it has no effect there, only in the file"),
     ],
 )
-def test_a_mistake_in_the_editor_is_told_and_left_out(key: str, value: object, told: str) -> None:
-    settings = with_editor_settings(Settings(), {key: value})
+def test_a_mistake_in_the_editor_is_told_and_left_out(store: Locations, key: str, value: object, told: str) -> None:
+    settings = SettingsFile(store, {key: value}).current()
     [problem] = settings.problems
     assert problem.startswith(f"the editor's setting north.{key}: {told}")
     assert settings.turns.max_requests == Settings().turns.max_requests
     assert "secret" not in problem
 
 
-def test_a_wrong_value_of_what_restricts_is_the_strictest_one() -> None:
-    assert with_editor_settings(Settings(), {"sandbox": 3}).sandbox == "workspace"
+def test_a_wrong_value_of_what_restricts_is_the_strictest_one(store: Locations) -> None:
+    assert SettingsFile(store, {"sandbox": 3}).current().sandbox == "workspace"
 
 
 def test_the_editor_loosens_nothing_while_nobody_knows_what_the_file_says(store: Locations) -> None:
@@ -59,3 +58,9 @@ def test_the_editor_loosens_nothing_while_nobody_knows_what_the_file_says(store:
     settings = SettingsFile(store, {"sandbox": "off", "edits.protected": []}).current()
     assert settings.sandbox == STRICT.sandbox
     assert settings.edits.protected == STRICT.edits.protected
+
+
+def test_an_editor_may_nest_its_settings_and_use_their_other_names(store: Locations) -> None:
+    settings = SettingsFile(store, {"turn": {"maxRequests": 7, "x": 1}, "queue": {"steeringMode": "all"}}).current()
+    assert (settings.turns.max_requests, settings.turns.steering_mode) == (7, "all")
+    assert [problem.partition(": ")[0] for problem in settings.problems] == ["the editor's setting north.turn.x"]

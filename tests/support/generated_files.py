@@ -32,6 +32,7 @@ def table() -> str:
 def _row(row: Declared) -> str:
     setting, schema = row.setting, value_schema(row)
     key = ", ".join(f"`{name}`" for name in (setting.key, *setting.aliases)) + (" ↻" if setting.restart else "")
+    key += {"no": "", "yes": " †", "stricter": " ‡"}[setting.project]
     default = f"`{json.dumps(schema['default'])}`" if "default" in schema else "–"
     text = setting.text.replace("|", "\\|")
     return f"| {key} | {default} | {_values(schema)} | {text} |\n"

@@ -70,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
     notifyInBackground(conversations, questions),
     registerSetup({ conversations, installer, log }),
     registerPromptCommands(conversations, log),
-    registerCommands({ conversations, panel, questions, proposals, permissions, log }),
+    registerCommands({ conversations, panel, questions, proposals, permissions, log, manifest: context.extension.packageJSON as unknown }),
   );
 }
 

@@ -1,7 +1,8 @@
 """The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
@@ -39,3 +40,7 @@ class Environment:
     def settings(self) -> Settings:
         """The current settings: the user may have changed them since the start."""
         return self.settings_file.current()
+
+    def of(self, root: Path, is_distrusted: Callable[[], bool]) -> "Environment":
+        """Return the environment of a session in a project, whose own settings count unless it is distrusted."""
+        return replace(self, settings_file=self.settings_file.of(root, is_distrusted))

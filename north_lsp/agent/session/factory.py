@@ -185,7 +185,9 @@ class SessionFactory:
     ) -> Session:
         """Make the session of a log. The mode and model of a stored conversation win over the defaults; `model` is that
         of a new one."""
-        environment, conversation = self._environment, log.conversation
+        conversation = log.conversation
+        approvals = Approvals(self._environment.locations, project_hash(roots.main), roots.main)
+        environment = self._environment.of(roots.main, approvals.trust.is_distrusted)
         chosen = chosen_on(log.path())
         level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
         conversation.durability = environment.settings.keeping.fsync
@@ -216,7 +218,6 @@ class SessionFactory:
         journals = environment.locations.journals(project_hash(roots.main))
         checkpoints = Checkpoints(log, Blobs(environment.locations.blobs), journals)
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
-        approvals = Approvals(environment.locations, project_hash(roots.main), roots.main)
         context: ConversationContext
         workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
         workspace = replace(workspace, memory=lambda address: context.memory_text(address))  # noqa: PLW0108 - as above

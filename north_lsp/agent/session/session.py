@@ -33,6 +33,7 @@ from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.compacting import Compacting
+from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.environment import Environment
@@ -109,6 +110,7 @@ class Session:
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self._environment = environment
+        self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
         self.choice = ModelChoice(
             start.model, known, lambda: environment.settings, log, self._editor, history.usage, start.allowed

@@ -16,6 +16,7 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_compaction import CompactionHost
+from north_lsp.agent.session.slash_config import ConfigHost
 from north_lsp.agent.session.slash_context import ContextHost
 from north_lsp.agent.session.slash_conversations import ConversationsHost
 from north_lsp.agent.session.slash_exports import ExportsHost
@@ -127,6 +128,7 @@ class SlashCommands:
 class SessionHost(
     ChangesHost,
     CompactionHost,
+    ConfigHost,
     ContextHost,
     ConversationsHost,
     ExportsHost,
@@ -140,6 +142,7 @@ class SessionHost(
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
+        ConfigHost.__init__(self, environment)
         ConversationsHost.__init__(self, session, editor, environment)
         LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)

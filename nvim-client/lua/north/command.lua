@@ -7,6 +7,7 @@ local learned = require("north.learned")
 local login = require("north.login")
 local queue = require("north.queue")
 local rewind = require("north.rewind")
+local settings = require("north.settings")
 local storage = require("north.storage")
 local summaries = require("north.summaries")
 local undo = require("north.undo")
@@ -80,6 +81,9 @@ local subcommands = {
   end,
   log = function(words)
     storage.log(conversation.ask_server, words)
+  end,
+  config = function(words)
+    settings.choose(conversation.ask_server, words)
   end,
   context = function()
     context.show(conversation.ask_server)
@@ -191,6 +195,8 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "config" then
+    candidates = settings.names()
   elseif first == "export" or first == "import" then
     candidates = vim.fn.getcompletion(lead, "file")
   else

@@ -20,6 +20,7 @@ local M = {}
 ---@field save boolean whether a file that an accepted edit changed is written, if it was not modified before
 ---@field review "auto"|"always"|"never" whether a review opens by itself: unless keys were typed in a file meanwhile, …
 ---@field keys north.Keys
+---@field settings? table<string, any> settings of the server, by their names; they win over its files
 
 ---@type north.Config
 local defaults = {
@@ -48,7 +49,7 @@ function M.set(given)
   vim.validate("options", given, "table", true)
   given = given or {}
   for name in pairs(given) do
-    if defaults[name] == nil and name ~= "cmd" and name ~= "env" then
+    if defaults[name] == nil and not vim.list_contains({ "cmd", "env", "settings" }, name) then
       error(("north: unknown option %q"):format(name), 0)
     end
   end
@@ -56,6 +57,7 @@ function M.set(given)
     return cmd == nil or (vim.islist(cmd) and #cmd > 0)
   end, "a list such as { 'north-lsp', 'lsp' }")
   vim.validate("options.env", given.env, "table", true)
+  vim.validate("options.settings", given.settings, "table", true)
   vim.validate("options.width", given.width, "number", true)
   vim.validate("options.prompt_height", given.prompt_height, "number", true)
   vim.validate("options.save", given.save, "boolean", true)

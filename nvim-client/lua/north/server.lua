@@ -81,7 +81,7 @@ function M.init_options()
     session = { notices = vim.empty_dict(), compaction = vim.empty_dict() },
     _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
-  return { north = { acp = true, clientCapabilities = capabilities } }
+  return { north = { acp = true, clientCapabilities = capabilities, settings = config.current.settings } }
 end
 
 ---@param buffer integer
@@ -179,6 +179,7 @@ function M.start(options)
     cmd_env = config.current.env,
     root_dir = options.root,
     init_options = M.init_options(),
+    settings = config.current.settings and { north = config.current.settings } or nil,
     capabilities = capabilities(),
     flags = { debounce_text_changes = 0 }, -- what North reads and what it answers is about what the buffer shows now
     handlers = vim.tbl_extend("error", options.handlers, { ["workspace/applyEdit"] = apply_edit }),

@@ -18,6 +18,9 @@ import { storeKey } from "./keys";
 import { reason } from "./logger";
 import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
+import { openSettingsFile } from "./settingsFile";
+import { chooseSetting } from "./settingsList";
+import { textsOf } from "./serverSettings";
 import { ServerLog, showStorage } from "./storage";
 
 interface Parts {
@@ -28,10 +31,13 @@ interface Parts {
   proposals: Proposals;
   permissions: Permissions;
   log: vscode.LogOutputChannel;
+  /** What the extension contributes. */
+  manifest: unknown;
 }
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { conversations, panel, questions, proposals, permissions, log } = parts;
+  const { conversations, panel, questions, proposals, permissions, log, manifest } = parts;
+  const settingTexts = textsOf(manifest);
   const serverLog = new ServerLog();
   const contextPage = new ContextPage();
   /** The conversation that the user is at. */
@@ -86,6 +92,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),
+    settings: () => chooseSetting({ ask: (method, params) => here().ask(method, params), textOf: settingTexts, openFile: (path) => openSettingsFile(path) }),
     restartServer: () => here().restart(),
     showLog: () => log.show(),
     showServerLog: () => serverLog.show(here()),

@@ -21,6 +21,18 @@ export function serverKeys(manifest: unknown): string[] {
   });
 }
 
+/** Their texts in the user's language, by the server's keys. */
+export function textsOf(manifest: unknown): (key: string) => string | undefined {
+  const keys = new Set(serverKeys(manifest));
+  const sections = [fieldOf(fieldOf(manifest, "contributes"), "configuration")].flat();
+  return (key) => {
+    if (!keys.has(key)) return undefined;
+    const properties = sections.map((section) => fieldOf(fieldOf(section, "properties"), `north.${key}`));
+    const text = fieldOf(properties.find((property) => property !== undefined), "markdownDescription");
+    return typeof text === "string" ? text : undefined;
+  };
+}
+
 /** Calls `changed` when the user has changed one of them. */
 export function watchServerSettings(keys: readonly string[], changed: () => void): vscode.Disposable {
   return vscode.workspace.onDidChangeConfiguration((change) => {

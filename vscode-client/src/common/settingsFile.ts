@@ -5,8 +5,7 @@ import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
 
-export async function openSettingsFile(): Promise<void> {
-  const file = settingsFile(process.env, homedir());
+export async function openSettingsFile(file = settingsFile(process.env, homedir())): Promise<void> {
   await makeIfMissing(file);
   const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
   // Comments and trailing commas are allowed in it.

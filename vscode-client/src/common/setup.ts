@@ -36,7 +36,7 @@ export function registerSetup({ conversations, installer, log }: Parts): vscode.
     manageTrust: () => vscode.commands.executeCommand("workbench.trust.manage"),
     openFolder: () => vscode.commands.executeCommand("vscode.openFolder"),
     openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
-    openSettingsFile,
+    openSettingsFile: () => openSettingsFile(),
   };
   void setInstalled(installer);
   return vscode.Disposable.from(

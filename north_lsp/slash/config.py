@@ -1,0 +1,45 @@
+"""`/config`: the settings, shown with where they come from, searched and changed."""
+
+import re
+from collections.abc import Sequence
+
+from north_lsp.slash.base import Command, CommandError, Host, Reply, SettingPlace
+from north_lsp.storage.settings import SECRETS
+
+_FLAG = re.compile(r"\s+--(project|session|user|reset)$")
+_FLAGS = "`--project`, `--session`, `--reset`"
+
+
+async def _config(host: Host, words: Sequence[str]) -> Reply:
+    text, flags = f" {words[0]}" if words else "", set[str]()
+    while (flag := _FLAG.search(text)) is not None:
+        flags.add(flag[1])
+        text = text[: flag.start()]
+    name, _, value = text.strip().partition(" ")
+    places: list[SettingPlace] = [place for place in ("user", "project", "session") if place in flags]
+    if len(places) > 1:
+        raise CommandError("/config takes one of `--user`, `--project` and `--session`")
+    place = places[0] if places else None
+    if name.startswith("--"):
+        raise CommandError(f"/config knows {_FLAGS}, behind the name of a setting")
+    if "reset" in flags:
+        if not name or value.strip():
+            raise CommandError("/config resets one setting: `/config <key> --reset`")
+        return Reply(await host.reset_setting(name, place))
+    if value.strip() and host.is_setting(name):
+        return Reply(await host.set_setting(name, value.strip(), place or "user"))
+    if place is not None:
+        raise CommandError("/config needs a value, or `--reset`: `/config <key> <value>`")
+    return Reply(await host.settings(text.strip()))
+
+
+CONFIG = (
+    Command(
+        "config",
+        "Show, search or change the settings",
+        _config,
+        "[key|words] [value|--reset] [--project|--session]",
+        takes_text=True,
+        private_words=SECRETS,
+    ),
+)
