@@ -32,10 +32,13 @@ from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.options import option_methods
 from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
+from north_lsp.acp.plain import without_extension
 from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
+from north_lsp.acp.routing import routing_methods
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
+from north_lsp.acp.stored_sessions import stored_session_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
@@ -93,6 +96,7 @@ class AcpAgent:
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
         prompts = prompt_methods(self._session, self._reopen)
+        library = library_methods(Library(environment.locations), self._session, self._sessions)
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
@@ -120,7 +124,9 @@ class AcpAgent:
             ),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
-            **library_methods(Library(environment.locations), self._session, self._sessions),
+            **library,
+            **stored_session_methods(library, self._sessions, self._conversations, self._end_one),
+            **routing_methods(environment.models),
             **export_methods(self._sessions.get, environment),
             **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),
@@ -137,7 +143,8 @@ class AcpAgent:
         if self._ended:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
-            return await handler(params, call)
+            result = await handler(params, call)
+            return result if self._client.knows_north or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
@@ -258,7 +265,7 @@ class AcpAgent:
 
     def _options(self, session_id: str) -> list[dict[str, Any]]:
         session = self._sessions.get(session_id)
-        return v1.config_options(session) if session is not None else []
+        return v1.config_options(session, switches=self._client.switches_options) if session is not None else []
 
     def _state(self, session: Session) -> dict[str, Any]:
         return {"modes": v1.mode_state(session.mode), "configOptions": self._options(session.id)}
@@ -306,10 +313,12 @@ class AcpAgent:
         return await self._environment.costs.totals()
 
     async def _close(self, params: Params, call: Call) -> object:
-        session = self._session(params)
-        async with self._opening:
-            await self._end(session.id)
+        await self._end_one(self._session(params).id)
         return {}
+
+    async def _end_one(self, id: str) -> None:
+        async with self._opening:
+            await self._end(id)
 
     async def _end(self, id: str) -> None:
         """Close a session and forget it. `_opening` must be held, so that a load of the same session comes after it."""

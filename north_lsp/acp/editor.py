@@ -13,6 +13,7 @@ from north_lsp.acp import extension_events, questions, v1
 from north_lsp.acp.elicitation import Elicitation, as_form, chosen
 from north_lsp.acp.groups import AboutCall, ReadGroups
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.plain import without_extension
 from north_lsp.acp.terminals import ClientTerminal
 from north_lsp.agent.ports.editor import (
     NOBODY,
@@ -84,7 +85,8 @@ class AcpEditor:
     async def _show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in self._groups.mark(event, v1.updates(event, self._client, options)):
-            params: dict[str, Any] = {"sessionId": self._session_id, "update": update}
+            shown = update if self._client.knows_north else without_extension(update)
+            params: dict[str, Any] = {"sessionId": self._session_id, "update": shown}
             if self._client.hears_events:
                 params["_meta"] = {"north": self._stamp()}
             await self._peer.notify("session/update", params)
@@ -144,6 +146,7 @@ class AcpEditor:
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
         """Ask for permission. Returns the chosen option ("stop" for a cancelled question, None for anything that was
         not offered) and the whole answer."""
+        params = params if self._client.knows_north else without_extension(params)
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:

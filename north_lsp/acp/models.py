@@ -23,6 +23,7 @@ def model_methods(environment: Environment, allowed_of: Callable[[Params], Allow
     return {
         "authenticate": methods.authenticate,
         "logout": methods.logout,
+        "auth/status": methods.status,
         "_north/models/list": methods.models,
         "_north/keys/list": methods.keys,
         "_north/keys/set": methods.set_key,
@@ -49,6 +50,13 @@ class _ModelMethods:
         if (problem := await self._models.problem()) is not None:
             raise RpcError(AUTH_REQUIRED, problem)
         return {}
+
+    async def status(self, params: Params, call: Call) -> object:
+        """Tell whether there are keys, and where. Without any, North works with the models that need none."""
+        accounts = await self._keys.accounts()
+        if accounts:
+            return {"state": "authenticated", "accounts": [{"label": label, "active": True} for label in accounts]}
+        return {"state": "unauthenticated" if await self._models.problem() is not None else "not_required"}
 
     async def logout(self, params: Params, call: Call) -> object:
         """Forget every key that North stored or was given; environment variables and models.yml belong to the user and

@@ -57,6 +57,9 @@ def _mode(text: str, field: str) -> Mode:
 
 
 def _is_auto(params: Params) -> bool:
+    """Read the value of an option that a client has as a boolean or as a choice."""
+    if isinstance(params.get("value"), bool):
+        return read.flag(params, "value")
     value = read.text(params, "value")
     if value not in ("review", "auto"):
         raise invalid_params("value", f"must be review or auto, not {value!r}")

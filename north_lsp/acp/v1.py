@@ -273,8 +273,9 @@ def mode_state(mode: Mode) -> dict[str, Any]:
     return {"currentModeId": mode, "availableModes": modes}
 
 
-def config_options(session: Session) -> list[dict[str, Any]]:
-    """Return all config options with their current values, in a fixed order."""
+def config_options(session: Session, *, switches: bool = False) -> list[dict[str, Any]]:
+    """Return all config options with their current values, in a fixed order. What is on or off is a boolean for a
+    client that has `switches`, else a choice of two."""
     modes = [{"value": info.id, "name": info.name, "description": info.description} for info in MODES]
     chosen, offered = session.choice.model, session.choice.offered
     approvals = session.approvals
@@ -294,8 +295,17 @@ def config_options(session: Session) -> list[dict[str, Any]]:
         _select("mode", "Mode", "mode", session.mode, modes),
         _select("model", "Model", "model", chosen.selector, models),
         *_thought_level(chosen),
-        _select("_edits", "Edits in this project", None, for_edits, edits),
-        _select("_shell", "Commands in this project", None, for_commands, shell),
+        *(
+            [
+                _switch("_edits", "Apply edits without review", edits[1]["description"], approvals.edits_auto_accepted),
+                _switch("_shell", "Run commands without asking", shell[1]["description"], for_commands == "auto"),
+            ]
+            if switches
+            else [
+                _select("_edits", "Edits in this project", None, for_edits, edits),
+                _select("_shell", "Commands in this project", None, for_commands, shell),
+            ]
+        ),
     ]
 
 
@@ -306,6 +316,10 @@ def _thought_level(model: Model) -> list[dict[str, Any]]:
     levels = [{"value": level, "name": _LEVEL_NAMES[level]} for level in model.thinking.levels]
     current = model.thinking.clamp(model.level or model.thinking.default)
     return [_select("thought_level", "Thinking", "thought_level", current, levels)]
+
+
+def _switch(id: str, name: str, description: str, value: bool) -> dict[str, Any]:
+    return {"id": id, "name": name, "description": description, "type": "boolean", "currentValue": value}
 
 
 def _select(id: str, name: str, category: str | None, value: str, options: list[dict[str, str]]) -> dict[str, Any]:

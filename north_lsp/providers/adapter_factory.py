@@ -20,12 +20,15 @@ def make_remote(
     Raises MissingCredential if there is no address, no key, or a value that cannot be sent in a header.
     """
     info = model.provider
-    address = model.address or info.address_in(environ)
+    route = keys.routes.find(info.id)
+    address = route.address if route is not None else model.address or info.address_in(environ)
     if address is None:
         raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
     key = find_credential(model, environ, keys)
     secret = key.secret if key is not None else None
-    headers = {name: source.resolve(environ).secret for name, source in {**info.headers, **model.headers}.items()}
+    sources = {**info.headers, **model.headers} if route is None else {}
+    headers = {name: source.resolve(environ).secret for name, source in sources.items()}
+    headers |= route.headers if route is not None else {}
     if key is not None:
         _check(key.secret, key.source)
     for name, value in headers.items():

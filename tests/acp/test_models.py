@@ -20,7 +20,8 @@ LOCAL = "providers: {{local: {{baseUrl: '{url}/v1', api: openai-completions, aut
 @asynccontextmanager
 async def agent(world: World, *arguments: str, **environ: str) -> AsyncIterator[RawAcpClient]:
     async with raw_client([*SERVER, "acp", *arguments], world.environ | environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        capabilities: dict[str, Any] = {"_meta": {"north": {}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities})
         yield client
 
 

@@ -141,7 +141,7 @@ async def test_without_an_answer_nothing_is_spent(world: World, server: ModelSer
 
 async def test_what_a_vendor_does_not_count_is_estimated(world: World, server: ModelServer) -> None:
     server.script(answer(Say("A long answer. " * 20), Tokens(0, 0)), answer(Say("Counted."), Tokens(900, 10)))
-    async with conversation(world) as (client, session):
+    async with conversation(world, knows=True) as (client, session):
         await prompt(client, session, "Hello")
         state = await ask(client, session, "state/get")
         assert state["context"]["used"] > 1000

@@ -15,6 +15,9 @@ from tests.support.script import Call, Gate, Say, Think, answer
 
 RECOVERED = "*an interrupted answer was recovered*\n\n"
 
+KNOWS = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {}}}}
+"""An `initialize` of a client that knows North."""
+
 
 def thoughts(client: RawAcpClient) -> str:
     kept = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "agent_thought_chunk"]
@@ -38,7 +41,7 @@ async def test_what_was_shown_of_an_answer_is_there_after_a_kill(world: World, s
     assert live == (text, "I have to think.")
     server.script(answer(Say("Done.")))
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         await client.request("session/load", {"sessionId": session, **loading(world)})
         assert (texts(client).replace(RECOVERED, ""), thoughts(client)) == live
         ended = await client.wait_update(lambda update: update.get("status") == "failed")
@@ -76,7 +79,7 @@ async def test_accepted_words_come_back_after_a_kill_once(world: World, server: 
     server.script(answer(Say("Two.")))
     for back in (words, []):
         async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-            await client.request("initialize", {"protocolVersion": 1})
+            await client.request("initialize", KNOWS)
             opened = await client.request(method, {"sessionId": session, **loading(world)})
             meta = opened.get("_meta", {}).get("north", {}).get("queued", [])
             assert [row["text"] for row in meta] == back
@@ -100,7 +103,7 @@ async def test_words_that_were_delivered_do_not_come_back(world: World, server: 
         client.process.kill()
         await client.wait_exit()
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         opened = await client.request("session/load", {"sessionId": session, **loading(world)})
         assert [row["text"] for row in opened["_meta"]["north"]["queued"]] == ["third"]
     server.open("two")
@@ -115,6 +118,6 @@ async def test_words_that_wait_when_the_client_goes_away_are_offered_again(world
         await client.close_stdin()
         assert await client.wait_exit() == 0
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         opened = await client.request("session/load", {"sessionId": session, **loading(world)})
         assert [row["text"] for row in opened["_meta"]["north"]["queued"]] == ["second"]

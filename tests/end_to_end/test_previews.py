@@ -13,7 +13,7 @@ async def test_an_edit_is_shown_while_it_arrives_and_its_proposal_replaces_that(
 ) -> None:
     edit = Call("edit_create_file", {"path": "new.py", "content": WHOLE}, "toolu_held", Gate("half"))
     server.script(answer(edit), answer(Say("Done.")))
-    async with conversation(world) as (client, session):
+    async with conversation(world, knows=True) as (client, session):
         asked = deciding(client, "reject")
         request = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Go")})
         await server.reached("half")

@@ -167,7 +167,7 @@ async def test_prompts_whose_requests_wait_run_in_the_order_that_the_user_gave_t
 
 async def test_a_cancel_gives_back_what_was_queued(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One."), Gate("never")))
-    async with conversation(world) as (client, session):
+    async with conversation(world, knows=True) as (client, session):
         first = await start(client, session, "first")
         await server.reached("never")
         await ask(client, session, "followUp", prompt=text_blocks("later"))
@@ -182,7 +182,7 @@ async def test_a_failure_gives_back_what_was_queued_and_asks_what_has_a_request(
     world: World, server: ModelServer
 ) -> None:
     server.script(answer(Say("Hm."), Gate("here"), call("list_root")), fail(400, "x", "no"), answer(Say("Better.")))
-    async with conversation(world) as (client, session):
+    async with conversation(world, knows=True) as (client, session):
         first = await start(client, session, "first")
         await server.reached("here")
         await ask(client, session, "followUp", prompt=text_blocks("later"))

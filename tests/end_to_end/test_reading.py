@@ -13,6 +13,9 @@ from tests.support.script import Call, answer, call, say
 
 LONG = "email/message.py"
 
+KNOWS = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {}}}}
+"""An `initialize` of a client that knows North."""
+
 
 async def turn(client: RawAcpClient, id: str, server: ModelServer, *calls: Call) -> list[Any]:
     """Let the model make these calls, and give the results it read."""
@@ -25,7 +28,7 @@ async def turn(client: RawAcpClient, id: str, server: ModelServer, *calls: Call)
 async def test_a_shortened_result_is_whole_again_after_a_restart(world: World, server: ModelServer) -> None:
     lines = (world.project / LONG).read_text().split("\n")
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
         short, found = await turn(
             client, id, server, call("read_file", path=LONG), call("search_text", query="import", type="py")
@@ -40,7 +43,7 @@ async def test_a_shortened_result_is_whole_again_after_a_restart(world: World, s
         await client.close_stdin()
         assert await client.wait_exit() == 0
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
         part, again, listed = await turn(
             client,
@@ -66,7 +69,7 @@ async def test_what_was_read_before_a_restart_may_be_edited_unless_it_has_change
     mention = {"type": "resource_link", "uri": (world.project / "attached.py").as_uri(), "name": "attached.py"}
     (world.project / "attached.py").write_text(old)
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
         server.script(
             answer(
@@ -88,7 +91,7 @@ async def test_what_was_read_before_a_restart_may_be_edited_unless_it_has_change
             return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
         client.handlers["session/request_permission"] = decide
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
         names = ("read.py", "searched.py", "outlined.py", "attached.py", "changed.py", "unread.py")
         results = await turn(
@@ -103,7 +106,7 @@ async def test_what_was_read_before_a_restart_may_be_edited_unless_it_has_change
 
 async def test_readers_run_beside_each_other_and_tell_where_they_look(world: World, server: ModelServer) -> None:
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
         results = await turn(
             client,
@@ -129,7 +132,7 @@ async def test_pictures_groups_and_whole_outputs_reach_their_readers(world: Worl
     picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x20"
     (world.project / "a.png").write_bytes(picture)
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
         server.script(answer(call("read_file", path="a.png"), call("read_file", path=LONG)), answer(say("ok")))
         await client.request("session/prompt", {"sessionId": id, "prompt": [{"type": "text", "text": "go"}]})
@@ -156,7 +159,7 @@ async def test_pictures_groups_and_whole_outputs_reach_their_readers(world: Worl
         await client.close_stdin()
         assert await client.wait_exit() == 0
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         await client.request("session/load", {"sessionId": id, "cwd": str(world.project), "mcpServers": []})
         again = [update for update in client.updates if "toolCallId" in update["update"]]
         assert again[-1]["update"]["_meta"] == before[-1]["update"]["_meta"]
@@ -176,7 +179,7 @@ async def test_the_whole_of_a_flood_is_kept(world: World, server: ModelServer, d
             return {"outcome": {"outcome": "selected", "optionId": "run"}}
 
         client.handlers["session/request_permission"] = run
-        await client.request("initialize", {"protocolVersion": 1})
+        await client.request("initialize", KNOWS)
         id = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
         flood, read = await turn(
             client, id, server, call("shell_run", command="seq 30000"), call("read_file", path=LONG, startLine=None)

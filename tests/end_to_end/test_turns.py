@@ -16,9 +16,11 @@ from tests.support.script import Gate, Say, Stop, Tokens, answer, call
 
 
 @asynccontextmanager
-async def conversation(world: World, *arguments: str) -> AsyncIterator[tuple[RawAcpClient, str]]:
+async def conversation(world: World, *arguments: str, knows: bool = False) -> AsyncIterator[tuple[RawAcpClient, str]]:
+    """A client with a session. One that `knows` North gets North's own fields, too."""
+    announced: dict[str, Any] = {"_meta": {"north": {}}} if knows else {}
     async with raw_client([*SERVER, "acp", *arguments], world.environ, world.project) as client:
-        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": announced})
         session = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
         yield client, str(session["sessionId"])
 

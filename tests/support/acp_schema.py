@@ -15,7 +15,24 @@ from jsonschema import Draft202012Validator
 Side = Literal["agent", "client"]
 _HERE = Path(__file__).parent
 _VERSION = "2.4.0"
-_DRAFT = ("ForkSessionResponse",)
+_DRAFT = (
+    "ArchiveSessionResponse",
+    "AuthAccount",
+    "AuthState",
+    "AuthStatusResponse",
+    "DisableProviderResponse",
+    "ForkSessionResponse",
+    "ListProvidersResponse",
+    "LlmProtocol",
+    "ProviderCurrentConfig",
+    "ProviderId",
+    "ProviderInfo",
+    "SessionStatus",
+    "SessionStatusResponse",
+    "SetProviderResponse",
+    "SetSessionTitleResponse",
+    "UnarchiveSessionResponse",
+)
 """What North uses of the draft, besides what is announced as stable."""
 
 

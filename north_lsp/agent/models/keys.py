@@ -7,6 +7,7 @@ import anyio.to_thread
 
 from north_lsp.agent.models.model_services import Models
 from north_lsp.providers.keys.check import key_problem
+from north_lsp.providers.keys.credential_lookup import credential_source
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.storage.credentials import CredentialStore, StoredKey
 from north_lsp.storage.locations import Locations
@@ -29,6 +30,12 @@ class UserKeys:
         """Return the keys that requests are made with."""
         await self._models.catalog_refresh.refresh()
         return self._keys.stored
+
+    async def accounts(self) -> list[str]:
+        """Return the providers that there is a key for, each with where the key is."""
+        await self._models.catalog_refresh.refresh()
+        sources = ((info.title, credential_source(info, self._environ, self._keys)) for info in self.providers())
+        return [f"{title} ({source})" for title, source in sources if source is not None]
 
     def providers(self) -> list[ProviderInfo]:
         """Return the providers for which a key can be stored."""

@@ -9,6 +9,7 @@ import anyio.to_thread
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.navigation import Copied, fork
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.conversation_index import Archived
 from north_lsp.storage.copying import Place
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import UnknownConversation
@@ -28,12 +29,18 @@ class Conversations:
     def __init__(self, locations: Locations) -> None:
         self._locations = locations
 
-    async def listed(self, folder: Path | None = None) -> list[Summary]:
-        """List conversations, the newest first, without archived ones; only those of `folder` if it is given."""
-        return await anyio.to_thread.run_sync(self._listed, folder)
+    async def has(self, id: str) -> bool:
+        """Return whether there is a stored conversation with this id."""
+        path = self._locations.conversations / f"{id}.jsonl"
+        return valid_conversation_id(id) and await anyio.to_thread.run_sync(path.is_file)
 
-    def _listed(self, folder: Path | None) -> list[Summary]:
-        rows = [row for row in list_conversations(self._locations, cwd=folder) if not row.archived]
+    async def listed(self, folder: Path | None = None, archived: Archived = "hidden") -> list[Summary]:
+        """List conversations, the newest first; only those of `folder` if it is given."""
+        return await anyio.to_thread.run_sync(self._listed, folder, archived)
+
+    def _listed(self, folder: Path | None, archived: Archived) -> list[Summary]:
+        wanted = {"hidden": (False,), "shown": (False, True), "only": (True,)}[archived]
+        rows = [row for row in list_conversations(self._locations, cwd=folder) if row.archived in wanted]
         return rows if folder is None else [row for row in rows if not is_of_another(self._locations, row, folder)]
 
     async def of_project(self, root: Path) -> list[Summary]:

@@ -185,7 +185,8 @@ class _Ended:
 
 async def _turn(peer: Peer, project: Path, prompt: str) -> _Ended:
     """Open a session, send the prompt and wait for the turn's end. Raises RpcError."""
-    capabilities = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+    files = {"readTextFile": False, "writeTextFile": False}
+    capabilities = {"fs": files, "terminal": False, "_meta": {"north": {}}}
     info = {"name": "north-demo", "version": "1"}
     await peer.request("initialize", {"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info})
     session = await peer.request("session/new", {"cwd": str(project), "mcpServers": []})

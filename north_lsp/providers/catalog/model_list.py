@@ -90,7 +90,10 @@ class ModelList:
 
     def is_usable(self, provider: ProviderInfo, environ: Mapping[str, str]) -> bool:
         """Return whether a provider has an address, and a key if it needs one."""
-        if provider.address_in(environ) is None and provider.api != "offline":
+        routes = self.keys.routes
+        if routes.is_disabled(provider.id):
+            return False
+        if provider.address_in(environ) is None and provider.api != "offline" and routes.find(provider.id) is None:
             return False
         return provider.keyless or has_credential(provider, environ, self.keys)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from north_lsp.providers.credentials import Credential, KeySource, MissingCredential
+from north_lsp.providers.keys.routes import SOURCE
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
 from north_lsp.providers.model import Model, ProviderInfo
 
@@ -19,6 +20,10 @@ def has_credential(provider: ProviderInfo, environ: Mapping[str, str], keys: Key
 def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> str | None:
     """Return where the provider's key is, None if there is none. Places are checked in this order: given to this
     process, stored, a variable, models.yml (with a broker, models.yml comes before it). Runs no command."""
+    if keys.routes.is_disabled(provider.id):
+        return None
+    if keys.routes.find(provider.id) is not None:
+        return SOURCE
     found = _place(provider, environ, keys)
     return found.where if isinstance(found, KeySource) else found.source if found is not None else None
 
@@ -36,6 +41,10 @@ def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO
     """Return where the model's key is: North's store, the variable, or the key path in models.yml; None for a model
     that needs none. Runs no command. Raises MissingCredential."""
     provider = model.provider
+    if keys.routes.is_disabled(provider.id):
+        raise MissingCredential(
+            f"{model.title} cannot be used: this editor has switched {provider.title} off; choose another model"
+        )
     source = credential_source(provider, environ, keys)
     if source is not None or provider.keyless:
         return source
@@ -55,6 +64,9 @@ def find_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO_KE
 
 
 def find_key(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys = NO_KEYS) -> Credential | None:
-    """Return the provider's key, None if there is none. May run a command. Raises MissingCredential."""
+    """Return the provider's key, None if there is none or an editor has a route for the provider. May run a command.
+    Raises MissingCredential."""
+    if keys.routes.is_disabled(provider.id) or keys.routes.find(provider.id) is not None:
+        return None
     found = _place(provider, environ, keys)
     return found.resolve(environ) if isinstance(found, KeySource) else found

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from north_lsp.providers.credentials import Credential, is_bearer_token
+from north_lsp.providers.keys.routes import Routes
 from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable, StoredKey
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ _AGAIN_SECONDS = 60.0
 
 
 class Keys:
-    """A snapshot of the keys. `problem` is one line for the user about keys that cannot be read."""
+    """A snapshot of the keys. `problem` is one line for the user about keys that cannot be read; `routes` say where an
+    editor wants requests to go, for which no key is used."""
 
     def __init__(self, store: CredentialStore | None = None, broker: "Broker | None" = None) -> None:
+        self.routes = Routes()
         self._store = store
         self._broker = broker
         self._stamp: tuple[int, int] | None = None
@@ -65,7 +68,7 @@ class Keys:
     def secrets(self) -> tuple[str, ...]:
         """All keys that are known here, whoever they are for."""
         lent = self._broker.secrets if self._broker is not None else ()
-        return (*self._given.values(), *lent, *(key.secret for key in self._stored))
+        return (*self._given.values(), *lent, *(key.secret for key in self._stored), *self.routes.secrets)
 
     def give(self, provider: str, secret: str | None) -> None:
         """Use a key in this process only, where it wins over all others. None removes it."""
