@@ -150,6 +150,7 @@ def test_what_is_remembered_of_a_project_goes_with_it(store: Locations, full: Pa
         MemoryFiles(store, hash).add_note("- a note")
         MemoryJobs(store, hash).keep(Thread("a", 1, "b", "- lasts"))
     assert next(row for row in areas(store) if row.id == "databases").count == 3
-    assert purge(options(store, full), "project", None, str, str) == 0
+    told: list[str] = []
+    assert purge(options(store, full), "project", None, told.append, told.append) == 0
     assert [MemoryFiles(store, hash).names() for hash in (mine, others)] == [[], ["notes.md"]]
     assert [len(MemoryJobs(store, hash).threads()) for hash in (mine, others)] == [0, 1]
