@@ -39,6 +39,7 @@ from north_lsp.acp.routing import routing_methods
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.stored_sessions import stored_session_methods
+from north_lsp.acp.todo_methods import todo_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
@@ -122,6 +123,7 @@ class AcpAgent:
             **config_methods(
                 self._session, Configuration(environment.settings_file), environment.settings_file.take_editor
             ),
+            **todo_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library,

@@ -12,12 +12,14 @@ from north_lsp.agent.ports.events import (
     FallbackUsed,
     Notice,
     OpenElsewhere,
+    PlanChanged,
     QueueChanged,
     RetryEnded,
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
     StateChanged,
+    TodoReminded,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -84,6 +86,10 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
         case ConversationCopied(id, relation, draft):
             copied = {"conversationId": id, "relation": relation, "prompt": draft_blocks(draft)}
             return [("conversation_copied", copied)]
+        case PlanChanged(todo):
+            return [("plan_updated", {"open": todo.open_count, "total": len(todo.tasks)})]
+        case TodoReminded(times, open_count):
+            return [("todo_reminder", {"times": times, "open": open_count})]
         case Notice(level, text):
             return [("notice", {"level": level, "text": visible(text)})]
         case _:

@@ -67,6 +67,8 @@ EXTENSION_METHODS = (
     "_north/state/set",
     "_north/steer",
     "_north/storage/get",
+    "_north/todo/get",
+    "_north/todo/set",
     "_north/turn/resume",
 )
 

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from north_lsp.acp.compaction import compaction_updates, notice
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.todo import plan_update
 from north_lsp.agent.log.modes import MODES
 from north_lsp.agent.ports.events import (
     AnswerDelta,
@@ -29,6 +30,7 @@ from north_lsp.agent.ports.events import (
     ModelChanged,
     Notice,
     OpenElsewhere,
+    PlanChanged,
     QueueChanged,
     RetryEnded,
     RetryWaiting,
@@ -37,6 +39,7 @@ from north_lsp.agent.ports.events import (
     StateChanged,
     ThoughtDelta,
     TitleChanged,
+    TodoReminded,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -196,11 +199,14 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [_retrying(event)]
         case CompactionChanged():
             return compaction_updates(event, client)
+        case PlanChanged(todo):
+            return [plan_update(todo, client)]
         case (
             StateChanged()
             | TurnStarted()
             | TurnEnded()
             | TurnStopped()
+            | TodoReminded()
             | QueueChanged()
             | RetryEnded()
             | FallbackUsed()

@@ -313,6 +313,18 @@ class Host(Protocol):
         """Take a setting back, without a place from where its value comes from."""
         ...
 
+    def todo(self) -> str:
+        """Return the todo list in Markdown; empty if there is none."""
+        ...
+
+    async def set_todo(self, text: str) -> None:
+        """Replace the todo list by one in Markdown."""
+        ...
+
+    async def change_todo(self, op: str, text: str) -> None:
+        """Add a task, or start, finish, drop or remove the one whose text begins so."""
+        ...
+
     def jobs(self) -> str:
         """List what was started in the background, in Markdown."""
         ...

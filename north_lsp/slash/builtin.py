@@ -14,6 +14,7 @@ from north_lsp.slash.exports import EXPORTS
 from north_lsp.slash.keeping import KEEPING
 from north_lsp.slash.learning import LEARNING
 from north_lsp.slash.places import PLACES
+from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 
 _DAYS = 7
@@ -139,5 +140,6 @@ COMMANDS = (
     *LEARNING,
     *PLACES,
     *KEEPING,
+    *PLANNING,
     *PROVIDERS,
 )

@@ -15,6 +15,7 @@ from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_settings import MemorySettings
 from north_lsp.storage.model_settings import ModelSettings
+from north_lsp.storage.planning_settings import PlanningSettings
 from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
@@ -327,6 +328,7 @@ class Settings:
     reading: ReadSettings = field(default_factory=ReadSettings)
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
+    planning: PlanningSettings = field(default_factory=PlanningSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
     log_max_bytes: int = setting(

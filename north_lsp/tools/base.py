@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
+from north_lsp.tools.todo_list import Change
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
-Need = Literal["read", "write", "run", "network", "ask"]
-"""What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user."""
+Need = Literal["read", "write", "run", "network", "ask", "todo"]
+"""What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user, keep the
+todo list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,18 @@ class Host(Protocol[R_co]):
         """Act on background jobs."""
         ...
 
+    async def change_todo(self, changes: Sequence[Change]) -> R_co:
+        """Change the todo list, by all operations or none."""
+        ...
+
 
 class Tool(ABC):
     """Base of every tool. `needs` is what it asks of its host; `parallel` tools may run side by side; `modes` are those
-    that offer it to the model; when there are many tools, `discoverable` ones are listed by name only."""
+    that offer it to the model; when there are many tools, `discoverable` ones are listed by name only. `also` are
+    other names under which models may call it."""
 
     name: ClassVar[str]
+    also: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Kind]
     needs: ClassVar[frozenset[Need]]
     modes: ClassVar[frozenset[Mode]]

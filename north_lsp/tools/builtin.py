@@ -23,6 +23,7 @@ from north_lsp.tools.edit.edit_replace_block import EditReplaceBlock
 from north_lsp.tools.edit.edit_replace_exact import EditReplaceExact
 from north_lsp.tools.edit.undo_edit import UndoEdit
 from north_lsp.tools.memory.remember import Remember
+from north_lsp.tools.plan.todo import Todo
 from north_lsp.tools.read.detect_languages import DetectLanguages
 from north_lsp.tools.read.expand_output import ExpandOutput
 from north_lsp.tools.read.find_files import FindFiles
@@ -51,7 +52,7 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch(), Lsp())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
-    others = (ShellRun(), JobControl(), Remember())
+    others = (ShellRun(), JobControl(), Todo(), Remember())
     return Registry([*looking, *structure, *project, *edits, *others], _HIDDEN[variant])
 
 

@@ -33,13 +33,20 @@ class Registry:
             if tool.name in self._tools:
                 raise ValueError(f"two tools are called {tool.name}")
             self._tools[tool.name] = tool
+        self._also = {name: tool for tool in self._tools.values() for name in tool.also if name not in self._tools}
 
     def offering(self, *names: str) -> "Registry":
         """Return a registry of the same tools in which these are not hidden."""
         return Registry(self._tools.values(), self.hidden - {*names}) if self.hidden & {*names} else self
 
+    def without(self, *names: str) -> "Registry":
+        """Return a registry that does not have these tools."""
+        if not names:
+            return self
+        return Registry([tool for tool in self._tools.values() if tool.name not in names], self.hidden)
+
     def find(self, name: str) -> Tool | None:
-        return self._tools.get(name)
+        return self._tools.get(name) or self._also.get(name)
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return what the model may use in a mode, by name, so that requests of one conversation stay identical."""
@@ -55,12 +62,12 @@ class Registry:
 
     def schema(self, name: str) -> Mapping[str, object]:
         """Return the JSON Schema of a tool's arguments; empty for a tool that does not exist."""
-        tool = self._tools.get(name)
+        tool = self.find(name)
         return _schema(tool.args) if tool is not None else {}
 
     def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[Tool, Any]:
         """Look up the tool and parse its arguments. Raises ToolError before anything has run."""
-        tool = self._tools.get(name)
+        tool = self.find(name)
         if tool is None:
             raise ToolError(
                 "NOT_FOUND", f"there is no tool called {name!r}", f"available: {', '.join(sorted(self._tools))}"

@@ -34,12 +34,14 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ast_search", {"pat": "f($$$)", "paths": ["."]}),
     ("expand_output", {"outputId": "1"}),
 ]
+PLANNING = {"todo"}
+"""Offered where nothing may be changed, too, but they keep something: one after the other."""
 
 
 async def test_all_run_side_by_side(desk: Desk) -> None:
     desk.write({"a.py": "def f(): pass\nunique\n", "README.md": "x"})
     desk.artifacts.add("t", "text")
-    assert {name for name, _ in CALLS} == {spec.name for spec in desk.tools.specs("ask")}
+    assert {name for name, _ in CALLS} == {spec.name for spec in desk.tools.specs("ask")} - PLANNING
     async with anyio.create_task_group() as tasks:
         for name, arguments in CALLS:
             tool = desk.tools.find(name)

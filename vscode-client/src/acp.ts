@@ -60,6 +60,12 @@ export interface CallMeta {
   truncation?: { totalLines?: number; outputLines?: number };
 }
 
+/** A part of the todo list. North's extension: plans of other servers have no phases. */
+export interface TodoPhase {
+  name: string;
+  tasks: { content: string; status: "pending" | "in_progress" | "completed" | "abandoned" }[];
+}
+
 export interface PlanRow {
   content: string;
   status?: "pending" | "in_progress" | "completed";
@@ -73,7 +79,7 @@ export type Update =
       /** Why there is no complete answer. North's extension. */
       _meta?: { north?: { failure?: { text: string; kind?: string } } } | null;
     }
-  | { sessionUpdate: "plan"; entries: PlanRow[] }
+  | { sessionUpdate: "plan"; entries: PlanRow[]; _meta?: { north?: { phases?: TodoPhase[] } } | null }
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }

@@ -1,5 +1,6 @@
 /** What the extension and the chat's page say to each other. */
 
+import type { TodoPhase } from "./acp";
 import type { ChangesItem, FailureAction, Item } from "./items";
 
 export type * from "./items";
@@ -60,6 +61,8 @@ export interface State {
   /** What runs or is written without a question; empty for nothing. */
   permittedSummary: string;
   queued: QueuedRow[];
+  /** What is to be done in the conversation. */
+  todo: TodoPhase[];
   elsewhere: ElsewhereBanner | undefined;
   /** There is no conversation yet. */
   starting: Starting | undefined;
@@ -221,6 +224,7 @@ export const PAGE_COMMANDS = [
   "north.openFolder",
   "north.openWalkthrough",
   "north.showTerminal",
+  "north.editTodo",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

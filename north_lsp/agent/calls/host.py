@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.edits.review import EditReviewer
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.session_ports import Ports
@@ -16,6 +17,7 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Command, JobRequest, Need, Tool
+from north_lsp.tools.todo_list import Change
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
@@ -25,11 +27,18 @@ class HostServices:
     """The services that tools can be given, created once per session."""
 
     def __init__(
-        self, edits: EditReviewer, shell: ShellCommands, jobs: JobCommands, abandoned: AbandonedTasks, ports: Ports
+        self,
+        edits: EditReviewer,
+        shell: ShellCommands,
+        jobs: JobCommands,
+        todo: TodoKeeper,
+        abandoned: AbandonedTasks,
+        ports: Ports,
     ) -> None:
         self.edits = edits
         self.shell = shell
         self.jobs = jobs
+        self.todo = todo
         self.abandoned = abandoned
         self.ports = ports
 
@@ -86,6 +95,11 @@ class CallHost:
         """List, read, wait for, stop or write to background jobs. Raises StopTurn, ToolError."""
         self._ensure("run")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
+
+    async def change_todo(self, changes: Sequence[Change]) -> Result:
+        """Change the todo list, by all operations or none."""
+        self._ensure("todo")
+        return self._abilities.todo.change(self._call, self._title, changes)
 
     def _ensure(self, need: Need) -> None:
         if need not in self._tool.needs:

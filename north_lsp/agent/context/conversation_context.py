@@ -24,6 +24,7 @@ from north_lsp.agent.context.telling import (
     told_before,
     touched_files,
 )
+from north_lsp.agent.context.todo_news import news_of_edits, news_of_todo
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
@@ -182,6 +183,7 @@ class ConversationContext:
             text, active = await editor_text(state, self._workspace)
             paths += [active] if active is not None else []
             news += self._changed("editor", context_block(text)) if text else []
+        news += news_of_todo(self._log.path(), self._log.opened_at)
         return [*await self._rules_for(paths), *news]
 
     async def follow(self) -> None:
@@ -194,6 +196,7 @@ class ConversationContext:
             if paths:
                 self._told = dict(told_before(path))  # the conversation may have been summarized meanwhile
             news = await self._rules_for(paths)
+        news += news_of_edits(path, self._log.opened_at)
         if news:
             self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))
             self._followed += 1

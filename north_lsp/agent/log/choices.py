@@ -3,8 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from north_lsp.agent.log.fields import FIXED, Json, as_list, as_text, unknown
+from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown
+from north_lsp.tools.todo_list import TodoList
 from north_lsp.vocabulary import Mode
+
+USER_EDIT = "user_todo_edit"
+PHASES = "phases"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,22 @@ class SlashEntry:
     def to_json(self) -> dict[str, Any]:
         said = {"input": self.input, "name": self.name, "args": list(self.args), "ok": self.ok, "output": self.output}
         return {"type": "command_executed", **said, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class TodoEditEntry:
+    """The user has changed the todo list; `todo` is what there is since."""
+
+    todo: TodoList
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "TodoEditEntry":
+        known = FIXED | {"customType", "data"}
+        return cls(TodoList.from_json(as_object(record.get("data")).get(PHASES)), unknown(record, known))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": "custom", "customType": USER_EDIT, "data": {PHASES: self.todo.to_json()}, **self.more}
 
 
 @dataclass(frozen=True, slots=True)

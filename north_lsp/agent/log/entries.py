@@ -7,11 +7,13 @@ from typing import Any
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import (
+    USER_EDIT,
     ModeEntry,
     ModelEntry,
     ServiceTierEntry,
     SlashEntry,
     ThinkingEntry,
+    TodoEditEntry,
     ToolSelectionEntry,
 )
 from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
@@ -55,6 +57,7 @@ Entry = (
     | PrunedEntry
     | StopEntry
     | RetryEntry
+    | TodoEditEntry
     | UnknownEntry
 )
 
@@ -117,6 +120,8 @@ def _read(record: Json) -> Entry:
             return CompactionEntry.from_json(record)
         case "custom" if record.get("customType") == PRUNED:
             return PrunedEntry.from_json(record)
+        case "custom" if record.get("customType") == USER_EDIT:
+            return TodoEditEntry.from_json(record)
         case "custom":
             return mark_from_json(record) or UnknownEntry(record)
         case _:

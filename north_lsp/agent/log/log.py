@@ -31,6 +31,8 @@ class Log:
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
+        self.opened_at = conversation.leaf
+        """The entry that was the last one when the conversation was opened."""
         self._revision = -1
         self._path: list[Logged] = []
         self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.log.accepted import accepted_part
 from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
-from north_lsp.agent.log.choices import ModeEntry, SlashEntry
+from north_lsp.agent.log.choices import ModeEntry, SlashEntry, TodoEditEntry
 from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import EditRequest, ReviewEntry, StoredDecision
+from north_lsp.agent.log.todos import todo_shown
 from north_lsp.agent.log.transcript import FILE_BLOCK
 from north_lsp.agent.ports.editor import EditDecision
 from north_lsp.agent.ports.events import (
@@ -84,6 +85,7 @@ def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[E
         shown = tuple(files) if details.changed else ()
         told = (result.call_id, details.title, details.ok, details.text)
         yield CallEnded(*told, shown, details.locations, details.truncation)
+    yield from todo_shown(result)
 
 
 def slash_shown(logged: Logged) -> Iterator[Event]:
@@ -231,6 +233,8 @@ class Projection:
                 yield retry_shown(retry, is_first=True)
             case StopEntry():
                 yield from stop_shown(logged)
+            case TodoEditEntry() as edit:
+                yield from todo_shown(edit)
             case _:
                 pass
 

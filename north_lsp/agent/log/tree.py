@@ -13,6 +13,7 @@ from north_lsp.agent.log.choices import (
     ServiceTierEntry,
     SlashEntry,
     ThinkingEntry,
+    TodoEditEntry,
     ToolSelectionEntry,
 )
 from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
@@ -204,6 +205,8 @@ def _said(entry: Entry) -> _Said:
             return _Said("custom", "", "stopped")
         case RetryEntry(reason=reason):
             return _Said("custom", "", reason)
+        case TodoEditEntry(todo):
+            return _Said("custom", "", f"todo list changed ({todo.open_count} open)", todo.tree())
         case UnknownEntry(record):
             return _Said(entry.type, "", _words(record))
 

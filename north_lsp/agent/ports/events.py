@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.providers.base import Image, Usage
+from north_lsp.tools.todo_list import TodoList
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.edit.preview import Preview
 from north_lsp.workspace.proposal import FileChange
@@ -306,6 +307,21 @@ class ConversationWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The todo list has changed."""
+
+    todo: TodoList
+
+
+@dataclass(frozen=True, slots=True)
+class TodoReminded:
+    """The model stopped while tasks are open, and is reminded of them, for the nth time in this turn."""
+
+    times: int
+    open_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewShown:
     """The user is being asked; `kind` is write, shell, choice, form or page."""
 
@@ -404,6 +420,8 @@ Event = (
     | ContextPromoted
     | CompactionChanged
     | ConversationWanted
+    | PlanChanged
+    | TodoReminded
     | ReviewShown
     | ReviewResolved
     | OpenElsewhere

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
@@ -55,6 +56,9 @@ class LiveSession(Protocol):
 
     @property
     def is_running(self) -> bool: ...
+
+    @property
+    def todo(self) -> TodoKeeper: ...
 
     @property
     def jobs(self) -> Jobs: ...

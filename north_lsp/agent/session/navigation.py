@@ -19,9 +19,10 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, shown_prompt
 from north_lsp.agent.log.projection import branch_summary_shown
 from north_lsp.agent.log.results import OwnCommandEntry
+from north_lsp.agent.log.todos import todo_on
 from north_lsp.agent.log.tree import Row, tree_rows
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, Notice, TranscriptReset
+from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, Notice, PlanChanged, TranscriptReset
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.replay import Show
@@ -216,8 +217,13 @@ class Navigation:
 
     def _move(self, leaf: str | None, summary: BranchSummaryEntry | None) -> Sequence[Event]:
         """Make an entry the leaf, with a summary of what was left after it; returns what is to be shown of that."""
+        todo = todo_on(self._log.path())
         self._log.move_leaf(leaf, "rewind")
-        shown = list(branch_summary_shown(self._log.append(summary))) if summary is not None else []
+        shown: list[Event] = []
+        if summary is not None:
+            shown += branch_summary_shown(self._log.append(summary))
+        if (now := todo_on(self._log.path())) != todo:
+            shown.append(PlanChanged(now))
         chosen, choice = chosen_on(self._log.path()), self._session.choice
         level = as_level(chosen.level) if chosen.level is not None else None
         if chosen.mode != self._session.mode:

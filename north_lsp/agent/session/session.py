@@ -24,6 +24,7 @@ from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
@@ -458,6 +459,11 @@ class Session:
             self._log.append(entry)
             self.mode = mode
             await self._show(mode_shown(entry))
+
+    @property
+    def todo(self) -> TodoKeeper:
+        """The todo list."""
+        return TodoKeeper(self._log, self._editor.show)
 
     @property
     def jobs(self) -> Jobs:

@@ -12,6 +12,7 @@ from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
+from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
 from north_lsp.agent.session.slash_changes import ChangesHost
@@ -26,7 +27,7 @@ from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
-from north_lsp.display import one_line
+from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
@@ -35,6 +36,7 @@ from north_lsp.slash.parsing import Found, Invocation, find_command
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.approvals import Permission, Switch
 from north_lsp.storage.trust import described as trust_in_words
+from north_lsp.tools.todo_list import TodoError
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -267,6 +269,21 @@ class SessionHost(
 
     async def set_trust(self, *, on: bool) -> None:
         await self._session.approvals.set_trusted(on, "user")
+
+    def todo(self) -> str:
+        return visible(self._session.todo.document)
+
+    async def set_todo(self, text: str) -> None:
+        try:
+            await self._session.todo.replace(text)
+        except TodoError as error:
+            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
+
+    async def change_todo(self, op: str, text: str) -> None:
+        try:
+            await self._session.todo.edit([user_change(op, text, self._session.todo.now)])
+        except TodoError as error:
+            raise CommandError(f"{visible(str(error))}. The list is as it was.") from None
 
     def jobs(self) -> str:
         rows = [f"- {job.id}: `{one_line(job.command, 200)}` {job.state()}" for job in self._session.jobs.all()]

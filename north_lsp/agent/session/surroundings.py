@@ -39,7 +39,10 @@ class ModelSurroundings:
             shown += ("remember",)
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
-        return await anyio.to_thread.run_sync(lambda: offered_tools(load().offering(*shown), workspace, self._log))
+        gone = () if self._environment.settings.planning.todo_enabled else ("todo",)
+        return await anyio.to_thread.run_sync(
+            lambda: offered_tools(load().offering(*shown).without(*gone), workspace, self._log)
+        )
 
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""

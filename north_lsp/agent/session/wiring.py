@@ -19,6 +19,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
@@ -36,6 +37,7 @@ from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering
+from north_lsp.agent.turn.reminders import Reminders
 from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.retry_wait import RetryWait
@@ -63,7 +65,9 @@ class SessionTools:
         approver = CommandApprover(runner, Walls(runner, editor), reviews, log, ports)
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
-        return ToolRunner(HostServices(edits, shell, jobs, self.abandoned, ports), self.checkpoints, artifacts, ports)
+        todo = TodoKeeper(log, ports.show)
+        services = HostServices(edits, shell, jobs, todo, self.abandoned, ports)
+        return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ class SessionParts:
         streams = AnswerStreams(context, log, self.history, files, dispatcher, answers, ports)
         builder = self.builder(context, choice)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
-        return Turn(context, requester, dispatcher, files, self.history, steering, ports)
+        reminders = Reminders(context, log, ports)
+        return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 
 
 def session_parts(

@@ -9,13 +9,12 @@ from north_lsp.agent.costs.totals import Totals
 from north_lsp.agent.log.context import context_of, shortens
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage, nudge
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.transcript import Transcript
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Message
 from north_lsp.providers.model import Model
-from north_lsp.storage.entries import now_ms
 from north_lsp.workspace.seen import Sighting
 
 
@@ -57,10 +56,6 @@ class History:
                 self._log.exclude(one.id)
                 if isinstance(one.entry, PromptEntry) and not one.entry.by_north:
                     return
-
-    def append_nudge(self, text: str) -> None:
-        """Append a prompt from North itself to the model, which people are not shown."""
-        self._log.append(nudge(text, now_ms()))
 
     def messages(self, model: Model) -> Sequence[Message]:
         """Return the messages for a model, in a new list."""

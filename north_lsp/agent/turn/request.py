@@ -49,6 +49,10 @@ class ModelRequester:
         self._shortened = False  # since the model has refused the conversation for its length
         self._recovered = False  # from a call that the vendor reported as having no result
 
+    def exclude_last_prompt(self) -> None:
+        """Keep a prompt that the model refused from models."""
+        self._history.exclude_last_prompt()
+
     async def request_answer(self) -> AssistantMessage:
         """Get the next answer, stored and shown. Raises ModelFailed, LimitReached."""
         await self._account.check(self._answering.model)

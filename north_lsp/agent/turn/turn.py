@@ -1,6 +1,5 @@
 """One turn: model ↔ tools until the model stops. Whatever happens on the way, the log is left consistent."""
 
-import re
 from typing import Literal
 
 from north_lsp.agent.calls.dispatch import Dispatcher
@@ -12,19 +11,15 @@ from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.prompts import render
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.file_blocks import FileBlocks
-from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering, Stopped
+from north_lsp.agent.turn.reminders import Reminders
 from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.providers.base import AssistantMessage, ToolCall
 
 _TOO_LONG = 3
 _CUT = "the answer reached the model's length limit; send `/continue` to go on with it"
-_SHOWN_EDIT = re.compile(  # a fenced block that names a file: after the marks, or in the line before
-    r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
-)
 _STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
 _BROKEN = (
     "something failed inside North, and the turn was ended; what was done is kept (send `/continue` to go on). See {}"
@@ -42,7 +37,7 @@ class Turn:
         requester: ModelRequester,
         dispatcher: Dispatcher,
         files: FileBlocks,
-        history: History,
+        reminders: Reminders,
         steering: Steering,
         ports: Ports,
     ) -> None:
@@ -50,10 +45,9 @@ class Turn:
         self._requester = requester
         self._dispatcher = dispatcher
         self._files = files
-        self._history = history
+        self._reminders = reminders
         self._steering = steering
         self._ports = ports
-        self._reminded = False
 
     async def run(self, left: Unfinished | None = None) -> Stopped:
         """Run until the model stops or the caller cancels, beginning with what an earlier process has `left` to do.
@@ -83,10 +77,11 @@ class Turn:
                         await ports.show(Notice("warning", _STUCK))
                         return "end_turn"
                 if answer.calls or go_on:
+                    self._reminders.note_work()
                     await context.follow()
                 said = await self._steering.take()
                 if not said and not answer.calls and not go_on:
-                    if self._is_to_be_reminded(answer):
+                    if await self._reminders.remind(answer):
                         continue
                     if answer.blocks or answer.stop_reason != "stop":
                         return await self._stopped(answer)
@@ -122,18 +117,6 @@ class Turn:
         reason: Literal["length", "stop"] = "length" if entry.stop_reason == "length" else "stop"
         return AssistantMessage((*said, *left.calls), reason, model=entry.model)
 
-    def _is_to_be_reminded(self, answer: AssistantMessage) -> bool:
-        """Tell whether to remind the model that it shows an edit in its answer but has made none; once, and only if the
-        user wants it."""
-        context = self._context
-        if self._reminded or not context.settings.turns.nudge_unapplied_code or not context.may_write:
-            return False
-        if answer.stop_reason != "stop" or _SHOWN_EDIT.search(answer.text) is None:
-            return False
-        self._reminded = True
-        self._history.append_nudge(render("nudge_edit"))
-        return True
-
     async def _ask(self) -> AssistantMessage:
         try:
             return await self._requester.request_answer()
@@ -147,7 +130,7 @@ class Turn:
                 await self._ports.show(Notice("info", _CUT))
                 return "max_tokens"
             case "refusal":
-                self._history.exclude_last_prompt()
+                self._requester.exclude_last_prompt()
                 return "refusal"
             case _:
                 await self._requester.make_room_for_next()

@@ -10,6 +10,7 @@ local rewind = require("north.rewind")
 local settings = require("north.settings")
 local storage = require("north.storage")
 local summaries = require("north.summaries")
+local todo = require("north.todo")
 local undo = require("north.undo")
 
 local M = {}
@@ -141,6 +142,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  todo = function()
+    todo.edit(conversation.ask_server)
   end,
   takeover = function()
     conversation.take_over()

@@ -9,6 +9,7 @@ local running = require("north.running")
 local server = require("north.server")
 local state = require("north.state")
 local summaries = require("north.summaries")
+local todo = require("north.todo")
 
 local M = {}
 
@@ -215,6 +216,7 @@ local function leave(following)
   running.note(state.root, nil)
   chat.clear()
   summaries.clear()
+  todo.clear()
   return old
 end
 

@@ -3,6 +3,7 @@ local chat = require("north.chat")
 local elsewhere = require("north.elsewhere")
 local permission = require("north.permission")
 local running = require("north.running")
+local todo = require("north.todo")
 
 ---@class north.Prompt
 ---@field blocks table[]
@@ -50,6 +51,7 @@ function M.show()
   if #M.prompts > 1 then
     parts[#parts + 1] = ("%d queued"):format(#M.prompts - 1)
   end
+  parts[#parts + 1] = todo.counts()
   if M.root and M.phase == "ready" then
     local works = #M.prompts > 0 or (M.elsewhere and M.elsewhere.leaving)
     running.note(M.root, works and M.session_id or nil)

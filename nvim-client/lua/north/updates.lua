@@ -7,6 +7,7 @@ local rewind = require("north.rewind")
 local saving = require("north.saving")
 local state = require("north.state")
 local summaries = require("north.summaries")
+local todo = require("north.todo")
 
 local M = {}
 
@@ -44,6 +45,7 @@ local on_update = {
     state.mode = update.currentModeId
     state.show()
   end,
+  plan = todo.set,
   compaction_update = summaries.show,
   notice = function(update)
     if vim.tbl_get(update, "_meta", "north", "stopped") then
@@ -60,6 +62,7 @@ function M.replace_chat()
     state.replacing = false
     chat.clear()
     summaries.clear()
+    todo.clear()
   end
 end
 
@@ -88,6 +91,7 @@ M.handlers = {
     if params.event == "transcript_reset" then
       chat.clear() -- all of it follows
       summaries.clear()
+      todo.clear()
     end
     if params.event == "open_elsewhere" then
       state.elsewhere = elsewhere.read(params.by)

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { ConfigOption, Mode, OpenElsewhere, Permission, SessionState, Update, Usage } from "../acp";
+import type { ConfigOption, Mode, OpenElsewhere, Permission, SessionState, TodoPhase, Update, Usage } from "../acp";
 import { isCalm, remediesOf } from "../common/problems";
 import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
@@ -25,6 +25,8 @@ export abstract class ConversationState implements vscode.Disposable {
   /** As the server tells it. */
   options: ConfigOption[] = [];
   usage: Usage | undefined;
+  /** What is to be done in it. */
+  todo: TodoPhase[] = [];
   /** The slash commands that the server offers. */
   commands: SlashCommand[] = [];
   /** What runs or is written without a question. */
@@ -62,6 +64,11 @@ export abstract class ConversationState implements vscode.Disposable {
     if (this.isCurrent(id)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
   }
 
+  setTodo(phases: TodoPhase[]): void {
+    this.todo = phases;
+    this.stateChanged.fire();
+  }
+
   protected takeState({ modes, configOptions }: SessionState): void {
     this.modes = modes?.availableModes ?? this.modes;
     this.modeId = modes?.currentModeId ?? this.modeId;
@@ -75,6 +82,9 @@ export abstract class ConversationState implements vscode.Disposable {
       case "current_mode_update":
         this.modeId = update.currentModeId;
         break;
+      case "plan":
+        this.setTodo(update._meta?.north?.phases ?? []);
+        return false; // the transcript shows it, too
       case "usage_update":
         this.usage = update;
         break;
@@ -135,6 +145,7 @@ export abstract class ConversationState implements vscode.Disposable {
     this.modeId = "";
     this.options = [];
     this.usage = undefined;
+    this.todo = [];
     this.elsewhere = undefined;
     this.setTitle("");
     this.setPermissions([]);

@@ -192,6 +192,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "turn_end") transcript.ended();
     else if (event === "transcript_reset") {
       transcript.clear();
+      session.setTodo([]);
       void turns.shownAnew(false);
       if (prompt.length > 0) panel.take(wordsOf(prompt));
     } else if (event === "conversation_copied" && typeof conversationId === "string") void this.openTab(conversationId, wordsOf(prompt));

@@ -272,7 +272,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork } = this.session;
+    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork, todo } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
@@ -287,6 +287,7 @@ export class Panel implements vscode.Disposable {
       waiting,
       permittedSummary: permittedSummary(permissions),
       queued: queue.rows,
+      todo,
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",

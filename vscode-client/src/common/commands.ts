@@ -7,6 +7,7 @@ import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
 import { openLearned } from "../chat/learned";
+import { TodoDocuments } from "../chat/todo";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
@@ -40,6 +41,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const settingTexts = textsOf(manifest);
   const serverLog = new ServerLog();
   const contextPage = new ContextPage();
+  const todo = new TodoDocuments(conversations);
   /** The conversation that the user is at. */
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
@@ -89,6 +91,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showAsText: () => showAsText(conversations),
     showContext: () => contextPage.show(here()),
     openLearned: () => openLearned(here()),
+    editTodo: () => todo.show(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),
@@ -99,7 +102,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showStorage: () => showStorage(here()),
   };
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, todo, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

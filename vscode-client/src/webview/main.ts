@@ -10,6 +10,7 @@ import "./links";
 import * as list from "./list";
 import * as queue from "./queue";
 import * as symbols from "./symbols";
+import * as todo from "./todo";
 import * as welcome from "./welcome";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
@@ -29,6 +30,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       elsewhere.showState(message.state);
       symbols.showState(message.state);
       queue.showState(message.state);
+      todo.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);

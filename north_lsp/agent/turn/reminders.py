@@ -1,0 +1,69 @@
+"""Reminds a model, when it stops, of what it seems to have forgotten: an edit that it only shows, open tasks."""
+
+import re
+
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import nudge
+from north_lsp.agent.log.todos import todo_on
+from north_lsp.agent.ports.events import TodoReminded
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.prompts import render
+from north_lsp.providers.base import AssistantMessage
+from north_lsp.storage.entries import now_ms
+
+_MOST = 3
+_MOST_NAMED = 10
+_SHOWN_EDIT = re.compile(  # a fenced block that names a file: after the marks, or in the line before
+    r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
+)
+
+
+class Reminders:
+    """Those of one turn."""
+
+    def __init__(self, context: TurnContext, log: Log, ports: Ports) -> None:
+        self._context = context
+        self._log = log
+        self._ports = ports
+        self._told_of_edit = False
+        self._told_of_todo = 0
+        self._has_worked = True
+
+    def note_work(self) -> None:
+        """Note that the model has made calls since it was reminded."""
+        self._has_worked = True
+
+    async def remind(self, answer: AssistantMessage) -> bool:
+        """Remind the model if there is reason to; returns whether it was."""
+        if answer.stop_reason != "stop":
+            return False
+        return self._of_edit(answer) or await self._of_todo()
+
+    def _of_edit(self, answer: AssistantMessage) -> bool:
+        """Remind the model that it shows an edit in its answer but has made none; once, and only if the user wants
+        it."""
+        context = self._context
+        if self._told_of_edit or not context.settings.turns.nudge_unapplied_code or not context.may_write:
+            return False
+        if _SHOWN_EDIT.search(answer.text) is None:
+            return False
+        self._told_of_edit = True
+        self._log.append(nudge(render("nudge_edit"), now_ms()))
+        return True
+
+    async def _of_todo(self) -> bool:
+        """Remind the model of open tasks, some times at most, and not again before it has done something."""
+        planning = self._context.settings.planning
+        if not planning.todo_reminders or not planning.todo_enabled or self._told_of_todo >= _MOST:
+            return False
+        left = [task for task in todo_on(self._log.path(), self._log.opened_at).tasks if task.is_open]
+        if not left or not self._has_worked:
+            return False
+        self._told_of_todo += 1
+        self._has_worked = False
+        rows = [{"text": task.content} for task in left[:_MOST_NAMED]]
+        rows += [{"text": f"and {len(left) - _MOST_NAMED} more"}] if len(left) > _MOST_NAMED else []
+        self._log.append(nudge(render("nudge_todo", tasks=rows), now_ms()))
+        await self._ports.show(TodoReminded(self._told_of_todo, len(left)))
+        return True

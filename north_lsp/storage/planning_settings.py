@@ -1,0 +1,20 @@
+"""The settings of what a model plans with: the todo list."""
+
+from dataclasses import dataclass
+
+from north_lsp.storage.setting import setting
+
+
+@dataclass(frozen=True)
+class PlanningSettings:
+    """How planning works."""
+
+    todo_enabled: bool = setting(
+        "todo.enabled", True, "Offer models the tool `todo`, with which they keep a list.", project="yes"
+    )
+    todo_reminders: bool = setting(
+        "todo.reminders",
+        True,
+        "Remind a model that stops while its todo list has open tasks, three times at most.",
+        project="yes",
+    )

@@ -1,0 +1,1 @@
+"""Tools for planning work: the todo list."""

@@ -1,0 +1,50 @@
+import { said } from "./support/page";
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { State } from "../src/messages";
+
+const view = document.defaultView as Window & typeof globalThis;
+Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, HTMLElement: view.HTMLElement, Element: view.Element });
+for (const [tag, id] of [["details", "todo"], ["textarea", "input"]] as const) {
+  const made = document.createElement(tag);
+  made.id = id;
+  document.body.append(made);
+}
+
+const at = (selector: string): HTMLElement => {
+  const found = document.querySelector<HTMLElement>(selector);
+  assert.ok(found, selector);
+  return found;
+};
+const { showState } = await import("../src/webview/todo");
+const show = (todo: State["todo"]): void => showState({ todo } as State);
+
+const LIST: State["todo"] = [
+  { name: "Read", tasks: [{ content: "a", status: "completed" }, { content: "b", status: "abandoned" }] },
+  { name: "Write", tasks: [{ content: "<b>c</b>", status: "in_progress" }, { content: "d", status: "pending" }] },
+  { name: "Empty", tasks: [] },
+];
+
+test("a list is pinned with how far it is and what is in progress", () => {
+  show([]);
+  assert.equal(at("#todo").hidden, true);
+  show(LIST);
+  assert.equal(at("#todo").hidden, false);
+  assert.equal(at("#todo .counts").textContent, "Todo 2/4");
+  assert.equal(at("#todo .current").textContent, "<b>c</b>");
+  assert.deepEqual([...document.querySelectorAll("#todo .phase")].map((one) => one.textContent), ["Read · 2/2", "Write · 0/2"]);
+  assert.deepEqual([...document.querySelectorAll("#todo li")].map((one) => one.className), ["completed", "abandoned", "in_progress", "pending"]);
+  assert.equal(document.querySelector("#todo b"), null);
+  assert.match(at("#todo li.abandoned").textContent ?? "", /b \(dropped\)/);
+});
+
+test("what is folded open stays open when the list changes, and its button asks for the document", () => {
+  show(LIST);
+  at("#todo").setAttribute("open", "");
+  show([{ name: "Write", tasks: [{ content: "d", status: "in_progress" }] }]);
+  assert.equal(at("#todo").getAttribute("open"), "");
+  at("#todo button").dispatchEvent(new view.Event("click"));
+  assert.deepEqual(said.pop(), { type: "run", command: "north.editTodo" });
+});
