@@ -29,6 +29,9 @@ from north_lsp.agent.models.fallback import Fallbacks
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.secrets.masked_pool import MaskedPool
+from north_lsp.agent.secrets.masking import secrets_in
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults
 from north_lsp.agent.turn.retry import RetrySettings
@@ -36,6 +39,7 @@ from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.providers.base import Timeouts
+from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
@@ -134,9 +138,8 @@ async def _core(
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
-            fallbacks = Fallbacks(
-                settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
-            )
+            masked = MaskedPool(providers, _secrets(locations, options.environ, known, settings_file))
+            fallbacks = Fallbacks(settings.retry_fallback_chains, known, masked, revert=settings.turns.fallback_revert)
             notes += fallbacks.problems
             for problem in fallbacks.problems:
                 note_problem(problem)
@@ -155,7 +158,7 @@ async def _core(
             environment = Environment(
                 locations,
                 options.environ,
-                Models(known, providers, upkeep, fallbacks, saved.save),
+                Models(known, masked, upkeep, fallbacks, saved.save),
                 tools,
                 background,
                 _retry(settings),
@@ -190,6 +193,11 @@ async def _core(
         ending.log_exit()
         if telemetry is not None:
             await anyio.to_thread.run_sync(telemetry.close)
+
+
+def _secrets(locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile) -> Secrets:
+    """Return the placeholders for what models are asked outside of all conversations."""
+    return secrets_in((), locations, environ, known, lambda: settings.current().secrets)
 
 
 def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exported | None, list[str]]":

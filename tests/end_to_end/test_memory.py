@@ -257,12 +257,17 @@ async def test_nothing_is_remembered_of_a_project_that_is_not_trusted(world: Wor
 
 async def test_keys_do_not_get_into_a_memory(world: World, server: ModelServer) -> None:
     key = "ghp_" + "a1B2" * 9
-    await had(world, server, f"The key is {key}")
+    value = "correct-horse-battery"
+    (world.project / ".env").write_text(f"DATABASE_PASSWORD={value}\n")
+    await had(world, server, f"The key is {key}, the password {value}")
     on(world)
-    leaked: Answer = answer(Say(f"<memory>- Uses {key}</memory><synopsis>x</synopsis>"))
-    server.script(leaked, answer(Say(MERGED.replace("the linter", key))))
+    leaked: Answer = answer(Say(f"<memory>- Uses {key} and {value}</memory><synopsis>x</synopsis>"))
+    server.script(leaked, answer(Say(MERGED.replace("the linter", f"{key} {value} <<$env:S0>>"))))
     async with inside(world.environ) as client:
         await prompt(client, await opened(client, world), "/memory rebuild")
-    assert key not in json.dumps([request.body for request in server.requests])
-    assert "[masked]" in (folder(world) / "MEMORY.md").read_text()
+    sent = json.dumps([request.body for request in server.requests])
+    assert key not in sent
+    assert value not in sent
+    assert "since [masked] [masked] [masked] says so" in (folder(world) / "MEMORY.md").read_text()
+    assert value.encode() not in (world.data / "memories" / "memory.db").read_bytes()
     assert key.encode() not in (world.data / "memories" / "memory.db").read_bytes()

@@ -13,13 +13,13 @@ import anyio.to_thread
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.asking import Questions
+from north_lsp.agent.session.learning_mask import learning_mask
 from north_lsp.agent.session.memory_run import MemoryRun, Quiet
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id, timestamp
-from north_lsp.storage.masking import masked
 from north_lsp.storage.memory_files import NOTES, SUMMARY, MemoryFiles
 from north_lsp.storage.memory_jobs import MemoryJobs
 from north_lsp.storage.memory_settings import MemorySettings
@@ -178,7 +178,8 @@ class Memory:
         """Note what the model wants to be remembered, if the user agrees; return the note. Raises ToolError."""
         if not self.is_on:
             raise ToolError("UNAVAILABLE", "memory is disabled", "go on without it")
-        note = one_line(masked(text), _LONGEST_NOTE)
+        mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, self._means.environment)
+        note = one_line(mask(text), _LONGEST_NOTE)
         question = f"Remember this for later conversations ({kind})?"
         options = (("remember", "Remember it"), ("no", "Do not remember it"))
         if await self._session.questions.choose(question, options, note) != "remember":

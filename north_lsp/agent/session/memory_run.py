@@ -16,7 +16,7 @@ from north_lsp.agent.costs.estimates import characters_of
 from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.models.aside import AsideRequests, until_done
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.session.exporting import mask_of
+from north_lsp.agent.session.learning_mask import learning_mask
 from north_lsp.agent.session.learning_progress import LearningProgress
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.display import money, visible
@@ -25,7 +25,6 @@ from north_lsp.providers.base import Done, Failed, ModelRequest, Usage, UserMess
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.storage.listing import is_open, list_conversations
-from north_lsp.storage.masking import MASK, is_secret_name
 from north_lsp.storage.memory_files import MEMORY, NOTES, MemoryFiles
 from north_lsp.storage.memory_jobs import MemoryJobs, Thread
 
@@ -36,7 +35,6 @@ _READS, _MERGES = ("default",), ("fast", "default")
 _ANSWER_TOKENS = 10_000
 _MOST_CHARACTERS = 400_000
 _LEAST_CHARACTERS = 4_000
-_SHORTEST_SECRET = 8
 _HOUR = 3600.0
 _TITLE = "Remembering what lasts of earlier conversations"
 _MERGING = "Merging what was found"
@@ -89,7 +87,7 @@ class MemoryRun:
         if not candidates and not forced and texts.get(NOTES, "") == before.get(NOTES, ""):
             return ""
         progress = LearningProgress(self._means.ports.show, _TITLE, [*(one.name for one in candidates), _MERGING])
-        self._mask = await anyio.to_thread.run_sync(self._masks)
+        self._mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, self._means.environment)
         written: Sequence[Path] = ()
         is_done = False
         await progress.begin()
@@ -130,18 +128,6 @@ class MemoryRun:
             if len(found) == settings.max_conversations:
                 break
         return found[::-1]
-
-    def _masks(self) -> Callable[[str], str]:
-        environment = self._means.environment
-        mask = mask_of(environment.models.catalog, environment.environ)
-        own = [value for name, value in environment.environ.items() if is_secret_name(name)]
-
-        def masked(text: str) -> str:
-            for value in own:
-                text = text.replace(value, MASK) if len(value) >= _SHORTEST_SECRET else text
-            return mask(text)
-
-        return masked
 
     async def _read(self, candidates: Sequence[Candidate], progress: LearningProgress) -> int:
         """Read conversations one after the other; return how many could be."""

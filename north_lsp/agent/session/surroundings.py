@@ -1,5 +1,6 @@
 """What models are told and offered besides the conversation: the system text and the tools."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -7,6 +8,7 @@ import anyio.to_thread
 from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.secrets.notice import state_of
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
@@ -26,7 +28,7 @@ class ModelSurroundings:
     def __init__(
         self, stored: Stored, environment: Environment, settings: SessionSettings, choice: ModelChoice
     ) -> None:
-        self._log, self._told = stored.log, stored.context
+        self._log, self._told, self._secrets = stored.log, stored.context, stored.secrets
         self._environment = environment
         self._settings = settings
         self._choice = choice
@@ -53,7 +55,8 @@ class ModelSurroundings:
     async def report(self, mode: Mode, history: History) -> "Report":
         """Add up what the next request has."""
         model, tools = self._choice.model, await self.tools()
-        return await self._told.report(model, tools.specs(mode), history.messages(model))
+        report = await self._told.report(model, tools.specs(mode), history.messages(model))
+        return replace(report, secrets=state_of(self._secrets.count, is_on=self._secrets.is_on))
 
     async def exported(self, mode: Mode) -> "Surroundings":
         """Return them for an export."""

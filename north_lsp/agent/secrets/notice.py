@@ -1,0 +1,26 @@
+"""What the user is told of masked secrets."""
+
+from collections.abc import Awaitable, Callable
+
+from north_lsp.agent.ports.events import Event, Notice
+
+
+def masked_notice(show: Callable[[Event], Awaitable[None]]) -> Callable[[int], Awaitable[None]]:
+    """Return what tells the user how many values are masked."""
+
+    async def tell(count: int) -> None:
+        values = "1 secret value" if count == 1 else f"{count} secret values"
+        text = f"{values} stay{'s' if count == 1 else ''} on this machine: the model gets placeholders (`/context`)"
+        await show(Notice("info", text))
+
+    return tell
+
+
+def state_of(count: int, *, is_on: bool) -> str:
+    """Say in a sentence what is masked."""
+    if not is_on:
+        return "Secrets are **not masked** here (`secrets.enabled`, `secrets.offIn`)."
+    if not count:
+        return "No secrets were found so far."
+    values = "1 value is" if count == 1 else f"{count} values are"
+    return f"{values} masked: the model gets placeholders like `<<$env:S0>>`, and edits and commands the real values."
