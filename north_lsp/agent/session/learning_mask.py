@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-from north_lsp.agent.secrets.secrets import PLACEHOLDER
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import mask_of
 from north_lsp.agent.session.opened import Stored
-from north_lsp.storage.masking import MASK
+from north_lsp.storage.masking import MASK, PLACEHOLDER
 
 
 def learning_mask(stored: Stored, environment: Environment) -> Callable[[str], str]:
