@@ -13,6 +13,7 @@ from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_re
 from north_lsp.storage.keeping_settings import KeepingSettings, TelemetrySettings
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.mcp_settings import McpSettings
 from north_lsp.storage.memory_settings import MemorySettings
 from north_lsp.storage.model_settings import ModelSettings
 from north_lsp.storage.planning_settings import PlanningSettings
@@ -342,6 +343,7 @@ class Settings:
     )
     keeping: KeepingSettings = field(default_factory=KeepingSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
     memory: MemorySettings = field(default_factory=MemorySettings)
     secrets: SecretSettings = field(default_factory=SecretSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
