@@ -135,6 +135,12 @@ def read_client(params: Params) -> Client:
     )
 
 
+def read_settings(params: Params) -> dict[str, Any]:
+    """Read the settings, by their keys, that the user has made in the client."""
+    meta = _mapping(_mapping(params.get("clientCapabilities")).get("_meta"))
+    return _mapping(_mapping(meta.get("north")).get("settings"))
+
+
 def initialize_result(params: Params) -> dict[str, Any]:
     """Return the answer to `initialize`. Raises RpcError if the protocol version is not an integer."""
     version = params.get("protocolVersion")

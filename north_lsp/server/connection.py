@@ -281,7 +281,8 @@ async def _warm_up(
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
-    async with _core(options, "acp", _label(client), ending or Ending()) as core:
+    settings = acp_initialize.read_settings(opening.params)
+    async with _core(options, "acp", _label(client), ending or Ending(), settings) as core:
         # ACP has no way to announce that requests can be withdrawn, and some clients complain about it.
         failure, tells = core.diagnostics.failure, client.knows_north
         peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
@@ -300,6 +301,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.configuration import EditorSettings
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.service import LspService
@@ -328,7 +330,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         service = LspService(
             peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
         )
-        services: list[Service] = [service] if agent is None else [service, agent]
+        editor = EditorSettings(peer, environment.settings_file.take_editor, asks=client.is_asked_for_settings)
+        services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 
         async def close() -> None:
             if agent is None:

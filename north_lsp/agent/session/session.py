@@ -30,7 +30,7 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
-from north_lsp.agent.secrets.notice import masked_notice
+from north_lsp.agent.secrets.notice import secrets_notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
@@ -43,6 +43,7 @@ from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
@@ -111,7 +112,7 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
-        stored.secrets.on_masked = masked_notice(self._editor.show)
+        stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
@@ -160,6 +161,8 @@ class Session:
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
+        self.memory = Memory(self, means)
+        self._settings.workspace = replace(workspace, remember=self.memory.remember)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -299,6 +302,7 @@ class Session:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
                 self.learning.offer_after(stopped)
+                self.memory.begin_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)
