@@ -151,6 +151,12 @@ def negotiated(params: Params) -> int:
     return STABLE if version == STABLE or not isinstance(version, int) or isinstance(version, bool) else DRAFT
 
 
+def read_settings(params: Params) -> dict[str, Any]:
+    """Read the settings, by their keys, that the user has made in the client."""
+    announced = params.get("capabilities" if negotiated(params) == DRAFT else "clientCapabilities")
+    return _mapping(_mapping(_mapping(_mapping(announced).get("_meta")).get("north")).get("settings"))
+
+
 def initialize_result(params: Params) -> dict[str, Any]:
     """Return the answer to `initialize`. Raises RpcError if the protocol version is not an integer."""
     version = params.get("protocolVersion")
@@ -183,7 +189,7 @@ def _stable_result(params: Params) -> dict[str, Any]:
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": False, "sse": False},
+            "mcpCapabilities": {"http": True, "sse": False},
             "sessionCapabilities": {
                 "list": {},
                 "resume": {},

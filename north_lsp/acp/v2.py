@@ -124,17 +124,3 @@ def permission(params: Fields, *, knows_north: bool) -> Fields:
 def session_row(row: Fields) -> Fields:
     """Return a row of `session/list`."""
     return {key: row[key] for key in ("sessionId", "cwd", "title", "updatedAt") if key in row}
-
-
-def mcp_servers(servers: object) -> object:
-    """Return MCP servers as version 1 names them."""
-    if not isinstance(servers, list):
-        return [] if servers is None else servers
-    return [_mcp_server(one) if isinstance(one, dict) else one for one in servers]
-
-
-def _mcp_server(one: Fields) -> Fields:
-    if one.get("type") == "stdio":
-        plain = {key: value for key, value in one.items() if key != "type"}
-        return {"args": [], "env": [], **plain}
-    return {"headers": [], **one}

@@ -73,8 +73,7 @@ class V2Service:
         return {**found, "sessions": [v2.session_row(row) for row in found["sessions"]]}
 
     async def _new(self, params: Params, call: Call) -> object:
-        servers = v2.mcp_servers(params.get("mcpServers"))
-        made: Any = await self._agent.request("session/new", {**params, "mcpServers": servers}, call)
+        made: Any = await self._agent.request("session/new", params, call)
         return {"sessionId": made["sessionId"], "configOptions": v2.config_options(made["configOptions"])}
 
     async def _resume(self, params: Params, call: Call) -> object:
@@ -84,9 +83,9 @@ class V2Service:
         if start is not None and (not isinstance(start, dict) or start.get("type") != "start"):
             raise invalid_params("replayFrom", "must be of the type start")
         method, id = "session/resume" if start is None else "session/load", read.text(params, "sessionId")
-        opening, servers = Call(call.id), v2.mcp_servers(params.get("mcpServers"))
+        opening = Call(call.id)
         with self._peer.collecting(id) as commands:
-            opened: Any = await self._agent.request(method, {**params, "mcpServers": servers}, opening)
+            opened: Any = await self._agent.request(method, params, opening)
             if opening.after is not None:
                 await opening.after()
         options = v2.config_options(opened["configOptions"])

@@ -8,8 +8,8 @@ import functools
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,7 @@ from north_lsp.agent.models.fallback import Fallbacks
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.servers import Connect, Connection, Listener, ServerSpec
 from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
@@ -39,7 +40,7 @@ from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.providers.base import Timeouts
-from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.catalog import Catalog, secret_names
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
@@ -166,6 +167,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
+                _connector(options.environ, lambda: secret_names(known)),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -232,6 +234,17 @@ def _note(diagnostics: Diagnostics, text: str) -> None:
     diagnostics.event("model_advice", message=text)
 
 
+def _connector(environ: Mapping[str, str], names: Callable[[], frozenset[str]]) -> Connect:
+    """Make what opens connections to MCP servers; its modules are loaded with the first server."""
+
+    def connect(spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AbstractAsyncContextManager[Connection]:
+        from north_lsp.mcp.connect import Connector
+
+        return Connector(environ, names)(spec, roots, listener)
+
+    return connect
+
+
 def _retry(settings: Settings) -> RetrySettings:
     return RetrySettings(
         settings.retry_enabled,
@@ -268,7 +281,8 @@ async def _warm_up(
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
-    async with _core(options, "acp", _label(client), ending or Ending()) as core:
+    settings = acp_initialize.read_settings(opening.params)
+    async with _core(options, "acp", _label(client), ending or Ending(), settings) as core:
         # ACP has no way to announce that requests can be withdrawn, and some clients complain about it.
         failure, tells = core.diagnostics.failure, client.knows_north
         peer: Peer
@@ -299,6 +313,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.configuration import EditorSettings
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.service import LspService
@@ -327,7 +342,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         service = LspService(
             peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
         )
-        services: list[Service] = [service] if agent is None else [service, agent]
+        editor = EditorSettings(peer, environment.settings_file.take_editor, asks=client.is_asked_for_settings)
+        services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 
         async def close() -> None:
             if agent is None:

@@ -325,6 +325,18 @@ class Host(Protocol):
 
     async def end_job(self, id: str) -> str: ...
 
+    async def servers(self) -> str:
+        """List the MCP servers with their state and their tools, in Markdown."""
+        ...
+
+    async def switch_server(self, name: str, *, on: bool) -> str: ...
+
+    async def reconnect_servers(self, name: str | None) -> str:
+        """Connect to an MCP server again, or to all; say what came of it."""
+        ...
+
+    def server_log(self, name: str) -> str: ...
+
     @property
     def presets(self) -> Sequence[str]:
         """The names of the ready-made providers."""

@@ -1,7 +1,7 @@
 """The base classes of tools: arguments, declared needs, and the host that carries those needs out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -74,6 +74,23 @@ class Command:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a call that another program carries out: the tool's `name` for models, the `server` and its own
+    name for the `tool`, the whole `arguments`, whose the server is (`origin`, for people), and a `digest` of the tool
+    as it describes itself: what the user allows for good holds for that alone."""
+
+    name: str
+    server: str
+    tool: str
+    arguments: dict[str, Any]
+    digest: str
+    origin: str
+
+
+Progress = Callable[[str], Awaitable[None]]
+"""Shows how far a call is."""
+
 JobAction = Literal["list", "output", "wait", "kill", "input"]
 
 
@@ -114,6 +131,14 @@ class Host(Protocol[R_co]):
         """Act on background jobs."""
         ...
 
+    async def permit(self, question: Question) -> R_co | None:
+        """Have a call of another program's tool approved; a result means that it is not made."""
+        ...
+
+    async def reach(self, work: Callable[[Progress], Awaitable[T]]) -> T:
+        """Run work that uses the network or another program; what it reports is shown."""
+        ...
+
     async def change_todo(self, changes: Sequence[Change]) -> R_co:
         """Change the todo list, by all operations or none."""
         ...
@@ -124,11 +149,11 @@ class Tool(ABC):
     that offer it to the model; when there are many tools, `discoverable` ones are listed by name only. `also` are
     other names under which models may call it."""
 
-    name: ClassVar[str]
+    name: str
     also: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Kind]
     needs: ClassVar[frozenset[Need]]
-    modes: ClassVar[frozenset[Mode]]
+    modes: frozenset[Mode]
     parallel: ClassVar[bool] = False
     discoverable: ClassVar[bool] = False
     args: ClassVar[type["BaseModel"]]
@@ -144,6 +169,13 @@ class Tool(ABC):
     @property
     def only_reads(self) -> bool:
         return self.needs == {"read"}
+
+
+class DescribedTool(Tool):
+    """A tool that another program describes: its arguments are an object that fits `schema`, and checked there."""
+
+    description: str
+    schema: Mapping[str, object]
 
 
 class ReadTool(Tool):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.acp.test_bad_input import ask
+from tests.acp.test_conformance import agent as announced
 from tests.acp.test_conformance import fails, new_session
 from tests.acp.test_models import agent, new
 from tests.end_to_end.world import World, make_world
@@ -132,3 +133,11 @@ async def test_a_projects_file_counts_at_once_and_a_broken_one_keeps_what_it_sai
         stopped, texts, _ = await ask(client, session, "Count")
         assert stopped == "max_turn_requests"
         assert any("what it said before is used" in text for text in texts)
+
+
+async def test_a_client_tells_its_settings_with_initialize(offline: World) -> None:
+    told_first = {"settings": {"turn": {"maxRequests": 4}}}
+    async with announced(offline, _meta={"north": told_first}) as client:
+        session = await new_session(client, offline)
+        row = await client.request("_north/config/get", {"sessionId": session, "key": "turn.maxRequests"})
+        assert (row["value"], row["origin"]) == (4, "editor")

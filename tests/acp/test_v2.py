@@ -4,6 +4,7 @@ ids are those of the official compatibility kit."""
 import asyncio
 import base64
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.world import SERVER, World
+from tests.support import mcp_server
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.png import png
@@ -350,6 +352,18 @@ async def test_modes_are_options(world: World, server: ModelServer) -> None:
         assert not updates(client, "current_mode_update")
 
 
+async def test_a_tool_server_of_the_client_is_used(world: World, server: ModelServer) -> None:
+    """ACP-MCP-201."""
+    passed = {"type": "stdio", "name": "test", "command": sys.executable, "args": ["-I", mcp_server.__file__]}
+    server.script(answer(call("mcp_test_echo", text="hello there")), answer(say("ok")))
+    async with agent(world) as client:
+        client.handlers["session/request_permission"] = answering("run")
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": [passed]})
+        await prompt(client, made["sessionId"], "Go")
+        assert (await idle(client))["stopReason"] == "end_turn"
+    assert "hello there" in json.dumps(server.requests[-1].body["messages"][-1])
+
+
 async def test_methods_of_version_1_are_unknown(world: World, server: ModelServer) -> None:
     """ACP-JSONRPC-004, EXT-001."""
     async with conversation(world) as (client, session):
@@ -366,9 +380,8 @@ async def test_batches(world: World, server: ModelServer) -> None:
         await client.send_raw(b"[]\n")
         empty = await client.wait(lambda message: message.get("id") is None and "error" in message)
         assert empty["error"]["code"] == -32600
-        assert [line for line in client.lines[count:] if b'"error"' in line or b'"result"' in line] == [
-            client.lines[-1]
-        ]
+        answers = [one for one in map(json.loads, client.lines[count:]) if "id" in one and "method" not in one]
+        assert answers == [empty]
         listing = {"jsonrpc": "2.0", "id": "in-a-batch", "method": "session/list", "params": {}}
         await client.send_raw(json.dumps([1, listing]).encode() + b"\n")
         message = await client.wait(lambda message: message.get("id") == "in-a-batch")

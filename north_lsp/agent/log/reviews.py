@@ -137,6 +137,22 @@ class CommandRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """The call of another program's tool that a review asks about: its name for models, the server, and the tool's own
+    name there."""
+
+    name: str
+    server: str
+    tool: str
+    arguments: Json
+    more: Json = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        row = {"name": self.name, "server": self.server, "tool": self.tool, "arguments": dict(self.arguments)}
+        return row | dict(self.more)
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """The texts that were written to a file that was merged with a newer text, or that the editor has formatted."""
 
@@ -201,9 +217,9 @@ class StoredDecision:
 class ReviewEntry:
     """A question to the user about a call. `request` is kept as it is for a kind that this version does not know."""
 
-    kind: Literal["write", "shell"] | str
+    kind: Literal["write", "shell", "tool"] | str
     call_id: str
-    request: EditRequest | CommandRequest | object
+    request: EditRequest | CommandRequest | ToolRequest | object
     review_id: str = ""
     status: str = "pending"
     decision: StoredDecision | None = None
@@ -229,13 +245,15 @@ class ReviewEntry:
             "reviewId": self.review_id,
             "kind": self.kind,
             "toolCallId": self.call_id,
-            "request": request.to_json() if isinstance(request, EditRequest | CommandRequest) else request,
+            "request": request.to_json()
+            if isinstance(request, EditRequest | CommandRequest | ToolRequest)
+            else request,
             "status": self.status,
         }
         return stored | ({"decision": self.decision.to_json()} if self.decision else {}) | dict(self.more)
 
 
-def _request(kind: str, stored: object) -> EditRequest | CommandRequest | object:
+def _request(kind: str, stored: object) -> EditRequest | CommandRequest | ToolRequest | object:
     match kind, stored:
         case "write", {"files": list(rows)}:
             request = as_object(stored)
@@ -245,6 +263,9 @@ def _request(kind: str, stored: object) -> EditRequest | CommandRequest | object
             request = as_object(stored)
             timeout, more = request.get("timeout"), unknown(request, frozenset({"command", "cwd", "timeout"}))
             return CommandRequest(command, cwd, timeout if isinstance(timeout, int | float) else None, more)
+        case "tool", {"name": str(name), "server": str(server), "tool": str(tool), "arguments": dict(arguments)}:
+            more = unknown(as_object(stored), frozenset({"name", "server", "tool", "arguments"}))
+            return ToolRequest(name, server, tool, arguments, more)
         case _:
             return stored
 

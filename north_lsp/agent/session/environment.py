@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.model_services import Models
+from north_lsp.agent.ports.servers import Connect
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
@@ -35,6 +36,7 @@ class Environment:
     abandoned: AbandonedTasks
     settings_file: SettingsFile
     shells: ShellPool | None = None
+    connect: Connect | None = None
 
     def masked(self, secrets: Secrets) -> "Environment":
         """Return the same resources with the placeholders of a conversation: its models are never told a secret."""

@@ -9,6 +9,7 @@ from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CommandInfo
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
@@ -39,6 +40,7 @@ class LiveSession(Protocol):
     learning: Learning
     templates: ConversationTemplates
     remembering: Remembering
+    servers: SessionServers
 
     @property
     def id(self) -> str: ...

@@ -51,6 +51,7 @@ from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.servers import session_servers
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
@@ -140,7 +141,8 @@ class Session:
             stored, self.queue, self._settings, self.choice, self._editor, self.saved, self.templates
         )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
-        self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice)
+        self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
@@ -150,7 +152,9 @@ class Session:
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
-        self._preparation = Preparation(self._settings, stored, runner, self.choice, self._delivery, ports)
+        self._preparation = Preparation(
+            self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
+        )
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
@@ -575,6 +579,7 @@ class Session:
         """End the processes that commands left running, and close the log for good."""
         with anyio.CancelScope(shield=True):
             await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
+            await closing.run("servers", self.servers.close)
             self._conversation.end(reason)
             await closing.run("saving", self.saved.sync)
             self._conversation.retire()

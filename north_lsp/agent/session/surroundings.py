@@ -9,6 +9,7 @@ from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.secrets.notice import state_of
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
@@ -26,12 +27,18 @@ class ModelSurroundings:
     """Those of one session's models."""
 
     def __init__(
-        self, stored: Stored, environment: Environment, settings: SessionSettings, choice: ModelChoice
+        self,
+        stored: Stored,
+        environment: Environment,
+        settings: SessionSettings,
+        choice: ModelChoice,
+        servers: SessionServers,
     ) -> None:
         self._log, self._told, self._secrets = stored.log, stored.context, stored.secrets
         self._environment = environment
         self._settings = settings
         self._choice = choice
+        self._servers = servers
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
@@ -39,10 +46,15 @@ class ModelSurroundings:
         shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
+
         gone = () if self._environment.settings.planning.todo_enabled else ("todo",)
-        return await anyio.to_thread.run_sync(
-            lambda: offered_tools(load().offering(*shown).without(*gone), workspace, self._log)
-        )
+
+        def offered() -> "Registry":
+            own = load().offering(*shown).without(*gone)
+            of_servers = self._servers.tools([tool.name for tool in own.tools()])
+            return offered_tools(own.joined(of_servers), workspace, self._log)
+
+        return await anyio.to_thread.run_sync(offered)
 
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""

@@ -22,6 +22,7 @@ from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.servers.approve import ToolApprover
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
@@ -66,7 +67,7 @@ class SessionTools:
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
-        services = HostServices(edits, shell, jobs, todo, self.abandoned, ports)
+        services = HostServices(edits, shell, jobs, ToolApprover(reviews, ports), todo, self.abandoned, ports)
         return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 
