@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+MemoryAction = Literal["view", "clear", "enqueue", "rebuild"]
 SettingPlace = Literal["user", "project", "session"]
 """Where a setting is changed: in the user's settings, in the project's, or for this conversation alone."""
 
@@ -211,6 +212,11 @@ class Host(Protocol):
 
     async def learn(self) -> str:
         """Have the project explored for its profile; return in words what came of it."""
+        ...
+
+    async def memory(self, action: MemoryAction) -> str:
+        """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
+        done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
         ...
 
     def queued(self) -> Sequence[tuple[str, str]]:

@@ -56,4 +56,5 @@ class ContextSettings:
         "Ask once, after the first answer in a project, whether a model is to explore it for a profile (`/learn`). "
         "`NORTH_NO_OFFER=1` does the same as `false`.",
         strict=False,
+        project="stricter",
     )

@@ -43,6 +43,7 @@ from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
@@ -165,6 +166,8 @@ class Session:
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
+        self.memory = Memory(self, means)
+        self._settings.workspace = replace(workspace, remember=self.memory.remember)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -304,6 +307,7 @@ class Session:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
                 self.learning.offer_after(stopped)
+                self.memory.begin_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)
