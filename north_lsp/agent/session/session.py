@@ -104,7 +104,12 @@ class Session:
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         commands = Commands()
         self.templates = ConversationTemplates(
-            workspace, environment.locations, environment.environ, stored.approvals.trust, commands
+            workspace,
+            environment.locations,
+            environment.environ,
+            stored.approvals.trust,
+            commands,
+            lambda: environment.settings.context.disabled_items,
         )
         stored.context.skills = self.templates.skills_for_model
         workspace = replace(workspace, skill=self.templates.skill)
