@@ -369,7 +369,7 @@ async def test_the_setting_switches_all_of_them_off(world: World, server: ModelS
 
 @pytest.mark.parametrize("mode", ["hang", "exit", "deaf", "flood", "lies", "huge", "old"])
 async def test_whatever_a_server_does_the_turn_goes_on(world: World, server: ModelServer, mode: str) -> None:
-    configure(world, **{"mcp.startupWaitMs": 200})
+    configure(world, **{"mcp.startupWaitMs": 200, "tools.discoveryThreshold": 0})
     server.script(DONE)
     own(world, bad=entry(mode, timeout=300), good=entry(tools={"include": ["echo"]}))
     async with talk(world) as (client, session):
