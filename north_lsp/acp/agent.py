@@ -146,7 +146,7 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             result = await handler(params, call)
-            return result if self._client.knows_north or not isinstance(result, dict) else without_extension(result)
+            return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
