@@ -170,3 +170,14 @@ async def test_a_rule_is_not_switched_where_the_editor_says_which_are_off(offlin
         session = await new_session(client, offline)
         await client.request("_north/config/editor", {"settings": {"disabledRules": []}})
         assert "comes from a stronger layer (editor)" in await told(client, session, "/rules off one")
+
+
+async def test_config_alone_has_a_client_that_hears_of_it_open_its_list(offline: World) -> None:
+    async with announced(offline, _meta={"north": {"events": True}}) as client:
+        session = await new_session(client, offline)
+        await told(client, session, "/config turn.maxRequests")
+        await told(client, session, "/config")
+        events = [
+            message["params"]["event"] for _, message in client.transcript if message.get("method") == "_north/event"
+        ]
+        assert events.count("settings_wanted") == 1
