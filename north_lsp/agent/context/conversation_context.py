@@ -97,7 +97,8 @@ class ConversationContext:
     def _read_project(self) -> ProjectContext:
         decided = self._trust.decided()
         home = Path(self._environ.get("HOME") or Path.home())
-        trusted, disabled = decided[0] if decided is not None else None, self._settings().context.disabled_rules
+        trusted, settings = decided[0] if decided is not None else None, self._settings().context
+        disabled = (*settings.disabled_rules, *settings.disabled_items)
         project = load_project(self._workspace, self._locations, home, disabled, trusted)
         if trusted is False:
             return project

@@ -30,7 +30,7 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
-from north_lsp.agent.secrets.notice import masked_notice
+from north_lsp.agent.secrets.notice import secrets_notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
@@ -52,7 +52,7 @@ from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.agent.session.servers import session_servers
+from north_lsp.agent.session.servers import end_together, session_servers
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
@@ -104,7 +104,12 @@ class Session:
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         commands = Commands()
         self.templates = ConversationTemplates(
-            workspace, environment.locations, environment.environ, stored.approvals.trust, commands
+            workspace,
+            environment.locations,
+            environment.environ,
+            stored.approvals.trust,
+            commands,
+            lambda: environment.settings.context.disabled_items,
         )
         stored.context.skills = self.templates.skills_for_model
         workspace = replace(workspace, skill=self.templates.skill)
@@ -112,7 +117,7 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
-        stored.secrets.on_masked = masked_notice(self._editor.show)
+        stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
@@ -208,6 +213,10 @@ class Session:
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
+
+    async def tell_settings_problems(self) -> None:
+        """Tell what is newly wrong in the settings."""
+        await self._settings.tell_problems()
 
     async def context_report(self) -> "Report":
         """Add up what the next request has."""
@@ -582,8 +591,7 @@ class Session:
     async def _end(self, closing: Closing, reason: str) -> None:
         """End the processes that commands left running, and close the log for good."""
         with anyio.CancelScope(shield=True):
-            await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
-            await closing.run("servers", self.servers.close)
+            await closing.run("processes", partial(end_together, self._shell.runner, self.servers))
             self._conversation.end(reason)
             await closing.run("saving", self.saved.sync)
             self._conversation.retire()
