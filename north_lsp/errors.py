@@ -19,6 +19,7 @@ ErrorCode = Literal[
     "CONFLICT",
     "PLAN_REQUIRED",
     "MODE_FORBIDDEN",
+    "PLAN_REQUIRED",
     "DENIED",
     "REJECTED",
     "BLOCKED",

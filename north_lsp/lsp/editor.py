@@ -18,6 +18,7 @@ from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
     CommandReview,
+    Decided,
     EditDecision,
     EditReview,
     OpenTexts,
@@ -166,6 +167,13 @@ class PlainEditor:
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+
+    @property
+    def has_user(self) -> bool:
+        return self._client.has_ui
+
+    async def decide(self, choice: Choice) -> Decided:
+        return Decided(await self.choose(choice))
 
     async def choose(self, choice: Choice) -> str | None:
         if not self._client.has_ui:

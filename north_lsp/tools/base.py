@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
+from north_lsp.tools.questions import Question
 from north_lsp.tools.todo_list import Change
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.proposal import FileChange
@@ -114,6 +115,10 @@ class Host(Protocol[R_co]):
         """Act on background jobs."""
         ...
 
+    async def ask_user(self, questions: Sequence[Question]) -> R_co:
+        """Ask the user, and wait for the answers."""
+        ...
+
     async def change_todo(self, changes: Sequence[Change]) -> R_co:
         """Change the todo list, by all operations or none."""
         ...
@@ -150,7 +155,7 @@ class ReadTool(Tool):
     """A tool that only reads: it runs without asking, in every mode, in parallel with others of its kind."""
 
     needs = frozenset({"read"})
-    modes = frozenset({"ask", "agent"})
+    modes = frozenset({"ask", "agent", "plan"})
     parallel = True
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:

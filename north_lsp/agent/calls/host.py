@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.edits.review import EditReviewer
-from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.session_ports import Ports
@@ -17,6 +17,7 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Command, JobRequest, Need, Tool
+from north_lsp.tools.questions import Question
 from north_lsp.tools.todo_list import Change
 from north_lsp.workspace.proposal import FileChange
 
@@ -31,14 +32,14 @@ class HostServices:
         edits: EditReviewer,
         shell: ShellCommands,
         jobs: JobCommands,
-        todo: TodoKeeper,
+        planning: Planning,
         abandoned: AbandonedTasks,
         ports: Ports,
     ) -> None:
         self.edits = edits
         self.shell = shell
         self.jobs = jobs
-        self.todo = todo
+        self.planning = planning
         self.abandoned = abandoned
         self.ports = ports
 
@@ -96,10 +97,15 @@ class CallHost:
         self._ensure("run")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
 
+    async def ask_user(self, questions: Sequence[Question]) -> Result:
+        """Ask the user, and wait for the answers. Raises ToolError."""
+        self._ensure("ask")
+        return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
+
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""
         self._ensure("todo")
-        return self._abilities.todo.change(self._call, self._title, changes)
+        return self._abilities.planning.todo.change(self._call, self._title, changes)
 
     def _ensure(self, need: Need) -> None:
         if need not in self._tool.needs:

@@ -1,7 +1,7 @@
 """The entries that record what the user chose or ran besides prompts: commands, modes, models, tools."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown
 from north_lsp.tools.todo_list import TodoList
@@ -62,7 +62,8 @@ class ModeEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ModeEntry":
-        return cls("ask" if record.get("mode") == "ask" else "agent", unknown(record, FIXED | {"mode"}))
+        mode = next((mode for mode in get_args(Mode) if mode == record.get("mode")), "agent")
+        return cls(mode, unknown(record, FIXED | {"mode"}))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "mode_change", "mode": self.mode, **self.more}

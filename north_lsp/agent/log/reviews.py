@@ -137,6 +137,16 @@ class CommandRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherRequest:
+    """What any other review asks about."""
+
+    data: Json
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """The texts that were written to a file that was merged with a newer text, or that the editor has formatted."""
 
@@ -197,6 +207,9 @@ class StoredDecision:
         return stored | ({"command": self.command} if self.command is not None else {}) | dict(self.more)
 
 
+_KNOWN = (EditRequest, CommandRequest, OtherRequest)
+
+
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
     """A question to the user about a call. `request` is kept as it is for a kind that this version does not know."""
@@ -229,7 +242,9 @@ class ReviewEntry:
             "reviewId": self.review_id,
             "kind": self.kind,
             "toolCallId": self.call_id,
-            "request": request.to_json() if isinstance(request, EditRequest | CommandRequest) else request,
+            "request": request.to_json()
+            if isinstance(request, EditRequest | CommandRequest | OtherRequest)
+            else request,
             "status": self.status,
         }
         return stored | ({"decision": self.decision.to_json()} if self.decision else {}) | dict(self.more)

@@ -19,6 +19,8 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
@@ -65,8 +67,8 @@ class SessionTools:
         approver = CommandApprover(runner, Walls(runner, editor), reviews, log, ports)
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
-        todo = TodoKeeper(log, ports.show)
-        services = HostServices(edits, shell, jobs, todo, self.abandoned, ports)
+        planning = Planning(TodoKeeper(log, ports.show), QuestionAsker(reviews, editor))
+        services = HostServices(edits, shell, jobs, planning, self.abandoned, ports)
         return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 
