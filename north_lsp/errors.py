@@ -19,7 +19,6 @@ ErrorCode = Literal[
     "CONFLICT",
     "PLAN_REQUIRED",
     "MODE_FORBIDDEN",
-    "PLAN_REQUIRED",
     "DENIED",
     "REJECTED",
     "BLOCKED",

@@ -30,6 +30,7 @@ from north_lsp.agent.ports.events import (
     CallPreviewed,
     CallReady,
     CallRunning,
+    DocumentWanted,
     Event,
     Notice,
     RetryWaiting,
@@ -102,6 +103,8 @@ class PlainEditor:
             case TurnEnded() if self._usage is not None:
                 await self._log(_used(self._usage))
                 self._usage = None
+            case DocumentWanted(path):
+                await show(self._peer, self._client, path)
             case UserSaid(_, text, images):
                 shown = " ".join([*([visible(text)] if text else []), *("[picture]" for _ in images)])
                 self._answer.append(f"\n\n> {shown}\n\n")

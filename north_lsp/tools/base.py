@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
-Need = Literal["read", "write", "run", "network", "ask", "todo"]
+Need = Literal["read", "write", "run", "network", "ask", "todo", "plan"]
 """What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user, keep the
-todo list."""
+todo list, write and present a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,14 @@ class Host(Protocol[R_co]):
 
     async def ask_user(self, questions: Sequence[Question]) -> R_co:
         """Ask the user, and wait for the answers."""
+        ...
+
+    async def write_plan(self, content: str) -> R_co:
+        """Write the plan of the conversation."""
+        ...
+
+    async def present_plan(self, summary: str) -> R_co:
+        """Have the user decide on the plan."""
         ...
 
     async def change_todo(self, changes: Sequence[Change]) -> R_co:

@@ -18,10 +18,12 @@ from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Command, JobRequest, Need, Tool
 from north_lsp.tools.questions import Question
+from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
+_CHANGES: tuple[Need, ...] = ("write", "run", "network")
 
 
 class HostServices:
@@ -102,6 +104,16 @@ class CallHost:
         self._ensure("ask")
         return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
 
+    async def write_plan(self, content: str) -> Result:
+        """Write the plan of the conversation. Raises ToolError."""
+        self._ensure("plan")
+        return await self._abilities.planning.plan.write(self._call, self._title, content)
+
+    async def present_plan(self, summary: str) -> Result:
+        """Have the user decide on the plan. Raises StopTurn, ToolError."""
+        self._ensure("plan")
+        return await self._abilities.planning.plan.present(self._call, self._title, summary)
+
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""
         self._ensure("todo")
@@ -110,3 +122,5 @@ class CallHost:
     def _ensure(self, need: Need) -> None:
         if need not in self._tool.needs:
             raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")
+        if need in _CHANGES and self._context.plans:  # whatever modes the tool says that it has
+            raise plan_required(f"{self._tool.name} would change something")

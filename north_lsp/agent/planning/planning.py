@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.todo import TodoKeeper
 
 
@@ -12,3 +13,4 @@ class Planning:
 
     todo: TodoKeeper
     questions: QuestionAsker
+    plan: PlanKeeper

@@ -314,6 +314,13 @@ class PlanChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentWanted:
+    """The user wants to edit a document of North's, such as the plan: the client opens it."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class TodoReminded:
     """The model stopped while tasks are open, and is reminded of them, for the nth time in this turn."""
 
@@ -422,6 +429,7 @@ Event = (
     | ConversationWanted
     | PlanChanged
     | TodoReminded
+    | DocumentWanted
     | ReviewShown
     | ReviewResolved
     | OpenElsewhere

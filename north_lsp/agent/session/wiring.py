@@ -20,6 +20,7 @@ from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
@@ -67,7 +68,8 @@ class SessionTools:
         approver = CommandApprover(runner, Walls(runner, editor), reviews, log, ports)
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
-        planning = Planning(TodoKeeper(log, ports.show), QuestionAsker(reviews, editor))
+        todo = TodoKeeper(log, ports.show)
+        planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
         services = HostServices(edits, shell, jobs, planning, self.abandoned, ports)
         return ToolRunner(services, self.checkpoints, artifacts, ports)
 
