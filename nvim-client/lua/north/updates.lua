@@ -103,6 +103,11 @@ M.handlers = {
         prompts.resume()
       end
     end
+    if params.event == "document_wanted" and type(params.path) == "string" then
+      vim.schedule(function()
+        vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
+      end)
+    end
     if params.event == "conversation_wanted" then
       -- The slash command that wants it is not answered yet: only other turns are worth a question.
       state.wanted = function()
