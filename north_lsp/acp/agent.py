@@ -37,6 +37,7 @@ from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.routing import routing_methods
 from north_lsp.acp.salvaging import salvage_method
+from north_lsp.acp.servers import begin_servers
 from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.stored_sessions import stored_session_methods
 from north_lsp.acp.todo_methods import todo_methods
@@ -63,7 +64,6 @@ from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.workspace.paths import Roots
 
 _UNSENT_LENGTH = 2000
-_MCP_NOTICE = "MCP servers are not supported yet; the ones this editor passes on are not started."
 
 
 class AcpAgent:
@@ -146,7 +146,7 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             result = await handler(params, call)
-            return result if self._client.knows_north or not isinstance(result, dict) else without_extension(result)
+            return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 
@@ -298,8 +298,12 @@ class AcpAgent:
         async def announce() -> None:
             for event in (CommandsChanged(await session.refresh_commands()), *more):
                 await self._editor(session.id).show(event)
-            notices = [_MCP_NOTICE] if params.get("mcpServers") else []
-            notices += [*session.load_warnings, *session.choice.take_notices(), *map(_not_sent, unsent)]
+            notices = [
+                *begin_servers(session, params),
+                *session.load_warnings,
+                *session.choice.take_notices(),
+                *map(_not_sent, unsent),
+            ]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
             session.unsent.confirm(unsent)

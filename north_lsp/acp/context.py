@@ -41,6 +41,7 @@ def _told(report: Report) -> dict[str, object]:
             for one in report.items
         ],
         "problems": [visible(problem) for problem in report.problems],
+        "secrets": report.secrets,
         "markdown": report.markdown,
     }
 

@@ -86,7 +86,7 @@ class AcpEditor:
     async def _show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in self._groups.mark(event, v1.updates(event, self._client, options)):
-            shown = update if self._client.knows_north else without_extension(update)
+            shown = update if self._client.gets_extension else without_extension(update)
             params: dict[str, Any] = {"sessionId": self._session_id, "update": shown}
             if self._client.hears_events:
                 params["_meta"] = {"north": self._stamp()}
@@ -154,7 +154,7 @@ class AcpEditor:
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
         """Ask for permission. Returns the chosen option ("stop" for a cancelled question, None for anything that was
         not offered) and the whole answer."""
-        params = params if self._client.knows_north else without_extension(params)
+        params = params if self._client.gets_extension else without_extension(params)
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:

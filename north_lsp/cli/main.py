@@ -12,6 +12,7 @@ from north_lsp.server.options import Options, UsageError
 if TYPE_CHECKING:
     import argparse
 
+    from north_lsp.agent.session.configuration import Place
     from north_lsp.server.opening import Protocol
     from north_lsp.storage.areas import Scope
 
@@ -98,6 +99,12 @@ def _parser() -> "argparse.ArgumentParser":
     which.add_argument("--project", action="store_true", help="instead: all conversations about this project")
     which.add_argument("--all", action="store_true", help="instead: all conversations, costs, keys and logs")
     purge.add_argument("--yes", action="store_true", help="remove without asking")
+    settings = add("settings", "Show the settings with where each value comes from, or change one in its file.")
+    settings.add_argument(
+        "words", nargs="*", metavar="ACTION", help="list [WORDS] (the default), get KEY, set KEY VALUE, reset KEY"
+    )
+    settings.add_argument("--project", action="store_true", help="change it in the project's file instead of yours")
+    settings.add_argument("--json", action="store_true", help="as JSON")
     add("schema", "Print the JSON Schema of config.json, for editors to complete and check it.")
     doctor = add("doctor", "Check this installation and say what to do about what is wrong.")
     doctor.add_argument(
@@ -258,6 +265,14 @@ def _schema(arguments: "argparse.Namespace", options: Options) -> int:
     return 0
 
 
+def _settings(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.settings import settings
+    from north_lsp.cli.talking import complain
+
+    place: Place = "project" if arguments.project else "user"
+    return settings(options, arguments.words, place, arguments.json, print, complain)
+
+
 def _ask(question: str) -> str:
     """Ask for a line of input; empty at the end of the input."""
     try:
@@ -292,6 +307,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "import": _import,
     "purge": _purge,
     "schema": _schema,
+    "settings": _settings,
 }
 
 

@@ -27,7 +27,8 @@ class LspClient:
     """What the client announced, as far as North uses it. `acp` are the ACP initialization params of a client that
     opted in, else None; `folders` are the workspace folders, the main one first. `versioned_edits`: it does not touch a
     text that is newer than the edit; `one_text_an_edit`: it only checks the version of an edit's first text.
-    `decides_in_documents`: it shows code lenses or code actions; `saves_files`: it answers `_north/saveFiles`."""
+    `decides_in_documents`: it shows code lenses or code actions; `saves_files`: it answers `_north/saveFiles`;
+    `is_asked_for_settings`: it answers `workspace/configuration`, and told none with `initialize`."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -42,6 +43,7 @@ class LspClient:
     refreshes_lenses: bool = False
     saves_files: bool = False
     one_text_an_edit: bool = False
+    is_asked_for_settings: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -83,6 +85,8 @@ def read_client(params: Params) -> LspClient:
     if options.get("acp") is True:
         info = {"clientInfo": params["clientInfo"]} if isinstance(params.get("clientInfo"), dict) else {}
         wanted = options.get("protocolVersion", 1)
+        if isinstance(wanted, int) and not isinstance(wanted, bool):
+            wanted = 1  # the draft has a connection of its own
         acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
     process_id, mode = params.get("processId"), options.get("mode")
     # Neovim compares versions without announcing it, and only that of an edit's first text.
@@ -101,6 +105,7 @@ def read_client(params: Params) -> LspClient:
         _announced(params, "workspace", "codeLens", "refreshSupport"),
         True in (options.get("saveFiles"), _north(acp).get("saveFiles")),
         is_neovim and acp is None,  # North's plugin checks all versions
+        "settings" not in options and _announced(params, "workspace", "configuration"),
     )
 
 

@@ -23,7 +23,7 @@ from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.display import visible
 from north_lsp.lsp.documents import OpenDocuments
 from north_lsp.lsp.editor import PlainEditor
-from north_lsp.lsp.initialize import LspClient, changed_settings, local_folders
+from north_lsp.lsp.initialize import LspClient, local_folders
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.rpc.messages import (
     AUTH_REQUIRED,
@@ -43,7 +43,6 @@ _PROGRESS_SECONDS = 2.0
 _NOTIFICATIONS = (
     "exit",
     "window/workDoneProgress/cancel",
-    "workspace/didChangeConfiguration",
     "workspace/didChangeWorkspaceFolders",
 )
 
@@ -111,9 +110,6 @@ class LspService:
             self._peer.stop(0 if self._shut_down else 1, "exit")
         elif method == "window/workDoneProgress/cancel" and params.get("token") == self._editor.token:
             self._stop()
-        elif method == "workspace/didChangeConfiguration":
-            if (settings := changed_settings(params)) is not None:
-                self._environment.settings_file.take_editor(settings)
         elif method == "workspace/didChangeWorkspaceFolders":
             event = params.get("event")
             change = event if isinstance(event, dict) else {}

@@ -1,10 +1,12 @@
 """Makes the provider for a model that is served over the network. Imports the vendor's SDK."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
+from north_lsp.providers.clouds import AZURE, VERTEX, azure_query, what_to_set
 from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import MissingCredential, can_be_sent
 from north_lsp.providers.keys.credential_lookup import find_credential
@@ -23,7 +25,8 @@ def make_remote(
     route = keys.routes.find(info.id)
     address = route.address if route is not None else model.address or info.address_in(environ)
     if address is None:
-        raise MissingCredential(f"{model.title} has no address: set baseUrl of {info.id} in models.yml")
+        how = what_to_set(info.api) or f"set baseUrl of {info.id} in models.yml"
+        raise MissingCredential(f"{model.title} has no address: {how}")
     key = find_credential(model, environ, keys)
     secret = key.secret if key is not None else None
     sources = {**info.headers, **model.headers} if route is None else {}
@@ -35,12 +38,17 @@ def make_remote(
         _check(value, f"the header {name} of {info.id}")
     if info.auth_header and secret is not None:
         headers["Authorization"] = f"Bearer {secret}"
+    api = model.api or info.api
+    if api == AZURE and secret is not None:
+        headers["api-key"] = secret
     put = {**info.transform.put, **model.transform.put}
     rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
     body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
-    http = make_client(rules, timeouts, environ, address=address)
-    endpoint = Endpoint(info.title, address, key.source if key is not None else "")
-    match model.api or info.api:
+    sign = _vertex_token(environ) if api == VERTEX and secret is None else None
+    http = make_client(rules, timeouts, environ, address=address, sign=sign)
+    held = "Google Cloud's credentials" if sign is not None else ""
+    endpoint = Endpoint(info.title, address, key.source if key is not None else held)
+    match api:
         case "anthropic-messages":
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
 
@@ -55,7 +63,7 @@ def make_remote(
                 extra_body=body,
                 timeouts=timeouts,
             )
-        case "openai-responses":
+        case "openai-responses" | "azure-openai-responses":
             from north_lsp.providers.adapters.openai_responses import ResponsesProvider
 
             return ResponsesProvider(
@@ -67,8 +75,9 @@ def make_remote(
                 extra_body=body,
                 timeouts=timeouts,
                 strict_tools=compat_for(address, {**info.compat, **model.compat}).strict_tools,
+                query=azure_query(environ) if api == AZURE else None,
             )
-        case "google-generative-ai":
+        case "google-generative-ai" | "google-vertex":
             from north_lsp.providers.adapters.google import GoogleProvider
 
             return GoogleProvider(
@@ -96,6 +105,12 @@ def make_remote(
                 timeouts=timeouts,
                 note=extras.note,
             )
+
+
+def _vertex_token(environ: Mapping[str, str]) -> Callable[[Any], Awaitable[None]]:
+    from north_lsp.providers.adapters.vertex_token import VertexToken
+
+    return VertexToken(environ).sign
 
 
 def _tier(model: Model, address: str, extras: Extras) -> dict[str, object]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from north_lsp.providers.base import Reasoning, Usage
+from north_lsp.providers.clouds import cloud_address
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.thinking import Level, ThinkingInfo
 
@@ -92,7 +93,7 @@ class ProviderInfo:
         """Return the address it is served at. Ollama's and llama.cpp's variables name the host; `/v1` is added."""
         text = environ.get(self.base_url or "", "").strip().rstrip("/")
         if not text:
-            return self.address
+            return self.address or cloud_address(self.api, environ)
         if "://" not in text:
             text = f"http://{text}"
         needs_path = self.discovery in ("ollama", "llama.cpp") and not text.endswith("/v1")

@@ -55,7 +55,8 @@ def _no_number(text: str) -> float:
 _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_no_number)
 
 
-def _decode(body: bytes) -> Frame:
+def decode_message(body: bytes) -> Frame:
+    """Decode one message that something else has framed."""
     try:
         return _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -67,8 +68,8 @@ def _decode(body: bytes) -> Frame:
     return Malformed(reason, read_fragment(body[:_KEPT], body[-_KEPT:]))
 
 
-def _too_long(head: bytes, tail: bytes) -> Malformed:
-    return Malformed(f"the message is longer than {MAX_FRAME_BYTES} bytes", read_fragment(head, tail))
+def _too_long(head: bytes, tail: bytes, most: int) -> Malformed:
+    return Malformed(f"the message is longer than {most} bytes", read_fragment(head, tail))
 
 
 def _dump(message: object) -> bytes:
@@ -89,14 +90,15 @@ class _Skipped:
         self._head += data[: _KEPT - len(self._head)]
         self._tail = (self._tail + data[-_KEPT:])[-_KEPT:]
 
-    def frame(self) -> Malformed:
-        return _too_long(self._head, self._tail)
+    def frame(self, most: int) -> Malformed:
+        return _too_long(self._head, self._tail, most)
 
 
 class NewlineFraming:
-    """One JSON value per line (ACP on stdio)."""
+    """One JSON value per line (ACP on stdio), of at most `most` bytes if that is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most or MAX_FRAME_BYTES
         self._parts: list[bytes] = []
         self._size = 0
         self._skipped: _Skipped | None = None
@@ -116,7 +118,7 @@ class NewlineFraming:
         elif part:
             self._parts.append(part)
             self._size += len(part)
-            if self._size > MAX_FRAME_BYTES:
+            if self._size > self._most:
                 self._skipped = _Skipped()
                 for one in self._parts:
                     self._skipped.add(one)
@@ -129,8 +131,8 @@ class NewlineFraming:
         self._size = 0
         self._skipped = None
         if skipped is not None:
-            return skipped.frame()
-        return _decode(line) if line.strip() else None
+            return skipped.frame(self._most)
+        return decode_message(line) if line.strip() else None
 
     def encode(self, message: object) -> bytes:
         return _dump(message) + b"\n"
@@ -156,7 +158,7 @@ class HeaderFraming:
             if self._skipped is not None:
                 if not self._skip(self._skipped):
                     return
-                yield self._skipped.frame()
+                yield self._skipped.frame(MAX_FRAME_BYTES)
                 self._skipped = None
             if self._body_size is None:
                 problem = self._read_headers()
@@ -175,7 +177,7 @@ class HeaderFraming:
         body = bytes(self._buffer[:size])
         del self._buffer[:size]
         self._body_size = None
-        frame = _decode(body)
+        frame = decode_message(body)
         if isinstance(frame, Malformed):
             # The length was wrong: a header inside the body begins the next message, and what is left of a body comes
             # before the next header.

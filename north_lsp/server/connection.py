@@ -8,8 +8,8 @@ import functools
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,10 @@ from north_lsp.agent.models.fallback import Fallbacks
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.servers import Connect, Connection, Listener, ServerSpec
+from north_lsp.agent.secrets.masked_pool import MaskedPool
+from north_lsp.agent.secrets.masking import secrets_in
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults
 from north_lsp.agent.turn.retry import RetrySettings
@@ -36,6 +40,7 @@ from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.providers.base import Timeouts
+from north_lsp.providers.catalog.catalog import Catalog, secret_names
 from north_lsp.providers.catalog.discovery import Discoverer
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed, Choice, prepared
@@ -134,9 +139,8 @@ async def _core(
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
-            fallbacks = Fallbacks(
-                settings.retry_fallback_chains, known, providers, revert=settings.turns.fallback_revert
-            )
+            masked = MaskedPool(providers, _secrets(locations, options.environ, known, settings_file))
+            fallbacks = Fallbacks(settings.retry_fallback_chains, known, masked, revert=settings.turns.fallback_revert)
             notes += fallbacks.problems
             for problem in fallbacks.problems:
                 note_problem(problem)
@@ -155,7 +159,7 @@ async def _core(
             environment = Environment(
                 locations,
                 options.environ,
-                Models(known, providers, upkeep, fallbacks, saved.save),
+                Models(known, masked, upkeep, fallbacks, saved.save),
                 tools,
                 background,
                 _retry(settings),
@@ -163,6 +167,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
+                _connector(options.environ, lambda: secret_names(known)),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -190,6 +195,11 @@ async def _core(
         ending.log_exit()
         if telemetry is not None:
             await anyio.to_thread.run_sync(telemetry.close)
+
+
+def _secrets(locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile) -> Secrets:
+    """Return the placeholders for what models are asked outside of all conversations."""
+    return secrets_in((), locations, environ, known, lambda: settings.current().secrets)
 
 
 def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exported | None, list[str]]":
@@ -222,6 +232,17 @@ async def fill_search(locations: Locations, after: float = _CLEAR_AFTER_SECONDS)
 
 def _note(diagnostics: Diagnostics, text: str) -> None:
     diagnostics.event("model_advice", message=text)
+
+
+def _connector(environ: Mapping[str, str], names: Callable[[], frozenset[str]]) -> Connect:
+    """Make what opens connections to MCP servers; its modules are loaded with the first server."""
+
+    def connect(spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AbstractAsyncContextManager[Connection]:
+        from north_lsp.mcp.connect import Connector
+
+        return Connector(environ, names)(spec, roots, listener)
+
+    return connect
 
 
 def _retry(settings: Settings) -> RetrySettings:
@@ -260,10 +281,18 @@ async def _warm_up(
 async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve ACP until the client leaves; returns the exit code."""
     client = acp_initialize.read_client(opening.params)
-    async with _core(options, "acp", _label(client), ending or Ending()) as core:
+    settings = acp_initialize.read_settings(opening.params)
+    async with _core(options, "acp", _label(client), ending or Ending(), settings) as core:
         # ACP has no way to announce that requests can be withdrawn, and some clients complain about it.
         failure, tells = core.diagnostics.failure, client.knows_north
-        peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
+        peer: Peer
+        if client.protocol == acp_initialize.DRAFT:
+            from north_lsp.acp.v2_peer import V2Peer
+
+            peer = V2Peer(client, pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
+            client = replace(client, hears_events=True)  # the peer makes version 2's states of them
+        else:
+            peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
         agent = AcpAgent(
             peer,
             core.environment,
@@ -273,12 +302,18 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
             core.diagnostics.log,
         )
         end = functools.partial(lingering.end, agent, client, peer, core.environment, core.ending)
-        return await peer.serve([agent], first=opening.rest, on_end=end)
+        service: Service = agent
+        if client.protocol == acp_initialize.DRAFT:
+            from north_lsp.acp.v2_service import service_for
+
+            service = service_for(agent, peer, core.environment.background)
+        return await peer.serve([service], first=opening.rest, on_end=end)
 
 
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.configuration import EditorSettings
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.service import LspService
@@ -307,7 +342,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         service = LspService(
             peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
         )
-        services: list[Service] = [service] if agent is None else [service, agent]
+        editor = EditorSettings(peer, environment.settings_file.take_editor, asks=client.is_asked_for_settings)
+        services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 
         async def close() -> None:
             if agent is None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+MemoryAction = Literal["view", "clear", "enqueue", "rebuild"]
 SettingPlace = Literal["user", "project", "session"]
 """Where a setting is changed: in the user's settings, in the project's, or for this conversation alone."""
 
@@ -213,6 +214,11 @@ class Host(Protocol):
         """Have the project explored for its profile; return in words what came of it."""
         ...
 
+    async def memory(self, action: MemoryAction) -> str:
+        """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
+        done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
+        ...
+
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
         ...
@@ -328,6 +334,18 @@ class Host(Protocol):
         ...
 
     async def end_job(self, id: str) -> str: ...
+
+    async def servers(self) -> str:
+        """List the MCP servers with their state and their tools, in Markdown."""
+        ...
+
+    async def switch_server(self, name: str, *, on: bool) -> str: ...
+
+    async def reconnect_servers(self, name: str | None) -> str:
+        """Connect to an MCP server again, or to all; say what came of it."""
+        ...
+
+    def server_log(self, name: str) -> str: ...
 
     @property
     def presets(self) -> Sequence[str]:

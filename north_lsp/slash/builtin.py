@@ -16,6 +16,7 @@ from north_lsp.slash.learning import LEARNING
 from north_lsp.slash.places import PLACES
 from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
+from north_lsp.slash.servers import SERVERS
 
 _DAYS = 7
 _ALONE = "A prompt is one command, or text for the model: send the rest as a separate prompt."
@@ -142,4 +143,5 @@ COMMANDS = (
     *KEEPING,
     *PLANNING,
     *PROVIDERS,
+    *SERVERS,
 )

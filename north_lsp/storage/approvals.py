@@ -66,6 +66,7 @@ class Approvals:
         self.trust = Trust(locations, project_hash)
         self._unsaved_commands: set[str] = set()
         self._unsaved_rules: list[Content] = []
+        self._unsaved_tools: dict[str, str] = {}
         self._noted: dict[str, str] = {}
 
     def take_aside(self) -> Path | None:
@@ -152,6 +153,36 @@ class Approvals:
         if not self._save([(self._allowlist, _is_allowlist, share), (self._own, _is_approvals, record)]):
             self._unsaved_rules.append(rule)
 
+    def tool_allowed(self, name: str, digest: str) -> bool:
+        """Tell whether a tool of another program was allowed as it is described now, which `digest` stands for."""
+        if self.distrusted():
+            return False
+        row = _tools(_read(self._own, _is_approvals)).get(name)
+        known = row.get("definition") if isinstance(row, dict) else self._unsaved_tools.get(name)
+        return bool(digest) and known == digest
+
+    def allow_tool(self, name: str, digest: str, server: str) -> None:
+        """Allow all calls of a tool of another program, as long as it is described like this. Nothing of it is in the
+        project's file: it depends on what runs on this machine."""
+
+        def record(content: Content) -> None:
+            content["mcpAllowed"] = {
+                **_tools(content),
+                name: {"at": timestamp(), "server": server, "definition": digest},
+            }
+
+        if not self._save([(self._own, _is_approvals, record)]):
+            self._unsaved_tools[name] = digest
+
+    def revoke_tool(self, name: str) -> None:
+        """Have a tool of another program ask again."""
+
+        def record(content: Content) -> None:
+            content["mcpAllowed"] = {key: row for key, row in _tools(content).items() if key != name}
+
+        self._unsaved_tools.pop(name, None)
+        self._save([(self._own, _is_approvals, record)])
+
     def revoke(self, permission: str | Content) -> None:
         """Revoke an exact command or a rule."""
 
@@ -210,6 +241,9 @@ class Approvals:
         for entry, row, unsaved in records:
             origin: Origin = "session" if unsaved else "user" if row is not None else "project"
             found.append(Permission(_id(entry), entry, origin, _when(row), _when(row, "lastUsed")))
+        for name, row in _tools(own).items():
+            about: Content = {"tool": name, "server": str(row.get("server")) if isinstance(row, dict) else ""}
+            found.append(Permission(_id(about), about, "user", _when(row), None))
         return list({one.id: one for one in found}.values())
 
     def revoke_id(self, id: str) -> bool:
@@ -222,6 +256,8 @@ class Approvals:
                 self.disable_edits_auto_accept()
             case "shellAutoApprove":
                 self.disable_shell_auto_approve()
+            case {"tool": str(name)}:
+                self.revoke_tool(name)
             case permission:
                 self.revoke(permission)
         return True
@@ -328,7 +364,7 @@ def _is_allowlist(content: object) -> bool:
 
 
 def _is_approvals(content: object) -> bool:
-    records = ("allowed", "rules")
+    records = ("allowed", "rules", "mcpAllowed")
     return isinstance(content, dict) and all(isinstance(content.get(name, {}), dict) for name in records)
 
 
@@ -340,6 +376,8 @@ def _key(rule: Content) -> str:
 def _id(permission: str | Mapping[str, object]) -> str:
     if permission in get_args(Switch):
         return str(permission)
+    if not isinstance(permission, str) and "tool" in permission:
+        return f"tool:{permission['tool']}"
     return f"command:{permission}" if isinstance(permission, str) else f"rule:{_key(dict(permission))}"
 
 
@@ -361,6 +399,11 @@ def _rules_record(content: Content) -> dict[str, object]:
 def _commands(content: Content) -> list[object]:
     commands = content.get("allowedCommands", [])
     return list(commands) if isinstance(commands, list) else []
+
+
+def _tools(content: Content) -> dict[str, object]:
+    tools = content.get("mcpAllowed", {})
+    return dict(tools) if isinstance(tools, dict) else {}
 
 
 def _allowed(content: Content) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import errno
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from north_lsp.storage.ownership import Ownership
 from north_lsp.storage.partial_answer import PartialAnswer
 from north_lsp.storage.partial_file import Piece, recover
 from north_lsp.storage.records import encode, storable
+from north_lsp.storage.veil import INDEX, NoVeil, Veil
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
@@ -58,6 +59,8 @@ class Conversation:
         self._refused: OSError | None = None
         self._retired = False
         self._answer = PartialAnswer(path)
+        self._veil: Veil = NoVeil()
+        self._numbers: list[Record] = []  # that secrets have got, and that are not in the log yet
         self._mutex = threading.RLock()
         self.durability: Fsync = "turn"
         self._syncing = threading.Lock()
@@ -211,6 +214,13 @@ class Conversation:
             path = self._state.active_path()
             return self._state.revision, path
 
+    def wear(self, veil: Veil) -> None:
+        """Mask from now on what is written, and put back what the log has masked."""
+        with self._mutex:
+            self._veil = veil
+            self._answer.mask = veil.masked
+            self._unveil(self._state)
+
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def keep(self) -> None:
@@ -266,12 +276,32 @@ class Conversation:
         """Return all lines after the first, as they are on the disk. Raises OSError if they are not all there."""
         with self._mutex:
             if self._state.former is not None:
-                return b"".join(map(encode, self._state.former[1:]))
+                return b"".join(map(self.line, self._state.former[1:]))
             self._log.flush()
             if self.write_error is not None:
                 raise self.write_error
             data = self.path.read_bytes().partition(b"\n")[2]
             return data if data.endswith(b"\n") or not data else data + b"\n"
+
+    def line(self, record: Record) -> bytes:
+        """Return a record as a line of the log."""
+        return encode(record if record["type"] == INDEX else self._veil.masked(record))
+
+    def masked(self, text: str) -> str:
+        """Return a text as the log would have it."""
+        return self._veil.masked_text(text)
+
+    def unknown_secrets(self, text: str) -> list[str]:
+        """Return the placeholders in a text that nobody can restore any more."""
+        return self._veil.unknown_in(text)
+
+    def copied(self, records: Iterable[Record]) -> bytes:
+        """Return records as lines for another log, with what that one has to know of the secrets in them."""
+        with self._mutex:
+            lines = [self.line(record) for record in records]
+            self._numbers += self._new_numbers()
+            known = [*(one for one in self._state.annotations if one["type"] == INDEX), *self._numbers]
+            return b"".join([*map(encode, known), *lines])
 
     def reserve_id(self) -> str:
         """Reserve an id for an entry that will be appended later, with `entry_id`."""
@@ -310,6 +340,7 @@ class Conversation:
         if self._answer.is_growing:
             with self._mutex:
                 self._answer.flush()
+                self._record_numbers()
 
     def clear_partial(self) -> None:
         """Remove the partial answer: the answer is in the log by now, or there is none."""
@@ -424,8 +455,9 @@ class Conversation:
                 self._catch_up()
                 return True
             records, count = more
+            self._veil.adopt(record for record in records if record["type"] == INDEX)
             for record in records:
-                self._state.add(record)
+                self._state.add(record if record["type"] == INDEX else self._veil.loaded(record))
             self._log.grew(known + count)
             return count > 0
 
@@ -434,7 +466,8 @@ class Conversation:
         if (stamp := self._answer.stamp()) is None:
             return None
         with self._mutex:
-            return self._answer.read(stamp, self._state)
+            found = self._answer.read(stamp, self._state)
+            return self._veil.loaded(found) if found is not None else None
 
     def recover_partial(self) -> bool:
         """Append the answer that a killed process left; returns whether there was one."""
@@ -457,7 +490,8 @@ class Conversation:
         self._saved = self._saved or starts
 
     def _store(self, record: Record) -> Record:
-        line = encode(record)
+        line = self.line(record)
+        self._record_numbers()
         self._state.add(record)
         if self.read_only_reason is not None:
             self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
@@ -472,9 +506,30 @@ class Conversation:
                 self._line_sync.wake()
         return record
 
+    def _record_numbers(self) -> None:
+        """Write which numbers have been given to secrets, before the lines that have them."""
+        rows, self._numbers = [*self._numbers, *self._new_numbers()], []
+        for row in rows:
+            self._store(row)
+
+    def _new_numbers(self) -> list[Record]:
+        rows = self._veil.take_unrecorded()
+        return [{"type": INDEX, "id": self.reserve_id(), "timestamp": timestamp(), **row} for row in rows]
+
+    def _unveil(self, state: LogState) -> None:
+        """Put back in memory what is masked on the disk."""
+        self._veil.adopt(one for one in state.annotations if one["type"] == INDEX)
+        if not any(one["type"] == INDEX for one in state.annotations):
+            return
+        for record in state.entries:
+            if (real := self._veil.loaded(record)) is not record:
+                record.update(real)
+        rest = self._veil.loaded({"title": state.title, "queue": state.queue, "labels": state.labels})
+        state.title, state.queue, state.labels = rest["title"], rest["queue"], rest["labels"]
+
     def _write_anew(self, records: list[Record]) -> None:
         """Rewrite a log of another format in today's; the former file is kept next to it."""
-        data = b"".join(map(encode, records))
+        data = b"".join([encode(records[0]), *map(self.line, records[1:])])
         try:
             former = self.header.get("formerFormat")
             keep_beside(self.path, f"{self.path.name}.bak-{former}")
@@ -496,6 +551,7 @@ class Conversation:
                 return
             data = self.path.read_bytes()
             before, self._state = self._state.revision, read_state(data)
+            self._unveil(self._state)
             self._state.revision += before + 1
             self._log.reread(data)
 
@@ -509,7 +565,7 @@ class Conversation:
         try:
             for path in found:
                 if (entry := recover(path, self._state)) is not None:
-                    self._store(entry)
+                    self._store(self._veil.loaded(entry))
                     self._state.warn("an interrupted answer was recovered")
                 if self.write_error is None:
                     with suppress(OSError):

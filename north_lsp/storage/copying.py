@@ -63,7 +63,7 @@ def branch(source: Conversation, store: Locations, entry_id: str) -> tuple[str, 
         for one in path
         if (label := source.labels.get(one["id"])) is not None
     ]
-    return id, _write(source, store, header, b"".join(map(encode, [*path, *labels])))
+    return id, _write(source, store, header, source.copied([*path, *labels]))
 
 
 def hand_over(source: Conversation, store: Locations, entry: Mapping[str, Any], title: str) -> str:
@@ -74,8 +74,8 @@ def hand_over(source: Conversation, store: Locations, entry: Mapping[str, Any], 
     first = {**entry, "parentId": None, "timestamp": timestamp()}
     named = {"type": "title_changed", "id": source.reserve_id(), "timestamp": timestamp()}
     private_directory(store.conversations)
-    lines = (header, first, named | {"title": title, "titleSource": "auto"})
-    write_atomic(store.conversations / f"{id}.jsonl", b"".join(map(encode, lines)))
+    lines = source.copied([first, named | {"title": title, "titleSource": "auto"}])
+    write_atomic(store.conversations / f"{id}.jsonl", encode(header) + lines)
     return id
 
 

@@ -44,6 +44,7 @@ ANNOTATION_TYPES = frozenset(
         "session_moved",
         "archived",
         "conversation_ended",
+        "secret_index",
     }
 )
 _USER_ROLES = frozenset({"user", "bashExecution", "pythonExecution"})

@@ -1,7 +1,7 @@
 """The answer of a conversation that is not whole yet: it grows in a file beside the log until it is an entry."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ class PartialAnswer:
         self._former = log.with_suffix(".partial.json")
         self._growing: PartialFile | None = None
         self._seen: tuple[Stamp, Record | None] | None = None
+        self.mask: Callable[[Record], Record] = lambda record: record
 
     @property
     def is_growing(self) -> bool:
@@ -28,7 +29,7 @@ class PartialAnswer:
 
     def begin(self, entry_id: str, parent: str | None, message: Mapping[str, Any]) -> None:
         """Begin an answer, which gets that id and follows `parent`."""
-        self._growing = PartialFile(self.path, entry_id, parent, message)
+        self._growing = PartialFile(self.path, entry_id, parent, message, self.mask)
 
     def add(self, kind: Piece, index: int, value: object) -> None:
         if (growing := self._growing) is not None:

@@ -5,7 +5,7 @@ One line says where it belongs and what is known of it; then one per piece: its 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -22,14 +22,23 @@ _BESIDE_AN_ANSWER = ("bashExecution", "pythonExecution")
 
 
 class PartialFile:
-    """Writes what has arrived of one answer. `add` is cheap, `flush` is one write; neither raises."""
+    """Writes what has arrived of one answer. `add` is cheap, `flush` is one write; neither raises. `mask` takes secrets
+    out of a line."""
 
-    def __init__(self, path: Path, entry_id: str, parent: str | None, message: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        entry_id: str,
+        parent: str | None,
+        message: Mapping[str, Any],
+        mask: Callable[[Record], Record] = lambda record: record,
+    ) -> None:
         self.entry_id = entry_id
         self._path = path
         first = {"version": 2, "id": entry_id, "parentId": parent, "timestamp": timestamp(), "message": message}
         self._written = b""
-        self._unsent = encode(storable(first))
+        self._mask = mask
+        self._unsent = encode(mask(storable(first)))
         self._pieces: list[tuple[Piece, int, Any]] = []
         self._fd: int | None = None
 
@@ -40,7 +49,7 @@ class PartialFile:
         """Write what was added. What cannot be written is tried again, with all before it, when there is more."""
         if not self._pieces:
             return
-        self._unsent += b"".join(encode_piece(*piece) for piece in _joined(self._pieces))
+        self._unsent += b"".join(self._encoded(*piece) for piece in _joined(self._pieces))
         self._pieces.clear()
         try:
             if self._fd is None:
@@ -52,6 +61,11 @@ class PartialFile:
                 self._written, self._unsent = self._written + self._unsent[:count], self._unsent[count:]
         except OSError:
             self.close()
+
+    def _encoded(self, kind: Piece, index: int, value: object) -> bytes:
+        if kind == "thinking" or (isinstance(value, Mapping) and value.get("type") == "thinking"):
+            return encode_piece(kind, index, value)  # as its vendor has signed it
+        return encode(self._mask(storable({"piece": [kind, index, value]})))
 
     def close(self) -> None:
         if self._fd is not None:

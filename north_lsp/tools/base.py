@@ -1,13 +1,13 @@
 """The base classes of tools: arguments, declared needs, and the host that carries those needs out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
-from north_lsp.tools.questions import Question
+from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.proposal import FileChange
@@ -75,6 +75,23 @@ class Command:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a call that another program carries out: the tool's `name` for models, the `server` and its own
+    name for the `tool`, the whole `arguments`, whose the server is (`origin`, for people), and a `digest` of the tool
+    as it describes itself: what the user allows for good holds for that alone."""
+
+    name: str
+    server: str
+    tool: str
+    arguments: dict[str, Any]
+    digest: str
+    origin: str
+
+
+Progress = Callable[[str], Awaitable[None]]
+"""Shows how far a call is."""
+
 JobAction = Literal["list", "output", "wait", "kill", "input"]
 
 
@@ -115,7 +132,15 @@ class Host(Protocol[R_co]):
         """Act on background jobs."""
         ...
 
-    async def ask_user(self, questions: Sequence[Question]) -> R_co:
+    async def permit(self, question: Question) -> R_co | None:
+        """Have a call of another program's tool approved; a result means that it is not made."""
+        ...
+
+    async def reach(self, work: Callable[[Progress], Awaitable[T]]) -> T:
+        """Run work that uses the network or another program; what it reports is shown."""
+        ...
+
+    async def ask_user(self, questions: Sequence[UserQuestion]) -> R_co:
         """Ask the user, and wait for the answers."""
         ...
 
@@ -137,11 +162,11 @@ class Tool(ABC):
     that offer it to the model; when there are many tools, `discoverable` ones are listed by name only. `also` are
     other names under which models may call it."""
 
-    name: ClassVar[str]
+    name: str
     also: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[Kind]
     needs: ClassVar[frozenset[Need]]
-    modes: ClassVar[frozenset[Mode]]
+    modes: frozenset[Mode]
     parallel: ClassVar[bool] = False
     discoverable: ClassVar[bool] = False
     args: ClassVar[type["BaseModel"]]
@@ -157,6 +182,13 @@ class Tool(ABC):
     @property
     def only_reads(self) -> bool:
         return self.needs == {"read"}
+
+
+class DescribedTool(Tool):
+    """A tool that another program describes: its arguments are an object that fits `schema`, and checked there."""
+
+    description: str
+    schema: Mapping[str, object]
 
 
 class ReadTool(Tool):

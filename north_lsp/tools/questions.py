@@ -12,7 +12,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UserQuestion:
     """One question; with `several`, any number of options may be chosen. `recommended` is the place of an option."""
 
     id: str

@@ -1,7 +1,7 @@
 """The tools of a session: their descriptions for the model, and the check of arguments before anything runs."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import Tool
+from north_lsp.tools.base import DescribedTool, Tool
 from north_lsp.vocabulary import Mode
 
 MAX_ARGUMENT_BYTES = 50 * 1024
@@ -39,6 +39,10 @@ class Registry:
         """Return a registry of the same tools in which these are not hidden."""
         return Registry(self._tools.values(), self.hidden - {*names}) if self.hidden & {*names} else self
 
+    def joined(self, tools: Sequence[Tool]) -> "Registry":
+        """Return a registry that has these tools, too."""
+        return Registry([*self._tools.values(), *tools], self.hidden) if tools else self
+
     def without(self, *names: str) -> "Registry":
         """Return a registry that does not have these tools."""
         if not names:
@@ -58,12 +62,14 @@ class Registry:
 
     @staticmethod
     def spec(tool: Tool) -> ToolSpec:
+        if isinstance(tool, DescribedTool):
+            return ToolSpec(tool.name, tool.description, tool.schema)
         return ToolSpec(tool.name, _description(tool), _schema(tool.args))
 
     def schema(self, name: str) -> Mapping[str, object]:
         """Return the JSON Schema of a tool's arguments; empty for a tool that does not exist."""
         tool = self.find(name)
-        return _schema(tool.args) if tool is not None else {}
+        return self.spec(tool).schema if tool is not None else {}
 
     def check(self, name: str, arguments: Mapping[str, object], mode: Mode) -> tuple[Tool, Any]:
         """Look up the tool and parse its arguments. Raises ToolError before anything has run."""
@@ -89,6 +95,8 @@ class Registry:
                 if "write" in tool.needs
                 else "send less at once",
             )
+        if isinstance(tool, DescribedTool):
+            return tool, dict(arguments)
         try:
             return tool, tool.args.model_validate(arguments)
         except ValidationError as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.acp.test_bad_input import ask
+from tests.acp.test_conformance import agent as announced
 from tests.acp.test_conformance import fails, new_session
 from tests.acp.test_models import agent, new
 from tests.end_to_end.world import World, make_world
@@ -132,3 +133,40 @@ async def test_a_projects_file_counts_at_once_and_a_broken_one_keeps_what_it_sai
         stopped, texts, _ = await ask(client, session, "Count")
         assert stopped == "max_turn_requests"
         assert any("what it said before is used" in text for text in texts)
+
+
+async def test_a_client_tells_its_settings_with_initialize(offline: World) -> None:
+    told_first = {"settings": {"turn": {"maxRequests": 4}}}
+    async with announced(offline, _meta={"north": told_first}) as client:
+        session = await new_session(client, offline)
+        row = await client.request("_north/config/get", {"sessionId": session, "key": "turn.maxRequests"})
+        assert (row["value"], row["origin"]) == (4, "editor")
+
+
+async def test_what_disabled_items_names_is_not_used_and_what_is_wrong_in_it_is_said(offline: World) -> None:
+    for path, text in ((".north/rules/off.md", "Not now."), (".north/commands/check.md", "Check it.")):
+        (offline.project / path).parent.mkdir(parents=True, exist_ok=True)
+        (offline.project / path).write_text(text)
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        assert "Not used" not in await told(client, session, "/skills")
+        names = '["rule:off", "command:check", "rule:gone", "skill:gone"]'
+        await told(client, session, f"/config disabledItems {names}")
+        skills, rules = await told(client, session, "/skills"), await told(client, session, "/rules")
+        assert "Not used: the setting `disabledItems` names it" in skills
+        assert "also names `skill:gone`: not there" in skills
+        assert "the setting `disabledItems` names it" in rules
+        assert "also names `rule:gone`: not there" in rules
+        assert "take it out there" in await told(client, session, "/rules on off")
+        assert "There is no command /check" in await told(client, session, "/check")
+        refused = await told(client, session, '/config disabledItems ["tool:x"]')
+        assert "has item 1, which is none of rule:<name>, skill:<name>" in refused
+
+
+async def test_a_rule_is_not_switched_where_the_editor_says_which_are_off(offline: World) -> None:
+    (offline.project / ".north" / "rules").mkdir(parents=True, exist_ok=True)
+    (offline.project / ".north" / "rules" / "one.md").write_text("Short.")
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        await client.request("_north/config/editor", {"settings": {"disabledRules": []}})
+        assert "comes from a stronger layer (editor)" in await told(client, session, "/rules off one")

@@ -205,6 +205,43 @@ async def test_what_the_user_has_set_in_the_editor_counts_and_mistakes_in_it_are
     await finish(process)
 
 
+@pytest.mark.parametrize("options", [{}, {"acp": True}])
+async def test_a_client_that_tells_no_settings_is_asked_for_them_at_the_start_and_when_they_change(
+    offline: World, options: dict[str, object]
+) -> None:
+    process = await start(offline, server=SERVER)
+    client = raw(process)
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    capabilities = {"workspace": {"configuration": True}}
+    given = {"processId": None, "workspaceFolders": folder, "initializationOptions": {"north": options}}
+    await client.call(1, "initialize", capabilities=capabilities, **given)
+    await client.send(method="initialized", params={})
+    asked = await client.find(lambda frame: frame.get("method") == "workspace/configuration")
+    assert asked["params"] == {"items": [{"section": "north"}]}
+    await client.send(id=asked["id"], result=[{"turn": {"maxRequests": 7}}])
+    await client.send(method="workspace/didChangeConfiguration", params={"settings": None})
+    again = await client.find(lambda frame: frame.get("id") != asked["id"] and "workspace/conf" in str(frame))
+    await client.send(id=again["id"], result=[{"turn": {"maxRequests": "many"}}])
+    await client.send(id=2, method="workspace/executeCommand", params={"command": "north.ask", "arguments": ["hello"]})
+    await client.find(lambda frame: "setting north.turn.maxRequests" in str(frame))
+    await client.send(method="exit")
+    await finish(process)
+
+
+async def test_a_client_that_told_its_settings_is_not_asked(offline: World) -> None:
+    process = await start(offline, server=SERVER)
+    client = raw(process)
+    options: dict[str, object] = {"north": {"settings": {}}}
+    capabilities = {"workspace": {"configuration": True}}
+    await client.call(1, "initialize", capabilities=capabilities, processId=None, initializationOptions=options)
+    await client.send(method="initialized", params={})
+    await client.call(2, "shutdown")
+    await client.send(method="exit")
+    await client.find(lambda frame: False)
+    assert await client.find(lambda frame: frame.get("method") == "workspace/configuration") is None
+    await finish(process)
+
+
 async def test_a_model_that_is_unknown_is_said_in_the_answer(offline: World) -> None:
     process = await start(offline, server=SERVER, NORTH_MODEL="sonet-4-5")
     client = raw(process)

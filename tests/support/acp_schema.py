@@ -65,15 +65,19 @@ class Oracle:
             if (method := definition.get("x-method")) is not None:
                 table = self._results if name.endswith("Response") else self._params
                 table[method] = name
+        union = self._defs["SessionUpdate"]
         self._updates = {
             variant["properties"]["sessionUpdate"]["const"]: variant["allOf"][0]["$ref"].rsplit("/", 1)[-1]
-            for variant in self._defs["SessionUpdate"]["oneOf"]
+            for variant in (union["oneOf"] if "oneOf" in union else union["anyOf"][:-1])
         }
 
     @classmethod
     @functools.cache
-    def load(cls) -> "Oracle":
+    def load(cls, version: int = 1) -> "Oracle":
+        """Load the schema of a version of the protocol."""
         path = _schema_file()
+        if version == 2:
+            return cls(json.loads((path.parent.parent / "v2" / "schema.json").read_text("utf-8")))
         schema = json.loads(path.read_text("utf-8"))
         draft = json.loads(path.with_name("schema.unstable.json").read_text("utf-8"))
         schema["$defs"] |= {name: draft["$defs"][name] for name in _DRAFT}

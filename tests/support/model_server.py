@@ -163,6 +163,14 @@ def _hung_up(connection: socket.socket) -> bool:
         connection.settimeout(None)
 
 
+def _read(raw: bytes) -> Any:
+    """JSON, or nothing for a form, as tokens are asked for."""
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return {}
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -188,13 +196,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        request = RecordedRequest(self.command, self.path, dict(self.headers.items()), json.loads(raw), raw)
-        format = next((known for end, known in _FORMATS.items() if self.path.endswith(end)), None)
+        request = RecordedRequest(self.command, self.path, dict(self.headers.items()), _read(raw), raw)
+        path = self.path if "alt=sse" in self.path else self.path.partition("?")[0]
+        format = next((known for end, known in _FORMATS.items() if path.endswith(end)), None)
         if format is None:
             self._page()
             return
         answer = self._model.take(request)
-        if (refused := check_http(self.path, request.body)) is not None:
+        if (refused := check_http(path, request.body)) is not None:
             self._model.refuse(refused.message)
             self._send(400, refused.body, {"Content-Type": "application/json"})
             return

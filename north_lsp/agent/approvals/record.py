@@ -2,20 +2,26 @@
 asked until they are decided, and an "always" is remembered."""
 
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 import anyio.to_thread
 
 from north_lsp.agent.approvals.project import ProjectApprovals, moved_aside
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.reviews import CommandRequest, EditRequest, OtherRequest, ReviewEntry, StoredDecision
+from north_lsp.agent.log.reviews import (
+    CommandRequest,
+    EditRequest,
+    OtherRequest,
+    ReviewEntry,
+    StoredDecision,
+    ToolRequest,
+)
 from north_lsp.agent.log.unfinished import SUPERSEDED, waiting_about
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ApprovalsChanged, Notice
 from north_lsp.storage.entries import new_entry_id
 
-ReviewKind = Literal["write", "shell", "question", "plan"]
+_KINDS = {EditRequest: "write", CommandRequest: "shell", ToolRequest: "tool"}
 
 
 class ReviewRecord:
@@ -36,13 +42,12 @@ class ReviewRecord:
     def open(
         self,
         call_id: str,
-        request: EditRequest | CommandRequest | OtherRequest,
+        request: EditRequest | CommandRequest | ToolRequest | OtherRequest,
         review_id: str | None = None,
-        kind: ReviewKind | None = None,
     ) -> Logged:
         """Write a question to the log as a pending review. It takes the place of one that an earlier process asked
         about the same call."""
-        kind = kind or ("write" if isinstance(request, EditRequest) else "shell")
+        kind = request.kind if isinstance(request, OtherRequest) else _KINDS[type(request)]
         before = waiting_about(self._log.path(), call_id)
         logged = self._log.append(ReviewEntry(kind, call_id, request, review_id or new_entry_id(())))
         for entry_id in before:

@@ -13,17 +13,19 @@ from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.servers.approve import ToolApprover
 from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
+from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Command, JobRequest, Need, Tool
-from north_lsp.tools.questions import Question
+from north_lsp.tools.base import Command, JobRequest, Need, Progress, Question, Tool
+from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
-_CHANGES: tuple[Need, ...] = ("write", "run", "network")
+_CHANGES: tuple[Need, ...] = ("write", "run")
 
 
 class HostServices:
@@ -34,6 +36,7 @@ class HostServices:
         edits: EditReviewer,
         shell: ShellCommands,
         jobs: JobCommands,
+        tools: ToolApprover,
         planning: Planning,
         abandoned: AbandonedTasks,
         ports: Ports,
@@ -41,6 +44,7 @@ class HostServices:
         self.edits = edits
         self.shell = shell
         self.jobs = jobs
+        self.tools = tools
         self.planning = planning
         self.abandoned = abandoned
         self.ports = ports
@@ -99,7 +103,7 @@ class CallHost:
         self._ensure("run")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
 
-    async def ask_user(self, questions: Sequence[Question]) -> Result:
+    async def ask_user(self, questions: Sequence[UserQuestion]) -> Result:
         """Ask the user, and wait for the answers. Raises ToolError."""
         self._ensure("ask")
         return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
@@ -113,6 +117,22 @@ class CallHost:
         """Have the user decide on the plan. Raises StopTurn, ToolError."""
         self._ensure("plan")
         return await self._abilities.planning.plan.present(self._call, self._title, summary)
+
+    async def permit(self, question: Question) -> Result | None:
+        """Have a call of another program's tool approved; a result means that it is not made."""
+        self._ensure("network")
+        return await self._abilities.tools.permit(self._call, self._title, question)
+
+    async def reach(self, work: Callable[[Progress], Awaitable[_T]]) -> _T:
+        """Run work that uses the network or another program; if the turn is cancelled, it is cancelled as well."""
+        self._ensure("network")
+        ports, id = self._abilities.ports, self._call.id
+        await ports.show(CallRunning(id))
+
+        async def report(text: str) -> None:
+            await ports.show(CallRunning(id, visible(text)))
+
+        return await work(report)
 
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""

@@ -17,6 +17,7 @@ _HINTS = {
     "rules": "give rules globs, so that they are only told with files that match, or disable some (`disabledRules`)",
     "files": "move what is about a folder into that folder's own `AGENTS.md`",
     "profile": "shorten the file of the project's profile: it is yours to edit",
+    "memory": "have less of the memory told (`memories.summaryInjectionTokenLimit`)",
     "tools": "ask mode has fewer tools; `tools.discoveryThreshold` lists rare ones by name only",
     "results": "begin a new conversation for another task",
 }
@@ -50,13 +51,15 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`window` is the model's, None if it is unknown; `note` says why there is nothing of the project."""
+    """`window` is the model's, None if it is unknown; `note` says why there is nothing of the project, `secrets` what
+    is masked."""
 
     parts: Sequence[Part]
     items: Sequence[Item]
     problems: Sequence[str]
     window: int | None
     note: str = ""
+    secrets: str = ""
 
     @property
     def tokens(self) -> int:
@@ -135,6 +138,7 @@ def _in_markdown(report: Report) -> str:
         free = max(report.window - total, 0)
         rows.append(f"| Free | {free:,} | | | |")
     rows += ["", report.items_markdown]
+    rows += ["", "**Secrets**", "", report.secrets] if report.secrets else []
     hints = dict.fromkeys(part.hint for part in report.parts if part.hint and part.tokens * 5 > total)
     rows += ["", "**To make it smaller**", "", *(f"- {hint}" for hint in hints)] if hints else []
     return "\n".join(rows)

@@ -12,6 +12,7 @@ from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.log_state import read_state
+from north_lsp.storage.masking import MASK, PLACEHOLDER
 
 _LISTED = 50
 
@@ -40,7 +41,8 @@ class OtherConversations:
             raise ToolError("IO_ERROR", f"the conversation {id} cannot be read: {error.strerror}") from error
         if state.header.get("repoHash") != self._repo_hash:
             raise self._missing(id)
-        return as_markdown(one_line(str(state.title or id), 200), logged(state.active_path()))
+        text = as_markdown(one_line(str(state.title or id), 200), logged(state.active_path()))
+        return PLACEHOLDER.sub(MASK, text)  # its numbers are not those of the conversation that asks
 
     def _list(self) -> list[str]:
         found = [one for one in list_conversations(self._store, repo_hash=self._repo_hash) if one.id != self._id]

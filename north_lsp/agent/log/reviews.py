@@ -138,12 +138,29 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class OtherRequest:
-    """What any other review asks about."""
+    """What a review of another `kind` asks about: a question of the model's, a plan."""
 
+    kind: Literal["question", "plan"]
     data: Json
 
     def to_json(self) -> dict[str, Any]:
         return dict(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """The call of another program's tool that a review asks about: its name for models, the server, and the tool's own
+    name there."""
+
+    name: str
+    server: str
+    tool: str
+    arguments: Json
+    more: Json = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        row = {"name": self.name, "server": self.server, "tool": self.tool, "arguments": dict(self.arguments)}
+        return row | dict(self.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +224,13 @@ class StoredDecision:
         return stored | ({"command": self.command} if self.command is not None else {}) | dict(self.more)
 
 
-_KNOWN = (EditRequest, CommandRequest, OtherRequest)
-
-
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
     """A question to the user about a call. `request` is kept as it is for a kind that this version does not know."""
 
-    kind: Literal["write", "shell"] | str
+    kind: Literal["write", "shell", "tool"] | str
     call_id: str
-    request: EditRequest | CommandRequest | object
+    request: EditRequest | CommandRequest | ToolRequest | object
     review_id: str = ""
     status: str = "pending"
     decision: StoredDecision | None = None
@@ -243,14 +257,14 @@ class ReviewEntry:
             "kind": self.kind,
             "toolCallId": self.call_id,
             "request": request.to_json()
-            if isinstance(request, EditRequest | CommandRequest | OtherRequest)
+            if isinstance(request, EditRequest | CommandRequest | ToolRequest | OtherRequest)
             else request,
             "status": self.status,
         }
         return stored | ({"decision": self.decision.to_json()} if self.decision else {}) | dict(self.more)
 
 
-def _request(kind: str, stored: object) -> EditRequest | CommandRequest | object:
+def _request(kind: str, stored: object) -> EditRequest | CommandRequest | ToolRequest | object:
     match kind, stored:
         case "write", {"files": list(rows)}:
             request = as_object(stored)
@@ -260,6 +274,9 @@ def _request(kind: str, stored: object) -> EditRequest | CommandRequest | object
             request = as_object(stored)
             timeout, more = request.get("timeout"), unknown(request, frozenset({"command", "cwd", "timeout"}))
             return CommandRequest(command, cwd, timeout if isinstance(timeout, int | float) else None, more)
+        case "tool", {"name": str(name), "server": str(server), "tool": str(tool), "arguments": dict(arguments)}:
+            more = unknown(as_object(stored), frozenset({"name", "server", "tool", "arguments"}))
+            return ToolRequest(name, server, tool, arguments, more)
         case _:
             return stored
 

@@ -3,7 +3,9 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 
+from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.errors import Problem
 from north_lsp.providers.base import ErrorKind, Failed, Provider
 from north_lsp.providers.catalog.catalog import Catalog
@@ -11,7 +13,6 @@ from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.providers.pool import ProviderPool
 from north_lsp.storage.settings import RevertPolicy
 
 _COOL_DOWN_SECONDS = 300.0
@@ -27,7 +28,7 @@ class Fallbacks:
         self,
         chains: Mapping[str, Sequence[str]],
         catalog: Catalog,
-        providers: ProviderPool,
+        providers: MaskedPool,
         now: Callable[[], float] = time.monotonic,
         revert: RevertPolicy = "cooldown-expiry",
     ) -> None:
@@ -42,6 +43,12 @@ class Fallbacks:
             chain = [self._known(selector, catalog) for selector in selectors]
             if model is not None:
                 self._chains[model.selector] = [one for one in chain if one is not None]
+
+    def of(self, providers: MaskedPool) -> "Fallbacks":
+        """Return the same fallbacks, reached through other providers."""
+        same = copy(self)
+        same._providers = providers
+        return same
 
     async def instead_of(self, model: Model, allowed: Allowed) -> tuple[Model, Provider] | None:
         """Return another model if this one has failed lately and there is one that can and may be used."""

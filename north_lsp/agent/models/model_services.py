@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from north_lsp.agent.models.fallback import Fallbacks
+from north_lsp.agent.secrets.masked_pool import MaskedPool
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.listing import Row, rows
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.catalog.onboarding import ways_to_a_model
 from north_lsp.providers.catalog_refresh import CatalogRefresh
-from north_lsp.providers.pool import ProviderPool
 
 
 @dataclass(frozen=True)
@@ -19,10 +20,15 @@ class Models:
     the default for new conversations: it writes a file, so call it in a thread (raises OSError)."""
 
     catalog: Catalog
-    providers: ProviderPool
+    providers: MaskedPool
     catalog_refresh: CatalogRefresh
     fallbacks: Fallbacks
     save: Callable[[str], None]
+
+    def masked(self, secrets: Secrets) -> "Models":
+        """Return the same services with the placeholders of a conversation."""
+        providers = self.providers.of(secrets)
+        return replace(self, providers=providers, fallbacks=self.fallbacks.of(providers))
 
     async def listed(self, pattern: str, allowed: Allowed, *, available: bool) -> list[Row]:
         """List the models whose selector, alias or name contains the pattern, as they are known now; `available`: only

@@ -16,7 +16,7 @@ from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.questions import Option, Question
+from north_lsp.tools.questions import Option, UserQuestion
 
 _OWN, _DONE = "own", "done"
 _OTHER = "Other (type your own)"
@@ -30,7 +30,7 @@ class Answer:
     """The answer to one question: what was `chosen`, in the order of the options, and words of the user's `own`.
     `automatic`: nobody answered in time. `later`: the user wants to answer with the next prompt."""
 
-    question: Question
+    question: UserQuestion
     chosen: tuple[str, ...] = ()
     own: str = ""
     automatic: bool = False
@@ -57,12 +57,12 @@ class QuestionAsker:
         self._reviews = reviews
         self._editor = editor
 
-    async def ask(self, context: TurnContext, call: ToolCall, title: str, questions: Sequence[Question]) -> Result:
+    async def ask(self, context: TurnContext, call: ToolCall, title: str, questions: Sequence[UserQuestion]) -> Result:
         """Ask, and return the answers as the call's result. Raises ToolError."""
         if not self._editor.has_user:
             raise ToolError("UNAVAILABLE", NOBODY, "decide by yourself, and say what you assumed")
-        request = OtherRequest({"questions": [one.text for one in questions]})
-        review = self._reviews.open(call.id, request, kind="question").id
+        request = OtherRequest("question", {"questions": [one.text for one in questions]})
+        review = self._reviews.open(call.id, request).id
         await self._reviews.sync_question()
         limit = context.settings.planning.ask_timeout_s if not context.plans else 0
         answers: Sequence[Answer] | None = [_automatic(one) for one in questions]
@@ -78,7 +78,7 @@ class QuestionAsker:
         rows = [answer.to_json() for answer in answers]
         return Result(text, False, ended, rows[0] if len(rows) == 1 else {"results": rows})
 
-    async def _answers(self, call: ToolCall, questions: Sequence[Question]) -> Sequence[Answer] | None:
+    async def _answers(self, call: ToolCall, questions: Sequence[UserQuestion]) -> Sequence[Answer] | None:
         """Return the answers; None if the user closed a question."""
         form = await self._editor.fill(_form(call.id, questions))
         if form is not None:
@@ -93,7 +93,7 @@ class QuestionAsker:
                 break
         return answers
 
-    async def _choose(self, question: Question, place: tuple[int, int]) -> Answer | None:
+    async def _choose(self, question: UserQuestion, place: tuple[int, int]) -> Answer | None:
         """Ask one question as a choice; one of several is asked again until the user is done. None if it was closed."""
         taken: list[int] = []
         at, count = place
@@ -119,7 +119,7 @@ class QuestionAsker:
                     taken = [one for one in taken if one != number] if number in taken else [*taken, number]
 
 
-def _form(call_id: str, questions: Sequence[Question]) -> Form:
+def _form(call_id: str, questions: Sequence[UserQuestion]) -> Form:
     fields: list[Field] = []
     for at, question in enumerate(questions):
         detail = ""
@@ -138,32 +138,32 @@ def _form(call_id: str, questions: Sequence[Question]) -> Form:
     return Form(f"ask-{new_entry_id(())}", message, tuple(fields), call_id)
 
 
-def _of_form(form: FormAnswer, at: int, question: Question) -> Answer:
+def _of_form(form: FormAnswer, at: int, question: UserQuestion) -> Answer:
     value, own = form.values.get(f"q{at}"), str(form.values.get(f"q{at}_own", "")).strip()
     numbers = value if isinstance(value, tuple) else (str(value),) if value is not None else ()
     labels = tuple(question.options[number].label for number in sorted(map(int, numbers)))
     return Answer(question, labels if question.several or not own else (), own)
 
 
-def _automatic(question: Question) -> Answer:
+def _automatic(question: UserQuestion) -> Answer:
     """Answer in the user's place: with what is recommended, else with the first option."""
     if not question.options:
         return Answer(question, automatic=True)
     return Answer(question, (question.options[question.recommended or 0].label,), automatic=True)
 
 
-def _name(question: Question, number: int, taken: Sequence[int]) -> str:
+def _name(question: UserQuestion, number: int, taken: Sequence[int]) -> str:
     mark = "✓ " if number in taken else ""
     best = " (recommended)" if number == question.recommended else ""
     return visible(f"{mark}{one_line(question.options[number].label, 100)}{best}")
 
 
-def _form_name(question: Question, number: int) -> str:
+def _form_name(question: UserQuestion, number: int) -> str:
     described = _described(question.options[number])
     return one_line(f"{described} (recommended)" if number == question.recommended else described, 300)
 
 
-def _detail(question: Question) -> str:
+def _detail(question: UserQuestion) -> str:
     return "\n".join(f"- {_described(option)}" for option in question.options if option.description)
 
 

@@ -82,8 +82,8 @@ class PlanKeeper:
         if text is None or not text.strip():
             raise ToolError("NOT_FOUND", "there is no plan to present", _TO_WRITE)
         path = plan_file(self.log)
-        request = OtherRequest({"summary": summary, "planFile": str(path), "sha256": digest_of(text)})
-        review = self.reviews.open(call.id, request, kind="plan").id
+        request = OtherRequest("plan", {"summary": summary, "planFile": str(path), "sha256": digest_of(text)})
+        review = self.reviews.open(call.id, request).id
         await self.reviews.sync_question()
         decided = await self._decided(summary)
         final = await anyio.to_thread.run_sync(read_plan, self.log)

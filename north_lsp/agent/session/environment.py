@@ -1,13 +1,15 @@
 """The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.model_services import Models
+from north_lsp.agent.ports.servers import Connect
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
 from north_lsp.shell.pool import ShellPool
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Environment:
     """The shared parts. `load_tools` may take a while the first time, so it is called in a thread; `background` owns
-    what may outlive a turn."""
+    what may outlive a turn; `remembered` are the projects whose memory this process has worked on."""
 
     locations: Locations
     environ: Mapping[str, str]
@@ -34,6 +36,12 @@ class Environment:
     abandoned: AbandonedTasks
     settings_file: SettingsFile
     shells: ShellPool | None = None
+    connect: Connect | None = None
+    remembered: set[str] = field(default_factory=set)
+
+    def masked(self, secrets: Secrets) -> "Environment":
+        """Return the same resources with the placeholders of a conversation: its models are never told a secret."""
+        return replace(self, models=self.models.masked(secrets))
 
     @property
     def settings(self) -> Settings:

@@ -72,10 +72,14 @@ class Exports:
         def rendered() -> str:
             from north_lsp.agent.exports.export import render, source_of
 
-            mask = None if raw else mask_of(environment.models.catalog, environment.environ)
+            mask = None if raw else self._mask()
             return render(source_of(self._log, Blobs(environment.locations.blobs), around), tools, format, mask)
 
         return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
+
+    def _mask(self) -> "Mask":
+        keys = mask_of(self._environment.models.catalog, self._environment.environ)
+        return lambda text: self._log.conversation.masked(keys(text))
 
     async def replaced(self, summary_id: str) -> str:
         """Return what a summary of the conversation replaced for the model, as plain text. Raises ToolError

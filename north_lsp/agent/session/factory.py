@@ -24,6 +24,9 @@ from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.secrets.log_veil import LogVeil
+from north_lsp.agent.secrets.masking import is_on, secrets_in
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
@@ -95,6 +98,8 @@ class SessionFactory:
             client=self._defaults.client,
             north_version=__version__,
         )
+        secrets = self._secrets(roots)
+        conversation.wear(LogVeil(secrets))
         log, first = Log(conversation), mode or self._defaults.mode
         if first != DEFAULT_MODE:
             log.append(ModeEntry(first))
@@ -103,7 +108,15 @@ class SessionFactory:
         tier = self._environment.settings.models.service_tier
         if tier is not None:
             log.append(ServiceTierEntry(tier))
-        return self._bind(log, roots, choice.notices, choice.model)
+        return self._bind(log, roots, secrets, choice.notices, choice.model)
+
+    def _secrets(self, roots: Roots) -> Secrets:
+        """Return what masks the secrets of a conversation in these folders."""
+        environment, catalog = self._environment, self._environment.models.catalog
+        settings = environment.settings_file
+        return secrets_in(
+            roots.roots, environment.locations, environment.environ, catalog, lambda: settings.current().secrets
+        )
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
         """Find the model of a stored conversation, or else another one, with notices on that."""
@@ -127,10 +140,12 @@ class SessionFactory:
         if not valid_conversation_id(id):
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
+        secrets = self._secrets(roots)
+        await anyio.to_thread.run_sync(conversation.wear, LogVeil(secrets))
         log = Log(conversation)
         settle = partial(self._finish_interrupted_reviews, log, roots, agreed=agreed)
         held, moved = await anyio.to_thread.run_sync(settle)
-        session = self._bind(log, roots, held=held, moved_from=moved)
+        session = self._bind(log, roots, secrets, held=held, moved_from=moved)
         session.sharing.holder = held
         return session
 
@@ -178,6 +193,7 @@ class SessionFactory:
         self,
         log: Log,
         roots: Roots,
+        secrets: Secrets,
         notices: tuple[str, ...] = (),
         model: Model | None = None,
         held: LockHeld | None = None,
@@ -187,7 +203,8 @@ class SessionFactory:
         of a new one."""
         conversation = log.conversation
         approvals = Approvals(self._environment.locations, project_hash(roots.main), roots.main)
-        environment = self._environment.of(roots.main, approvals.trust.is_distrusted)
+        environment = self._environment.masked(secrets).of(roots.main, approvals.trust.is_distrusted)
+        secrets.follow(lambda: is_on(environment.settings.secrets, roots.roots))
         chosen = chosen_on(log.path())
         level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
         conversation.durability = environment.settings.keeping.fsync
@@ -220,6 +237,7 @@ class SessionFactory:
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         context: ConversationContext
         workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
+        workspace = replace(workspace, memory=lambda address: context.memory_text(address))  # noqa: PLW0108 - as above
         diagnostics = Diagnostics(self._log, conversation.id)
         surroundings = (environment.locations, environment.environ, environment.settings_file.current)
         context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
@@ -228,7 +246,7 @@ class SessionFactory:
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
-        stored = Stored(conversation, log, approvals, checkpoints, context, artifacts, queue)
+        stored = Stored(conversation, log, approvals, checkpoints, context, secrets, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
         start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

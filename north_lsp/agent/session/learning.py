@@ -20,6 +20,7 @@ from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.learning_progress import LearningProgress
 from north_lsp.agent.session.learning_run import LearningRun
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.turn.queue import Stopped
@@ -53,6 +54,7 @@ class LearningSession(Protocol):
 
     choice: ModelChoice
     questions: Questions
+    memory: Memory
 
     @property
     def roots(self) -> tuple[Path, ...]: ...
@@ -83,7 +85,8 @@ class Learning:
         """List the files that there are of what was learned."""
         path = self.file.path
         found = await anyio.to_thread.run_sync(path.is_file)
-        return [LearnedFile("profile", "Project profile", path)] if found else []
+        profile = [LearnedFile("profile", "Project profile", path)] if found else []
+        return [*profile, *(LearnedFile(*row) for row in await self._session.memory.listed())]
 
     def offer_after(self, stopped: Stopped) -> None:
         """Ask, after the first answer of a conversation, whether the project is to be learned."""

@@ -9,10 +9,12 @@ from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CommandInfo
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.learning import Learning
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
@@ -37,8 +39,10 @@ class LiveSession(Protocol):
     navigation: Navigation
     compacting: Compacting
     learning: Learning
+    memory: Memory
     templates: ConversationTemplates
     remembering: Remembering
+    servers: SessionServers
 
     @property
     def id(self) -> str: ...

@@ -8,6 +8,7 @@ from north_lsp.agent.edits.recovery import finish_interrupted, interrupted_edits
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
@@ -25,6 +26,7 @@ class Preparation:
         runner: CommandRunner,
         choice: ModelChoice,
         delivery: PromptDelivery,
+        servers: SessionServers,
         ports: Ports,
     ) -> None:
         self._settings = settings
@@ -33,6 +35,7 @@ class Preparation:
         self._runner = runner
         self._choice = choice
         self._delivery = delivery
+        self._servers = servers
         self._ports = ports
         self._recovering = anyio.Lock()
         self._recovered = False
@@ -44,6 +47,8 @@ class Preparation:
             await self.recover()
         with self._ports.diagnostics.guarded("looking for models"):
             await self._choice.look_after()
+        with self._ports.diagnostics.guarded("waiting for MCP servers"):
+            await self._servers.settle()
         for notice in await self._context.load():
             await self._ports.show(notice)
         self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]

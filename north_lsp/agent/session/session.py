@@ -30,6 +30,7 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
+from north_lsp.agent.secrets.notice import secrets_notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
@@ -42,6 +43,7 @@ from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
@@ -50,6 +52,7 @@ from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.servers import session_servers
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
@@ -101,7 +104,12 @@ class Session:
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         commands = Commands()
         self.templates = ConversationTemplates(
-            workspace, environment.locations, environment.environ, stored.approvals.trust, commands
+            workspace,
+            environment.locations,
+            environment.environ,
+            stored.approvals.trust,
+            commands,
+            lambda: environment.settings.context.disabled_items,
         )
         stored.context.skills = self.templates.skills_for_model
         workspace = replace(workspace, skill=self.templates.skill)
@@ -109,6 +117,7 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
@@ -138,7 +147,8 @@ class Session:
             stored, self.queue, self._settings, self.choice, self._editor, self.saved, self.templates
         )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
-        self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice)
+        self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
@@ -148,12 +158,16 @@ class Session:
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
-        self._preparation = Preparation(self._settings, stored, runner, self.choice, self._delivery, ports)
+        self._preparation = Preparation(
+            self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
+        )
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
+        self.memory = Memory(self, means)
+        self._settings.workspace = replace(workspace, remember=self.memory.remember)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
@@ -302,6 +316,7 @@ class Session:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
                 self.learning.offer_after(stopped)
+                self.memory.begin_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)
@@ -582,6 +597,7 @@ class Session:
         """End the processes that commands left running, and close the log for good."""
         with anyio.CancelScope(shield=True):
             await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
+            await closing.run("servers", self.servers.close)
             self._conversation.end(reason)
             await closing.run("saving", self.saved.sync)
             self._conversation.retire()

@@ -26,6 +26,7 @@ from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
+from north_lsp.agent.session.slash_servers import ServersHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line, visible
@@ -139,6 +140,7 @@ class SessionHost(
     LearningHost,
     PlacesHost,
     ProvidersHost,
+    ServersHost,
 ):
     """A session, as slash commands see it."""
 
@@ -152,6 +154,7 @@ class SessionHost(
         KeepingHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
+        ServersHost.__init__(self, session)
         self._log = log
         self._listed: list[Permission] | None = None
 

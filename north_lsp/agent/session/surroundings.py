@@ -1,5 +1,6 @@
 """What models are told and offered besides the conversation: the system text and the tools."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -7,6 +8,8 @@ import anyio.to_thread
 from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.secrets.notice import state_of
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
@@ -24,23 +27,36 @@ class ModelSurroundings:
     """Those of one session's models."""
 
     def __init__(
-        self, stored: Stored, environment: Environment, settings: SessionSettings, choice: ModelChoice
+        self,
+        stored: Stored,
+        environment: Environment,
+        settings: SessionSettings,
+        choice: ModelChoice,
+        servers: SessionServers,
     ) -> None:
-        self._log, self._told = stored.log, stored.context
+        self._log, self._told, self._secrets = stored.log, stored.context, stored.secrets
         self._environment = environment
         self._settings = settings
         self._choice = choice
+        self._servers = servers
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
         load, workspace = self._environment.load_tools, self._settings.workspace
         shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
+        if self._environment.settings.memory.enabled:
+            shown += ("remember",)
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
+
         gone = () if self._environment.settings.planning.todo_enabled else ("todo",)
-        return await anyio.to_thread.run_sync(
-            lambda: offered_tools(load().offering(*shown).without(*gone), workspace, self._log)
-        )
+
+        def offered() -> "Registry":
+            own = load().offering(*shown).without(*gone)
+            of_servers = self._servers.tools([tool.name for tool in own.tools()])
+            return offered_tools(own.joined(of_servers), workspace, self._log)
+
+        return await anyio.to_thread.run_sync(offered)
 
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""
@@ -51,7 +67,8 @@ class ModelSurroundings:
     async def report(self, mode: Mode, history: History) -> "Report":
         """Add up what the next request has."""
         model, tools = self._choice.model, await self.tools()
-        return await self._told.report(model, tools.specs(mode), history.messages(model))
+        report = await self._told.report(model, tools.specs(mode), history.messages(model))
+        return replace(report, secrets=state_of(self._secrets.count, is_on=self._secrets.is_on))
 
     async def exported(self, mode: Mode) -> "Surroundings":
         """Return them for an export."""

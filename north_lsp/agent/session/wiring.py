@@ -25,6 +25,7 @@ from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.servers.approve import ToolApprover
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
@@ -70,7 +71,7 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
-        services = HostServices(edits, shell, jobs, planning, self.abandoned, ports)
+        services = HostServices(edits, shell, jobs, ToolApprover(reviews, ports), planning, self.abandoned, ports)
         return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 

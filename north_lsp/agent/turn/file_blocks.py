@@ -318,6 +318,12 @@ class FileBlocks:
                 f"the content contains text that belongs to another channel ({one_line(block.text[leak:], 60)})",
                 "write the file again without it",
             )
+        if unknown := self._log.conversation.unknown_secrets(block.text):
+            raise ToolError(
+                "INVALID_INPUT",
+                f"the value of {', '.join(unknown)} is not known any more, so the file was not written",
+                "read the place again where it stands, and use the placeholder that you get there",
+            )
         if block.size > _MAX_BYTES:
             raise ToolError("TOO_LARGE", f"a file in an answer may have at most {_MAX_BYTES >> 20} MB")
         content = block.text

@@ -1,6 +1,6 @@
 """The HTTP client that a vendor's SDK uses. Imported only when a provider is made: it is heavy."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import httpx2
@@ -41,18 +41,21 @@ def make_client(
     environ: Mapping[str, str],
     transport: httpx2.AsyncBaseTransport | None = None,
     address: str = "",
+    sign: Callable[[httpx2.Request], Awaitable[None]] | None = None,
 ) -> httpx2.AsyncClient:
-    """Make the client for one model, which is served at `address`. It follows no redirects, because a key is for the
-    host that the user has named. Raises OSError for a `NORTH_CA_BUNDLE` that cannot be used."""
+    """Make the client for one model, which is served at `address`; `sign` puts the credential into each request. It
+    follows no redirects, because a key is for the host that the user has named. Raises OSError for a `NORTH_CA_BUNDLE`
+    that cannot be used."""
 
     async def add_headers(request: httpx2.Request) -> None:
         request.headers["user-agent"] = USER_AGENT
         rules.apply(request.headers)
 
+    hooks = [add_headers] if sign is None else [sign, add_headers]
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
         follow_redirects=False,
-        event_hooks={"request": [add_headers]},
+        event_hooks={"request": hooks},
         verify=verification(environ, address),
         transport=transport,
     )

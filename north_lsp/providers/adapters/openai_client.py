@@ -1,5 +1,6 @@
 """The official OpenAI SDK, for both of its APIs. Imported only when it is used: the SDK is heavy."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
@@ -18,7 +19,12 @@ class OpenAiClient:
     """One client for a model; `secret` is None for servers that need no key. It repeats no request on its own."""
 
     def __init__(
-        self, secret: str | None, base_url: str, timeouts: Timeouts, http: httpx2.AsyncClient | None = None
+        self,
+        secret: str | None,
+        base_url: str,
+        timeouts: Timeouts,
+        http: httpx2.AsyncClient | None = None,
+        query: Mapping[str, str] | None = None,
     ) -> None:
         headers: dict[str, Any] = {
             # Otherwise the SDK would read the user's organization from the environment and send it to any server.
@@ -33,6 +39,7 @@ class OpenAiClient:
             base_url=base_url,
             max_retries=0,
             default_headers=headers,
+            default_query=query,
             timeout=httpx2.Timeout(timeouts.idle, connect=timeouts.connect),
             http_client=http,
         )

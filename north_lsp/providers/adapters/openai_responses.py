@@ -64,6 +64,7 @@ class ResponsesProvider:
         extra_body: Mapping[str, object] | None = None,
         timeouts: Timeouts | None = None,
         strict_tools: bool = False,
+        query: Mapping[str, str] | None = None,
     ) -> None:
         self._strict = strict_tools
         address = base_url or DEFAULT_ADDRESS
@@ -72,7 +73,7 @@ class ResponsesProvider:
         self._wire_id = wire_id
         self._extra = dict(extra_body or {})
         self._kept: KeptTexts[_Fold] = KeptTexts()
-        self._client = OpenAiClient(secret, address, self._timeouts, http)
+        self._client = OpenAiClient(secret, address, self._timeouts, http, query)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         answer = _Answer(schemas_of(request.tools) if self._strict else {})

@@ -13,26 +13,32 @@ class NoEventStream(ValueError):
     """The bytes cannot be server-sent events; the text completes a sentence for the user."""
 
 
-_TOO_LONG = f"sent a line of more than {MAX_LINE_BYTES >> 20} MiB"
+def _too_long(most: int) -> NoEventStream:
+    return NoEventStream(f"sent a line of more than {most >> 20} MiB")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """One event. `name` is empty if the server gave none; `data` is the text of its data lines."""
+    """One event. `name` is empty if the server gave none; `data` is the text of its data lines, and `id` where to go on
+    after it."""
 
     name: str
     data: str
+    id: str = ""
 
 
 class SseDecoder:
-    """Decodes chunks; lines may end in LF, CR or CRLF, and be split anywhere, even within a character."""
+    """Decodes chunks; lines may end in LF, CR or CRLF, and be split anywhere, even within a character. None, and no
+    event, has more than `most` bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_LINE_BYTES) -> None:
+        self._most = most
         self._buffer = bytearray()
         self._at_start = True
         self._skip_line_feed = False
-        self._name = ""
+        self._name = self._id = ""
         self._data: list[str] = []
+        self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Yield the events that a chunk completes. Raises NoEventStream."""
@@ -57,8 +63,8 @@ class SseDecoder:
             chunk = chunk.removeprefix(b"\n")
         self._buffer += chunk
         if not self._at_start and b"\n" not in chunk and b"\r" not in chunk:
-            if len(self._buffer) > MAX_LINE_BYTES:
-                raise NoEventStream(_TOO_LONG)
+            if len(self._buffer) > self._most:
+                raise _too_long(self._most)
             return  # a long line is scanned once, when it is complete
         if self._at_start:
             if len(self._buffer) < len(_BOM) and _BOM.startswith(bytes(self._buffer)):
@@ -73,18 +79,23 @@ class SseDecoder:
             begin = match.end()
         self._skip_line_feed = begin == len(text) and text.endswith(b"\r")
         del self._buffer[:begin]
-        if len(self._buffer) > MAX_LINE_BYTES:
-            raise NoEventStream(_TOO_LONG)
+        if len(self._buffer) > self._most:
+            raise _too_long(self._most)
 
     def _take(self, line: bytes) -> ServerEvent | None:
         if not line:
-            event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
-            self._name, self._data = "", []
+            event = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
+            self._name, self._data, self._size = "", [], 0
             return event
         field, _, value = line.partition(b":")
         text = value.removeprefix(b" ").decode("utf-8", "replace")
         if field == b"data":
+            self._size += len(text)
+            if self._size > self._most:
+                raise _too_long(self._most)
             self._data.append(text)
+        elif field == b"id":
+            self._id = text
         elif field == b"event":
             self._name = text
         return None

@@ -8,6 +8,7 @@ from north_lsp.display import one_line
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.catalog.selectors import canonical
+from north_lsp.providers.clouds import what_to_set
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.keys.credential_lookup import require_credential
 from north_lsp.providers.model import Model
@@ -76,7 +77,8 @@ def _reason(known: Catalog, model: Model, allowed: Allowed) -> str | None:
         names = " or ".join(model.provider.credentials)
         return f"needs a key ({names})" if names else "needs a key"
     if not known.is_available(model):
-        return "has no address"
+        how = what_to_set(model.provider.api)
+        return f"has no address: {how}" if how else "has no address"
     return allowed.reason_against(model)
 
 

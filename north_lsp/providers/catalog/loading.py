@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.cloud_models import with_clouds
 from north_lsp.providers.model import FREE, Model, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
 
@@ -22,19 +23,19 @@ def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
 
 
 def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
-    shipped = _with_test_provider(catalog(), environ)
+    shipped = _with_test_provider(with_clouds(catalog(), environ), environ)
     from north_lsp.providers.catalog.models_file import find_file
 
     path = find_file(config_dir)
     if path is None:
-        return Catalog(shipped.providers, shipped.models, environ=environ)
+        return Catalog(shipped.providers, shipped.models, environ=environ, problems=shipped.problems)
     from north_lsp.providers.catalog.models_file import ModelsFileError, read_models_file
     from north_lsp.providers.catalog.models_merge import merged
 
     try:
         return merged(shipped, read_models_file(path), environ)
     except ModelsFileError as error:
-        return Catalog(shipped.providers, shipped.models, environ=environ, problems=[error.told])
+        return Catalog(shipped.providers, shipped.models, environ=environ, problems=[*shipped.problems, error.told])
 
 
 def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:
@@ -44,4 +45,4 @@ def _with_test_provider(known: Catalog, environ: Mapping[str, str]) -> Catalog:
     info = ProviderInfo("north-test", "north-test", "Test", (), address="script:", keyless=True)
     model = Model(info, "test", "test", "Test", 200_000, 32_000, FREE, ThinkingInfo("effort"), api="north-test")
     *others, offline = known.models
-    return Catalog((*known.providers, info), (*others, model, offline))
+    return Catalog((*known.providers, info), (*others, model, offline), problems=known.problems)

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from north_lsp.errors import Problem
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
+from north_lsp.providers.clouds import AZURE, VERTEX
 from north_lsp.providers.compat import ThinkingFormat
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.model import Discovery, Prices, Transform
@@ -24,11 +25,9 @@ from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.yaml_tree import Node, TreeError, parse
 
 NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")
-APIS = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai")
+APIS = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai", AZURE, VERTEX)
 _ALIASES = {"ollama-chat": "openai-completions"}
 _LATER = (
-    "azure-openai-responses",
-    "google-vertex",
     "bedrock-converse-stream",
     "openai-codex-responses",
     "google-gemini-cli",

@@ -20,7 +20,7 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
     """Return the merged catalog. Configured providers follow the shipped ones; the offline model is last."""
     providers = {info.id: info for info in shipped.providers}
     models = {model.selector: model for model in shipped.models}
-    problems = []
+    problems = [*shipped.problems]
     overrides: dict[str, Callable[[Model], Model]] = {}
     for entry in file.providers:
         info = providers[entry.id] = _provider(providers.get(entry.id), entry)

@@ -56,6 +56,8 @@ def _headers(info: ProviderInfo, secret: str) -> dict[str, str]:
             if is_bearer_token(secret):
                 return version | {"Authorization": f"Bearer {secret}", "anthropic-beta": BEARER_BETA}
             return version | {"x-api-key": secret}
+        case "azure-openai-responses":
+            return {"api-key": secret}
         case "google-generative-ai":
             return {"x-goog-api-key": secret}
         case _:

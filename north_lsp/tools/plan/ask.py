@@ -7,7 +7,7 @@ from pydantic import Field
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.questions import Option, Question
+from north_lsp.tools.questions import Option, UserQuestion
 from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
@@ -62,10 +62,10 @@ class Ask(Tool):
         return await host.ask_user([_question(one) for one in args.questions])
 
 
-def _question(asked: AskQuestion) -> Question:
+def _question(asked: AskQuestion) -> UserQuestion:
     labels = [option.label.strip() for option in asked.options]
     if len({*labels}) != len(labels):
         raise ToolError("INVALID_INPUT", f"two options of {asked.id} have the same label")
     recommended = asked.recommended if 0 <= asked.recommended < len(labels) else None
     options = tuple(Option(label, one.description) for label, one in zip(labels, asked.options, strict=True))
-    return Question(asked.id, asked.question, options, asked.multi, recommended)
+    return UserQuestion(asked.id, asked.question, options, asked.multi, recommended)

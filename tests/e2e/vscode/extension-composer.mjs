@@ -5,11 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
-import { listRow, openFile } from "./controls.mjs";
+import { listRow, openFile, reloadWindow } from "./controls.mjs";
 import { palette, screenshot, until } from "./workbench.mjs";
 
 const bed = await makeBed("composer");
@@ -30,7 +30,16 @@ const height = () => chat.input.evaluate((input) => input.getBoundingClientRect(
 const lastWords = () => requests.at(-1).messages.filter(({ role }) => role === "user").at(-1).content;
 const textOf = (content) => content.filter(({ type }) => type === "text").map(({ text }) => text).join("\n");
 
-/** Settings of the user on top of those that there are; one that is undefined goes. */
+/** Settings of the user on top of those that there are; one that is undefined goes. The window is made again with them. */
+async function userSettings(settings) {
+  const file = bed.path("user-data", "User", "settings.json");
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...settings }, null, 2));
+  await reloadWindow(page);
+  await palette(page, "North: Show Chat");
+  await chat.ready();
+}
+
+/** What the model is told last, after something that asks it. */
 async function answered(act) {
   const before = requests.length;
   await act();
@@ -252,6 +261,44 @@ const cases = {
     await chip("selection").filter({ hasText: /greeting\.py:5$/ }).waitFor();
     const said = textOf(await answered(() => chat.send("what is this?")));
     assert.match(said, /<selection path="hello\/greeting\.py" lines="5(-5)?">/);
+  },
+
+  async "with north.alwaysAttach the selection, or else the file, goes along by itself, unless it is taken off"() {
+    await userSettings({ "north.alwaysAttach": "selectionOrFile" });
+    await openFile(page, "hello/greeting.py");
+    const along = chat.frame.locator("#chips .chip:not(.suggested)");
+    await along.filter({ hasText: "hello/greeting.py" }).waitFor();
+    await screenshot(page, "composer-5c-always");
+    assert.match(textOf(await answered(() => chat.send("what is this?"))), /<file path="hello\/greeting\.py">/);
+    await selectLines("SALUTATION =", 1);
+    await along.filter({ hasText: /greeting\.py:5$/ }).waitFor();
+    assert.match(textOf(await answered(() => chat.send("and this?"))), /<selection path="hello\/greeting\.py" lines="5(-5)?">/);
+    await along.getByRole("button", { name: /^Remove / }).press("Enter");
+    await along.waitFor({ state: "detached" });
+    assert.doesNotMatch(textOf(await answered(() => chat.send("and without?"))), /<(file|selection) path/);
+    await along.waitFor();
+    await userSettings({ "north.alwaysAttach": undefined });
+    await chip("suggested").filter({ hasText: "hello/greeting.py" }).first().waitFor();
+    assert.equal(await along.count(), 0);
+  },
+
+  async "the server's settings are listed with where they come from, and one is set for this conversation"() {
+    await palette(page, "North: Settings");
+    await page.locator(".quick-input-title", { hasText: "North: Settings" }).waitFor();
+    await page.keyboard.type("turn.maxRequests");
+    await listRow(page, "turn.maxRequests").waitFor();
+    await screenshot(page, "composer-8-settings");
+    await page.keyboard.press("Enter");
+    await listRow(page, "Change for This Conversation…").click();
+    await page.locator(".quick-input-widget input").fill("1");
+    await page.keyboard.press("Enter");
+    await until("it to be set", async () => {
+      const rows = await chat.row("answer").count();
+      await chat.send("/config turn.maxRequests");
+      await until("an answer", async () => (await chat.row("answer").count()) > rows);
+      return (await chat.row("answer").last().textContent()).includes("is 1, from this conversation");
+    });
+    await chat.idle();
   },
 
   async "problems and git's changes are attached by name, from the menu too"() {

@@ -59,9 +59,9 @@ export abstract class ConversationState implements vscode.Disposable {
   async askPermissions(): Promise<void> {
     const { id } = this;
     if (id === "") return;
-    const none = { permissions: [] }; // also of a server that does not know it
-    const { permissions } = await this.ask<{ permissions: Permission[] }>("_north/permissions/list", {}).catch(() => none);
-    if (this.isCurrent(id)) this.setPermissions(permissions.filter((one) => one.origin !== "project"));
+    // None also of a server that does not know it, or answers nothing.
+    const answer = await this.ask<{ permissions: Permission[] } | null>("_north/permissions/list", {}).catch(() => null);
+    if (this.isCurrent(id)) this.setPermissions((answer?.permissions ?? []).filter((one) => one.origin !== "project"));
   }
 
   setTodo(phases: TodoPhase[]): void {

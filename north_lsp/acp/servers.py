@@ -1,0 +1,52 @@
+"""Reads the MCP servers that a client passes on, in ACP's words."""
+
+from collections.abc import Mapping
+
+from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.agent.servers.config import Place, read_entry
+from north_lsp.agent.session.session import Session
+from north_lsp.display import one_line
+from north_lsp.rpc.messages import Params
+
+_SOURCE = "passed on by the editor"
+
+
+def begin_servers(session: Session, params: Params) -> list[str]:
+    """Start the servers that come with the opening of a session, beside those that files name; returns what is wrong
+    with the ones that cannot be started."""
+    specs, problems = read_servers(params.get("mcpServers"))
+    session.servers.begin(specs)
+    return problems
+
+
+def read_servers(rows: object) -> tuple[list[ServerSpec], list[str]]:
+    """Read the list; what is wrong with single servers is told, and the others are used."""
+    if rows is None:
+        return [], []
+    if not isinstance(rows, list):
+        return [], ["the MCP servers that this editor passes on are not a list, so none of them is started"]
+    specs: list[ServerSpec] = []
+    problems: list[str] = []
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
+            problems.append(f"the MCP server number {number} that this editor passes on has no name: it is not started")
+            continue
+        entry = {key: _pairs(value) if key in ("env", "headers") else value for key, value in row.items()}
+        # Zed and others name servers as people do.
+        name = "".join(one if one.isascii() and (one.isalnum() or one in "_.-") else "-" for one in row["name"])[:100]
+        spec, warnings = read_entry(name, entry, Place("client", _SOURCE))
+        problems += [f"the MCP server {spec.name} of this editor: {warning}" for warning in warnings]
+        if spec.name in {one.name for one in specs}:
+            problems.append(f"the editor passes on two MCP servers called {one_line(spec.name)}; the first one counts")
+        else:
+            specs.append(spec)
+    return specs, problems
+
+
+def _pairs(value: object) -> object:
+    """Turn ACP's lists of names and values into an object; what is not such a list stays as it is, and is refused."""
+    if not isinstance(value, list):
+        return value
+    if not all(isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in value):
+        return value
+    return {str(one["name"]): one.get("value") for one in value}

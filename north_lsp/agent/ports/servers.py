@@ -1,0 +1,110 @@
+"""What the core asks of a client for tool servers (MCP): a connection to one, and what the server says."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from north_lsp.tools.base import Picture
+
+Origin = Literal["client", "user", "project"]
+"""Who names a server: the editor, a file of the user's own, a file of the project."""
+
+Carrier = Literal["stdio", "http", "sse"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """How a server is reached. `source` says for people where that is written; `seconds` is how long a request may
+    take. `digest` stands for what is written there, before variables are put in. A `problem` says why it cannot be
+    used."""
+
+    name: str
+    origin: Origin
+    source: str
+    carrier: Carrier = "stdio"
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    enabled: bool = True
+    seconds: float = 30.0
+    include: frozenset[str] | None = None
+    exclude: frozenset[str] = frozenset()
+    auto_approve: frozenset[str] = frozenset()
+    digest: str = ""
+    problem: str = ""
+
+    def offers(self, tool: str) -> bool:
+        """Tell whether the user wants a tool of this server."""
+        return (self.include is None or tool in self.include) and tool not in self.exclude
+
+    @property
+    def address(self) -> str:
+        """The command line or the address, for people."""
+        return self.url or " ".join((self.command, *self.args))
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool as its server describes it. `only_reads` is the server's own word."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+    only_reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """What a call came to."""
+
+    text: str
+    pictures: tuple[Picture, ...] = ()
+    failed: bool = False
+
+
+Report = Callable[[str], Awaitable[None]]
+"""Shows how far a call is."""
+
+
+class Connection(Protocol):
+    """An open connection to a server. Its methods raise ToolError."""
+
+    @property
+    def title(self) -> str:
+        """What the server calls itself, with its version."""
+        ...
+
+    async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
+        """Return the tools, and what is wrong with those that are left out."""
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer: ...
+
+    async def wait_closed(self) -> str:
+        """Wait for the end of the connection; return why it ended."""
+        ...
+
+
+class Listener(Protocol):
+    """Hears what a server says by itself. Nothing here may take long."""
+
+    def tools_changed(self) -> None: ...
+
+    def logged(self, line: str) -> None:
+        """Take a line of the server's own log, or of what it writes to its standard error."""
+        ...
+
+
+class Connect(Protocol):
+    """Opens connections."""
+
+    def __call__(
+        self, spec: ServerSpec, roots: Sequence[Path], listener: Listener
+    ) -> AbstractAsyncContextManager[Connection]:
+        """Connect to a server, and end it afterwards with everything that it started. Raises ToolError."""
+        ...

@@ -1,0 +1,143 @@
+"""Masks every request to a model, and puts back in its answer what the placeholders stand for. There is no other way to
+models."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+import anyio.to_thread
+
+from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.agent.secrets.streams import StreamRestorer
+from north_lsp.providers.base import (
+    AssistantMessage,
+    Block,
+    Failed,
+    Message,
+    ModelRequest,
+    Provider,
+    StreamEvent,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from north_lsp.providers.model import Model
+from north_lsp.providers.pool import ProviderPool
+
+_T = TypeVar("_T")
+_TRIES = 4
+
+
+class MaskedPool:
+    """The providers of a connection, for what is said in one conversation, or outside of all of them."""
+
+    def __init__(self, pool: ProviderPool, secrets: Secrets) -> None:
+        self._pool = pool
+        self._masking = RequestMask(secrets)
+
+    def of(self, secrets: Secrets) -> "MaskedPool":
+        """Return the same providers with the placeholders of a conversation."""
+        return MaskedPool(self._pool, secrets)
+
+    async def get(self, model: Model) -> Provider:
+        """Return a model's provider. Raises MissingCredential."""
+        return MaskedProvider(await self._pool.get(model), self._masking)
+
+
+class MaskedProvider:
+    """A provider that is never told a secret."""
+
+    def __init__(self, provider: Provider, masking: "RequestMask") -> None:
+        self._provider = provider
+        self._masking = masking
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        masked = await anyio.to_thread.run_sync(self._masking.masked, request)
+        await self._masking.secrets.tell()
+        if (why := self._masking.secrets.unknown) is not None:
+            yield Failed("bad_request", why, AssistantMessage(()))
+            return
+        restorer = StreamRestorer(self._masking.secrets)
+        async with aclosing(self._provider.stream(masked)) as events:
+            async for event in events:
+                for one in restorer.take(event):
+                    yield one
+
+    async def aclose(self) -> None:
+        await self._provider.aclose()
+
+
+class RequestMask:
+    """Masks requests, each message once: what was sent before is the same object again, so that it is not converted
+    again."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self._revision = -1
+        self._known: dict[int, tuple[Any, Any]] = {}
+
+    def masked(self, request: ModelRequest) -> ModelRequest:
+        """Return a request without secrets. Takes a moment: for a thread."""
+        secrets = self.secrets
+        if secrets.is_on:
+            secrets.refresh()
+        for _ in range(_TRIES):
+            known, begun = self._known if secrets.revision == self._revision else {}, secrets.revision
+            used: dict[int, tuple[Any, Any]] = {}
+            made = replace(
+                request,
+                system=secrets.sent(request.system),
+                messages=[self._once(one, known, used) for one in request.messages],
+                tools=[self._once(one, known, used) for one in request.tools],
+            )
+            if secrets.revision == begun:  # else a value was found that may stand further up, too
+                break
+        if secrets.is_on and request.conversation_id:
+            self._known, self._revision = used, begun
+        return made
+
+    def _once(self, value: _T, known: dict[int, tuple[Any, Any]], used: dict[int, tuple[Any, Any]]) -> _T:
+        found = known.get(id(value))
+        if found is None or found[0] is not value:
+            found = value, _masked(cast(Any, value), self.secrets)
+        used[id(value)] = found
+        return cast(_T, found[1])
+
+
+def _masked(value: Message | ToolSpec, secrets: Secrets) -> Message | ToolSpec:
+    match value:
+        case UserMessage(text):
+            return _with(value, text=secrets.sent(text))
+        case ToolResult(text=text):
+            return _with(value, text=secrets.sent(text))
+        case AssistantMessage(blocks=blocks):
+            return _with(value, blocks=_same(blocks, tuple(_block(block, secrets) for block in blocks)))
+        case ToolSpec(_, description, schema):
+            return _with(value, description=secrets.sent(description), schema=secrets.sent(schema))
+
+
+def _block(block: Block, secrets: Secrets) -> Block:
+    match block:
+        case Text(text):
+            return _with(block, text=secrets.sent(text))
+        case Thinking(thinking=text, signature=None):
+            return _with(block, thinking=secrets.sent(text))
+        case Thinking():  # only its vendor gets it, as that vendor wrote and signed it
+            return block
+        case ToolCall(arguments=arguments):
+            return _with(block, arguments=secrets.sent(arguments))
+
+
+def _with(value: _T, **fields: object) -> _T:
+    """Return a dataclass with other values; the same object if they are the same."""
+    if all(getattr(value, name) is one for name, one in fields.items()):
+        return value
+    return cast(_T, replace(cast(Any, value), **fields))
+
+
+def _same(before: tuple[_T, ...], now: tuple[_T, ...]) -> tuple[_T, ...]:
+    return before if all(one is other for one, other in zip(before, now, strict=True)) else now

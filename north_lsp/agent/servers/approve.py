@@ -1,0 +1,51 @@
+"""Asks the user about calls of other programs' tools, unless an earlier answer allows them."""
+
+import json
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.log.reviews import StoredDecision, ToolRequest
+from north_lsp.agent.ports.editor import Choice
+from north_lsp.agent.ports.events import CallEnded
+from north_lsp.agent.ports.results import Result, ok
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.display import fenced, one_line
+from north_lsp.providers.base import ToolCall
+from north_lsp.tools.base import Question
+
+_STATUSES = {"run": "ran", "always": "always"}
+_OPTIONS = (("run", "Run"), ("always", "Always run this tool in this project"), ("deny", "Deny"))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolApprover:
+    """Approves the calls of one session."""
+
+    reviews: ReviewRecord
+    ports: Ports
+
+    async def permit(self, call: ToolCall, title: str, question: Question) -> Result | None:
+        """Ask about a call; a result means that it is not made."""
+        reviews, approvals = self.reviews, self.reviews.approvals
+        if await anyio.to_thread.run_sync(approvals.tool_allowed, question.name, question.digest):
+            return None
+        request = ToolRequest(question.name, question.server, question.tool, question.arguments)
+        review = reviews.open(call.id, request).id
+        await reviews.sync_question()
+        asked = f"Run {one_line(question.tool, 100)} of the MCP server {one_line(question.server, 100)}?"
+        decision = await self.ports.editor.choose(Choice(call.id, asked, _OPTIONS, _detail(question)))
+        if decision == "always":
+            await reviews.remember(partial(approvals.allow_tool, question.name, question.digest, question.server))
+        status = _STATUSES.get(decision or "", "denied")
+        reviews.close(review, StoredDecision(status))
+        if status != "denied":
+            return None
+        return Result(ok({"denied": True}), False, CallEnded(call.id, title, False, "Denied; the tool was not run."))
+
+
+def _detail(question: Question) -> str:
+    arguments = json.dumps(question.arguments, ensure_ascii=False, indent=2)
+    return f"The server comes from {one_line(question.origin, 300)}.\n\n{fenced(arguments, 'json')}"

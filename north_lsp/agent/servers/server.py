@@ -1,0 +1,188 @@
+"""One tool server of a session: connected, listed, connected again when it is lost, and called."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import anyio
+
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.servers import Connect, Connection, OfferedTool, Report, ServerAnswer, ServerSpec
+from north_lsp.background import Background
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+
+State = Literal["connecting", "ready", "failed", "lost", "off"]
+
+_WAITS = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0, 60.0, 60.0, 60.0, 60.0)
+"""Seconds before each further attempt."""
+_WAIT_FOR_CALL = 10.0
+_BETWEEN_LISTS = 1.0
+_CLOSE_SECONDS = 2.5
+_LOG_LINES = 200
+
+
+class Server:
+    """Keeps the connection to one server, in a task of its own. `on_change` is called when its state or its tools have
+    changed."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        connect: Connect,
+        roots: Sequence[Path],
+        background: Background,
+        diagnostics: Diagnostics,
+        on_change: Callable[["Server"], None],
+    ) -> None:
+        self.spec = spec
+        self.state: State = "off"
+        self.error = ""
+        self.title = ""
+        self.tools: tuple[OfferedTool, ...] = ()
+        self.problems: tuple[str, ...] = ()
+        self.log: deque[str] = deque(maxlen=_LOG_LINES)
+        self.settled = anyio.Event()
+        """Set once the first attempt has ended, however."""
+        self._connect = connect
+        self._roots = roots
+        self._background = background
+        self._diagnostics = diagnostics
+        self._on_change = on_change
+        self._connection: Connection | None = None
+        self._scope: anyio.CancelScope | None = None
+        self._ended = anyio.Event()
+        self._news = anyio.Event()
+        self._told = anyio.Event()
+        self._first_seen: dict[str, OfferedTool] = {}
+
+    # -- its life ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Connect, and stay connected."""
+        if self._scope is not None:
+            return
+        self._scope, self._ended, self.settled = anyio.CancelScope(), anyio.Event(), anyio.Event()
+        self._set("connecting")
+        self._background.start_soon(self._run, self._scope)
+
+    async def stop(self) -> None:
+        """Disconnect; what the server has started has ended then, or is left behind after a while."""
+        scope, self._scope = self._scope, None
+        if scope is not None:
+            scope.cancel()
+            with anyio.move_on_after(_CLOSE_SECONDS):
+                await self._ended.wait()
+        self._set("off")
+
+    async def _run(self, scope: anyio.CancelScope) -> None:
+        try:
+            with scope:
+                await self._stay_connected()
+        finally:
+            self._connection = None
+            self.settled.set()
+            self._ended.set()
+
+    async def _stay_connected(self) -> None:
+        attempt = 0
+        while True:
+            started = anyio.current_time()
+            was_ready = False
+            try:
+                async with self._connect(self.spec, self._roots, self) as connection:
+                    await self._list(connection)
+                    was_ready, attempt = True, 0
+                    self._connection, self.title = connection, connection.title
+                    took = round((anyio.current_time() - started) * 1000)
+                    self._diagnostics.event("mcp_ready", server=self.spec.name, durationMs=took, tools=len(self.tools))
+                    self._set("ready")
+                    self.settled.set()
+                    why = await self._serve(connection)
+            except ToolError as error:
+                why = error.message
+            self._connection = None
+            if not was_ready and self.log and not self.tools:
+                why = f"{why}; its last words: {self.log[-1]}"
+            took = round((anyio.current_time() - started) * 1000)
+            self._diagnostics.warning("mcp_error", server=self.spec.name, durationMs=took, error=one_line(why, 200))
+            if attempt >= len(_WAITS):
+                self._set("failed", why)
+                return
+            self._set("lost" if was_ready or self.tools else "failed", why)
+            self.settled.set()
+            await anyio.sleep(_WAITS[attempt])
+            attempt += 1
+            self._diagnostics.event("mcp_reconnect", server=self.spec.name, attempt=attempt)
+
+    async def _serve(self, connection: Connection) -> str:
+        """List the tools again whenever they have changed, until the connection ends; returns why it did."""
+        why = ""
+
+        async def follow() -> None:
+            while True:
+                await self._told.wait()
+                self._told = anyio.Event()
+                try:
+                    await self._list(connection)
+                except ToolError as error:
+                    self.logged(f"the list of tools could not be read again: {error.message}")
+                else:
+                    self.logged("the tools were listed again")
+                    self._on_change(self)
+                await anyio.sleep(_BETWEEN_LISTS)  # a server that says so all the time is not asked all the time
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow)
+            why = await connection.wait_closed()
+            tasks.cancel_scope.cancel()
+        return why
+
+    async def _list(self, connection: Connection) -> None:
+        tools, problems = await connection.tools()
+        self.tools = tuple(tool for tool in tools if self.spec.offers(tool.name))
+        self.problems = tuple(problems)
+        for tool in self.tools:
+            self._first_seen.setdefault(tool.name, tool)
+
+    def _set(self, state: State, error: str = "") -> None:
+        self.state, self.error = state, one_line(error, 500)
+        news, self._news = self._news, anyio.Event()
+        news.set()
+        self._on_change(self)
+
+    # -- what it says by itself -------------------------------------------------------------------------------------
+
+    def tools_changed(self) -> None:
+        self._told.set()
+
+    def logged(self, line: str) -> None:
+        self.log.append(one_line(line, 1000))
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def has_changed(self, tool: OfferedTool) -> bool:
+        """Tell whether the server has described a tool differently before."""
+        return self._first_seen.get(tool.name, tool) != tool
+
+    async def call(self, tool: OfferedTool, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
+        """Call a tool as it was approved. While the connection is lost, wait a little for the next one. Raises
+        ToolError."""
+        connection = await self._connected()
+        if tool not in self.tools:
+            changed = any(one.name == tool.name for one in self.tools)
+            what = "has changed since this turn began" if changed else "is not offered any more"
+            raise ToolError(
+                "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "go on without it for now"
+            )
+        return await connection.call(tool.name, arguments, report)
+
+    async def _connected(self) -> Connection:
+        with anyio.move_on_after(_WAIT_FOR_CALL):
+            while self._connection is None and self.state in ("connecting", "lost"):
+                await self._news.wait()
+        if self._connection is None:
+            why = self.error or "it is switched off" if self.state == "off" else self.error or "it does not answer"
+            raise ToolError("REMOTE_ERROR", f"MCP error: {self.spec.name} is not connected: {why}", "go on without it")
+        return self._connection

@@ -1,0 +1,317 @@
+"""The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.servers import Connect, ServerSpec
+from north_lsp.agent.servers.config import expanded
+from north_lsp.agent.servers.names import tool_names
+from north_lsp.agent.servers.server import Server
+from north_lsp.agent.servers.sources import Found, find_servers, watched_files
+from north_lsp.background import Background
+from north_lsp.display import one_line
+from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.mcp_settings import McpSettings
+from north_lsp.storage.server_choices import ServerChoices
+from north_lsp.storage.trust import Trust
+from north_lsp.workspace.roots import project_hash
+
+if TYPE_CHECKING:  # loads pydantic, which opening a session does without
+    from north_lsp.agent.servers.tool import ServerTool
+
+Held = Literal["off", "untrusted", "changed", "unusable"]
+"""Why a server is not started: the user switched it off, the project is not trusted, it is not what the user trusted
+before, or it is written in a way that cannot be used."""
+
+_START = (("start", "Start it"), ("not", "Leave it off"))
+
+
+@dataclass(frozen=True)
+class ServerMeans:
+    """What servers are started with. Project files get no values of the variables in `secret_names`."""
+
+    locations: Locations
+    environ: Mapping[str, str]
+    connect: Connect | None
+    background: Background
+    settings: Callable[[], McpSettings]
+    secret_names: Callable[[], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A server, as it is listed: `server` is None for one that is not started, because it is `held`."""
+
+    spec: ServerSpec
+    server: Server | None
+    held: Held | None = None
+    shadowed: bool = False
+
+
+class SessionServers:
+    """Those of one session. Nothing here delays a session's opening, and a turn only for a bounded time."""
+
+    def __init__(
+        self, means: ServerMeans, roots: Sequence[Path], trust: Trust, editor: Editor, diagnostics: Diagnostics
+    ) -> None:
+        self._means = means
+        self._roots = roots
+        self._trust = trust
+        self._choices = ServerChoices(means.locations, project_hash(roots[0]))
+        self._editor = editor
+        self._diagnostics = diagnostics
+        self._given: list[ServerSpec] = []
+        self._found = Found()
+        self._held: dict[str, Held] = {}
+        self._servers: dict[str, Server] = {}
+        self._changing = anyio.Lock()
+        self._begun = self._closed = False
+        self._opened = anyio.Event()
+        self._asked: set[Server] = set()
+        self._told: set[str] = set()
+        self._seen: object = None
+
+    # -- their life -------------------------------------------------------------------------------------------------
+
+    def begin(self, given: Sequence[ServerSpec] | None = None) -> None:
+        """Find the servers and start them, beside whatever else happens. With `given`, these are the editor's from now
+        on."""
+        if self._means.connect is None or self._closed:
+            return
+        if given is not None:
+            self._given = list(given)
+        self._begun = True
+        self._means.background.start_soon(self.refresh)
+
+    async def settle(self) -> None:
+        """Wait, once for each server and not for long, until it is known whether it can be used."""
+        if self._means.connect is None:
+            return
+        if not self._begun:
+            self.begin()
+        elif self._opened.is_set() and await anyio.to_thread.run_sync(self._stamp) != self._seen:
+            await self.refresh()
+        with anyio.move_on_after(self._means.settings().startup_wait_ms / 1000):
+            await self._opened.wait()
+            for server in list(self._servers.values()):
+                if server not in self._asked:
+                    await server.settled.wait()
+        self._asked.update(self._servers.values())
+
+    async def refresh(self) -> None:
+        """Read the configuration again; start what is new, and end what is gone or has changed."""
+        async with self._changing:
+            if self._closed:
+                return
+            self._seen = await anyio.to_thread.run_sync(self._stamp)
+            found, trusted = await anyio.to_thread.run_sync(self._find)
+            self._found = found
+            wanted: dict[str, ServerSpec] = {}
+            self._held = {}
+            for spec in found.specs:
+                held = await self._why_held(spec, trusted=trusted)
+                if held is not None:
+                    self._held[spec.name] = held
+                else:
+                    wanted[spec.name] = spec
+            gone = [name for name, server in self._servers.items() if wanted.get(name) != server.spec]
+            async with anyio.create_task_group() as tasks:
+                for name in gone:
+                    tasks.start_soon(self._servers.pop(name).stop)
+            for name, spec in wanted.items():
+                if name not in self._servers:
+                    self._start(spec)
+            self._servers = {name: self._servers[name] for name in wanted}
+            self._opened.set()
+        for problem in found.problems:
+            await self._tell(f"problem {problem}", "warning", problem)
+        for name, held in self._held.items():
+            await self._tell_held(name, held)
+
+    def _stamp(self) -> object:
+        """Stand for what decides which servers there are: if it has changed, they are looked for again."""
+        paths = watched_files(self._roots[0], self._home, self._means.locations)
+        return self._trust.decided(), self._means.settings(), self._choices.switched(), tuple(map(_state, paths))
+
+    @property
+    def _home(self) -> Path:
+        return Path(self._means.environ.get("HOME") or Path.home())
+
+    def _find(self) -> tuple[Found, bool]:
+        means, root = self._means, self._roots[0]
+        settings = means.settings()
+        if not settings.enabled:
+            return Found(), False
+        found = find_servers(self._given, root, self._home, means.locations, of_project=settings.project_config)
+        switched = self._choices.switched()
+        secret = means.secret_names()
+        public = {name: value for name, value in means.environ.items() if name not in secret}
+        found.specs = [
+            replace(
+                expanded(spec, public if spec.origin == "project" else means.environ, root),
+                enabled=switched.get(spec.name, spec.enabled),
+            )
+            if spec.origin != "client"
+            else replace(spec, enabled=switched.get(spec.name, spec.enabled))
+            for spec in found.specs
+        ]
+        decided = self._trust.decided()
+        return found, decided is not None and decided[0]
+
+    async def _why_held(self, spec: ServerSpec, *, trusted: bool) -> Held | None:
+        """Decide whether a server is started; one of the project's that has changed is asked about, once."""
+        if not spec.enabled:
+            return "off"
+        if spec.problem:
+            return "unusable"
+        if spec.origin != "project":
+            return None
+        if not trusted:
+            return "untrusted"
+        before = (await anyio.to_thread.run_sync(self._choices.started)).get(spec.name)
+        if before == spec.digest:
+            return None
+        if before is not None and not await self._may_start(spec):
+            return "changed"
+        try:
+            await anyio.to_thread.run_sync(self._choices.note_started, spec.name, spec.digest)
+        except OSError as error:
+            await self._tell(f"choices {error}", "warning", f"this could not be stored: {error.strerror or error}")
+        return None
+
+    async def _may_start(self, spec: ServerSpec) -> bool:
+        if f"changed {spec.name} {spec.digest}" in self._told:
+            return False
+        self._told.add(f"changed {spec.name} {spec.digest}")
+        question = f"The MCP server {spec.name} of this project has changed since you trusted it. Start it?"
+        detail = f"It is now `{one_line(spec.address, 1000)}` ({one_line(spec.source)})."
+        return await self._editor.choose(Choice(f"mcp-{new_entry_id(())}", question, _START, detail)) == "start"
+
+    def _start(self, spec: ServerSpec) -> None:
+        means = self._means
+        if means.connect is not None:
+            server = Server(spec, means.connect, self._roots, means.background, self._diagnostics, self._changed)
+            self._servers[spec.name] = server
+            self._diagnostics.event("mcp_connect", server=spec.name, kind=spec.carrier)
+            server.start()
+
+    async def close(self) -> None:
+        """End all servers."""
+        self._closed = True
+        async with anyio.create_task_group() as tasks:
+            for server in self._servers.values():
+                tasks.start_soon(server.stop)
+
+    # -- what they say ----------------------------------------------------------------------------------------------
+
+    def _changed(self, server: Server) -> None:
+        if self._closed:
+            return
+        name = server.spec.name
+        match server.state:
+            case "failed" | "lost" if f"down {name}" not in self._told:
+                self._told.add(f"down {name}")
+                why = f"the MCP server {name} is not available: {server.error}. `/mcp` shows more"
+                self._means.background.start_soon(self._show, "warning", why)
+            case "ready" if f"down {name}" in self._told:
+                self._told.discard(f"down {name}")
+                self._means.background.start_soon(self._show, "info", f"the MCP server {name} is available again")
+            case _:
+                pass
+
+    async def _tell_held(self, name: str, held: Held) -> None:
+        spec = next(one for one in self._found.specs if one.name == name)
+        match held:
+            case "untrusted":
+                text = f"the MCP server {name} of this project ({spec.source}) is not started: `/trust on` allows it"
+                await self._tell(f"untrusted {name}", "info", text)
+            case "unusable":
+                text = f"the MCP server {name} ({spec.source}) cannot be used: {spec.problem}"
+                await self._tell(f"unusable {name} {spec.problem}", "warning", text)
+            case _:
+                pass  # the user knows
+
+    async def _tell(self, key: str, level: Literal["info", "warning"], text: str) -> None:
+        if key not in self._told:
+            self._told.add(key)
+            await self._show(level, text)
+
+    async def _show(self, level: Literal["info", "warning"], text: str) -> None:
+        if not self._closed:
+            await self._editor.show(Notice(level, text))
+
+    # -- what they offer --------------------------------------------------------------------------------------------
+
+    def tools(self, taken: Sequence[str]) -> "list[ServerTool]":
+        """Return the tools that models can be offered now, besides those of the names that are `taken`. Loads what
+        tools are made of: call it on a thread."""
+        from north_lsp.agent.servers.tool import ServerTool
+
+        usable = [server for server in list(self._servers.values()) if server.state in ("ready", "lost")]
+        offered = [(server, tool) for server in usable for tool in server.tools]
+        names, warnings = tool_names([(server.spec.name, tool.name) for server, tool in offered], taken)
+        for warning in warnings:
+            if warning not in self._told:
+                self._told.add(warning)
+                self._diagnostics.warning("capability_warning", path=None, key=None, message=warning)
+        return [ServerTool(name, server, tool) for name, (server, tool) in zip(names, offered, strict=True)]
+
+    def rows(self) -> list[Row]:
+        """List all servers, those that count first."""
+        rows = [Row(spec, self._servers.get(spec.name), self._held.get(spec.name)) for spec in self._found.specs]
+        return rows + [Row(spec, None, shadowed=True) for spec in self._found.shadowed]
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What is wrong in the files."""
+        return self._found.problems
+
+    # -- what the user does -----------------------------------------------------------------------------------------
+
+    async def switch(self, name: str, *, on: bool) -> None:
+        """Switch a server on or off in this project. Raises OSError, KeyError if there is none of that name."""
+        spec = self._spec(name)
+        await anyio.to_thread.run_sync(lambda: self._choices.switch(name, on=on))
+        if on and spec.origin == "project":  # that is the user's word on it as it is written now
+            await anyio.to_thread.run_sync(self._choices.note_started, name, spec.digest)
+        await self.refresh()
+
+    async def reconnect(self, name: str | None = None) -> list[Server]:
+        """Connect again, to one or to all; returns those servers once it is known what came of it. Raises KeyError."""
+        if name is not None:
+            self._spec(name)
+        chosen = [server for key, server in self._servers.items() if name in (None, key)]
+        async with anyio.create_task_group() as tasks:
+            for server in chosen:
+                tasks.start_soon(self._again, server)
+        await self.refresh()
+        return [server for key, server in self._servers.items() if name in (None, key)]
+
+    async def _again(self, server: Server) -> None:
+        await server.stop()
+        server.start()
+        with anyio.move_on_after(server.spec.seconds):
+            await server.settled.wait()
+
+    def _spec(self, name: str) -> ServerSpec:
+        for spec in self._found.specs:
+            if spec.name == name:
+                return spec
+        raise KeyError(name)
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,129 @@
+"""Finds the tool servers that files name: North's own, and those of other agents. The table is all there is to add for
+another one."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from north_lsp.agent.ports.servers import Origin, ServerSpec
+from north_lsp.agent.servers.config import Place, read_entry
+from north_lsp.display import one_line
+from north_lsp.errors import Problem
+from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json, read_regular
+from north_lsp.storage.locations import Locations
+
+Base = Literal["project", "home", "config"]
+
+_MOST_SERVERS = 50
+_KEYS = ("mcpServers", "servers", "mcp_servers")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that names servers: `path` is relative to the project, the home folder or North's own configuration."""
+
+    base: Base
+    path: str
+
+
+SOURCES = (
+    Source("project", ".north/mcp.json"),
+    Source("config", "mcp.json"),
+    Source("project", ".claude/.mcp.json"),
+    Source("home", ".claude.json"),
+    Source("project", ".codex/config.toml"),
+    Source("home", ".codex/config.toml"),
+    Source("project", ".gemini/settings.json"),
+    Source("home", ".gemini/settings.json"),
+    Source("project", ".cursor/mcp.json"),
+    Source("home", ".cursor/mcp.json"),
+    Source("project", ".vscode/mcp.json"),
+    Source("project", "mcp.json"),
+    Source("project", ".mcp.json"),
+)
+"""From the strongest to the weakest: the first that names a server has it."""
+
+
+@dataclass
+class Found:
+    """The servers of all sources, as they are written: the one that counts for each name, and those that a stronger
+    source hides. `problems` are what is wrong in the files, a line each."""
+
+    specs: list[ServerSpec] = field(default_factory=list)
+    shadowed: list[ServerSpec] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, spec: ServerSpec) -> None:
+        """Take a server, unless a stronger source has one of that name."""
+        names = {one.name for one in self.specs}
+        (self.shadowed if spec.name in names else self.specs).append(spec)
+
+
+def find_servers(
+    given: list[ServerSpec], root: Path, home: Path, locations: Locations, *, of_project: bool = True
+) -> Found:
+    """Read all sources; `given` are the editor's, which are the strongest. Reads files: call it on a thread."""
+    found = Found()
+    for spec in given:
+        found.add(spec)
+    for source, path in zip(SOURCES, watched_files(root, home, locations), strict=True):
+        if source.base == "project" and not of_project:
+            continue
+        origin: Origin = "project" if source.base == "project" else "user"
+        shown = source.path if origin == "project" else _short(path, home)
+        for name, entry in _entries(path, root if origin == "project" else None, root, found.problems, shown):
+            if len(found.specs) + len(found.shadowed) >= _MOST_SERVERS:
+                found.problems.append(f"{shown}: more than {_MOST_SERVERS} MCP servers; the rest is left out")
+                break
+            spec, warnings = read_entry(name, entry, Place(origin, shown))
+            found.problems += [f"{shown}: the MCP server {spec.name}: {warning}" for warning in warnings]
+            found.add(spec)
+    return found
+
+
+def watched_files(root: Path, home: Path, locations: Locations) -> list[Path]:
+    """Return where the sources are, or would be."""
+    folders: Mapping[Base, Path] = {"project": root, "home": home, "config": locations.config}
+    return [folders[source.base] / source.path for source in SOURCES]
+
+
+def _entries(
+    path: Path, inside: Path | None, root: Path, problems: list[str], shown: str
+) -> Iterator[tuple[str, object]]:
+    """Read the entries of one file; `inside` is the folder that it may not lead out of."""
+    try:
+        if inside is not None and path.exists() and not path.resolve().is_relative_to(inside.resolve()):
+            raise OSError("it leads out of the project")
+        content = _parsed(path)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        return
+    except (OSError, ValueError) as error:
+        why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        problems.append(Problem(f"{shown} cannot be read, so its MCP servers are left out: {one_line(why)}", path))
+        return
+    if not isinstance(content, Mapping):
+        problems.append(Problem(f"{shown} must be an object, so its MCP servers are left out", path))
+        return
+    tables = [content.get(key) for key in _KEYS]
+    projects = content.get("projects")  # Claude Code keeps those of a folder under its path
+    if isinstance(projects, Mapping) and isinstance(own := projects.get(str(root)), Mapping):
+        tables.insert(0, own.get(_KEYS[0]))
+    for table in tables:
+        if isinstance(table, Mapping):
+            yield from ((str(name), entry) for name, entry in table.items())
+        elif table is not None:
+            problems.append(Problem(f"{shown}: its servers must be an object, by name", path))
+
+
+def _parsed(path: Path) -> object:
+    if path.suffix != ".toml":
+        return read_json(path, 16 * MAX_CONFIG_BYTES)
+    return tomllib.loads(read_regular(path, MAX_CONFIG_BYTES).decode("utf-8"))
+
+
+def _short(path: Path, home: Path) -> str:
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -1,0 +1,98 @@
+"""The slash command about tool servers, as far as it needs a session."""
+
+from typing import TYPE_CHECKING
+
+from north_lsp.agent.servers.server import Server
+from north_lsp.agent.servers.session_servers import Held, Row
+from north_lsp.display import counted, fenced, one_line
+from north_lsp.slash.base import CommandError
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.live import LiveSession
+
+_ORIGINS = {"client": "the editor", "user": "yours", "project": "this project"}
+_STATES = {
+    "connecting": "connecting",
+    "ready": "ready",
+    "failed": "failed",
+    "lost": "lost, being connected again",
+    "off": "off",
+}
+_HELD: dict[Held, str] = {
+    "off": "switched off",
+    "untrusted": "not started, since this workspace is not trusted: `/trust on`",
+    "changed": "not started, since it has changed: `/mcp enable {name}`",
+    "unusable": "cannot be used",
+}
+_SHOWN_TOOLS = 30
+_LOG_LINES = 50
+
+
+class ServersHost:
+    """The part of a slash command's `Host` that is about tool servers. Every method may raise CommandError."""
+
+    def __init__(self, session: "LiveSession") -> None:
+        self._session = session
+
+    async def servers(self) -> str:
+        await self._session.servers.settle()
+        rows = self._session.servers.rows()
+        problems = [f"- {one_line(problem, 300)}" for problem in self._session.servers.problems]
+        if not rows:
+            none = "No MCP servers are set up. Name them in `mcp.json` of your configuration, or in `.mcp.json` here."
+            return "\n".join([none, *problems])
+        return "\n".join([*map(_described, rows), *problems])
+
+    async def switch_server(self, name: str, *, on: bool) -> str:
+        servers = self._session.servers
+        try:
+            await servers.switch(name, on=on)
+        except KeyError:
+            raise CommandError(self._unknown(name)) from None
+        except OSError as error:
+            raise CommandError(f"this could not be stored: {error.strerror or error}") from None
+        return f"The MCP server `{name}` is {'on' if on else 'off'} in this project."
+
+    async def reconnect_servers(self, name: str | None) -> str:
+        try:
+            found = await self._session.servers.reconnect(name)
+        except KeyError as error:
+            raise CommandError(self._unknown(str(error.args[0]))) from None
+        if not found:
+            return await self.servers()
+        return "\n".join(_state_of(server) for server in found)
+
+    def server_log(self, name: str) -> str:
+        for row in self._session.servers.rows():
+            if row.spec.name == name:
+                lines = list(row.server.log)[-_LOG_LINES:] if row.server is not None else []
+                return fenced("\n".join(lines)) if lines else f"The MCP server `{name}` has logged nothing."
+        raise CommandError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        names = ", ".join(row.spec.name for row in self._session.servers.rows() if not row.shadowed)
+        return f"there is no MCP server {one_line(name)!r}: there is {names or 'none'}"
+
+
+def _described(row: Row) -> str:
+    spec = row.spec
+    whose = _ORIGINS[spec.origin] + (f", {one_line(spec.source, 200)}" if spec.origin != "client" else "")
+    if row.shadowed:
+        return f"- `{spec.name}` ({whose}): not used, since another file names a server like this"
+    if row.server is not None:
+        return f"{_state_of(row.server)} ({whose}; `{one_line(spec.address, 200)}`){_tools_of(row.server)}"
+    said = _HELD[row.held or "off"].format(name=spec.name)
+    return f"- `{spec.name}` ({whose}): {said}{f': {spec.problem}' if row.held == 'unusable' else ''}"
+
+
+def _state_of(server: Server) -> str:
+    said = _STATES[server.state] + (f": {server.error}" if server.error and server.state != "ready" else "")
+    return f"- `{server.spec.name}`: {said}{f', {server.title}' if server.title and server.state == 'ready' else ''}"
+
+
+def _tools_of(server: Server) -> str:
+    names = [f"`{one_line(tool.name)}`" for tool in server.tools]
+    left = len(names) - _SHOWN_TOOLS
+    shown = ", ".join(names[:_SHOWN_TOOLS]) + (f" and {left} more" if left > 0 else "")
+    problems = "".join(f"\n  - {one_line(problem, 200)}" for problem in server.problems)
+    return (f"\n  - {counted(len(names), 'tool')}: {shown}" if names else "") + problems

@@ -1,0 +1,46 @@
+"""The editor's settings for North: told with `workspace/didChangeConfiguration`, or asked for with
+`workspace/configuration` where the client does not tell them itself."""
+
+from collections.abc import Callable
+
+import anyio
+
+from north_lsp.lsp.initialize import changed_settings
+from north_lsp.rpc.messages import Params, RpcError
+from north_lsp.rpc.peer import Call, Peer
+
+_PATIENCE_SECONDS = 10.0
+_SECTION = "north"
+
+
+class EditorSettings:
+    """A peer's service. `take` gets all that the user has set in the editor, by the settings' keys; `asks`: the client
+    answers `workspace/configuration`, and has told nothing with `initialize`."""
+
+    def __init__(self, peer: Peer, take: Callable[[dict[str, object]], None], *, asks: bool) -> None:
+        self._peer = peer
+        self._take = take
+        self._asks = asks
+
+    def owns(self, method: str) -> bool:
+        return method in ("initialized", "workspace/didChangeConfiguration")
+
+    async def request(self, method: str, params: Params, call: Call) -> object:
+        raise AssertionError(f"{method} is a notification")
+
+    async def notification(self, method: str, params: Params) -> None:
+        told = changed_settings(params) if method == "workspace/didChangeConfiguration" else None
+        if told is not None:
+            self._take(told)
+        elif self._asks:
+            await self._ask()
+
+    async def _ask(self) -> None:
+        """Ask for them; a client that fails to answer has none."""
+        try:
+            with anyio.fail_after(_PATIENCE_SECONDS):
+                answer = await self._peer.request("workspace/configuration", {"items": [{"section": _SECTION}]})
+        except (RpcError, TimeoutError):
+            return
+        if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+            self._take(answer[0])

@@ -1,0 +1,108 @@
+"""Opens the connections to tool servers: the core's port, in terms of the protocol."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, Report, ServerAnswer, ServerSpec
+from north_lsp.display import one_line
+from north_lsp.mcp.client import McpClient
+from north_lsp.mcp.content import MAX_TOOLS, read_answer, read_tools
+from north_lsp.mcp.stdio import server_environment, stdio
+from north_lsp.mcp.transport import Transport, beside
+
+_MAX_PAGES = 20
+_CAPABILITIES: Mapping[str, object] = {"roots": {}}
+
+
+class McpConnection:
+    """An open connection. Its methods raise ToolError."""
+
+    def __init__(self, client: McpClient, spec: ServerSpec, opened: Mapping[str, Any]) -> None:
+        self._client = client
+        self._seconds = spec.seconds
+        about = opened.get("serverInfo")
+        about = about if isinstance(about, Mapping) else {}
+        words = [about.get("title") or about.get("name"), about.get("version")]
+        self.title = one_line(" ".join(word for word in words if isinstance(word, str)), 100)
+        offered = opened.get("capabilities")
+        self._offered = offered if isinstance(offered, Mapping) else {}
+
+    async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
+        if "tools" not in self._offered:
+            return (), ()
+        tools: dict[str, OfferedTool] = {}
+        problems: list[str] = []
+        cursor: object = None
+        for _ in range(_MAX_PAGES):
+            params = {"cursor": cursor} if cursor is not None else {}
+            page = await self._client.request("tools/list", params, self._seconds)
+            rows = await anyio.to_thread.run_sync(_rows, page)
+            for row in rows:
+                if isinstance(row, str):
+                    problems.append(row)
+                elif row.name in tools:
+                    problems.append(f"the tool {one_line(row.name, 80)} is named twice; the first one counts")
+                else:
+                    tools[row.name] = row
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or len(tools) >= MAX_TOOLS:
+                break
+        if len(tools) > MAX_TOOLS:
+            problems.append(f"it offers {len(tools)} tools; the first {MAX_TOOLS} are used")
+        return tuple(tools.values())[:MAX_TOOLS], problems[:20]
+
+    async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
+        params = {"name": tool, "arguments": dict(arguments)}
+        return await read_answer(await self._client.request("tools/call", params, self._seconds, report))
+
+    async def wait_closed(self) -> str:
+        return await self._client.wait_closed()
+
+
+def _rows(page: Mapping[str, Any]) -> list[OfferedTool | str]:
+    return list(read_tools(page.get("tools")))
+
+
+class Connector:
+    """Opens connections. `environ` is North's own environment, of which servers get no keys (`secret_names`)."""
+
+    def __init__(self, environ: Mapping[str, str], secret_names: Callable[[], frozenset[str]]) -> None:
+        self._environ = environ
+        self._secret_names = secret_names
+
+    @asynccontextmanager
+    async def __call__(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
+        def told(method: str, params: Mapping[str, Any]) -> None:
+            match method:
+                case "notifications/tools/list_changed":
+                    listener.tools_changed()
+                case "notifications/message":
+                    listener.logged(f"{params.get('level', 'info')}: {params.get('data')}")
+                case _:
+                    pass  # nothing that North knows of
+
+        answers: Mapping[str, Callable[[], object]] = {
+            "ping": dict,
+            "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
+        }
+        async with self._transport(spec, roots[0], listener) as transport:
+            client = McpClient(transport, answers, told)
+            async with beside(client.run):
+                opened = await client.initialize(spec.seconds, _CAPABILITIES)
+                yield McpConnection(client, spec, opened)
+
+    def _transport(self, spec: ServerSpec, folder: Path, listener: Listener) -> AbstractAsyncContextManager[Transport]:
+        if spec.carrier == "stdio":
+            return stdio(spec, folder, server_environment(self._environ, self._secret_names()), listener.logged)
+        return self._over_http(spec)
+
+    @asynccontextmanager
+    async def _over_http(self, spec: ServerSpec) -> AsyncIterator[Transport]:
+        from north_lsp.mcp.http import http  # loads the HTTP client
+
+        async with http(spec, self._environ) as transport:
+            yield transport

@@ -1,0 +1,121 @@
+"""Reads what a server says of its tools and of their results. Nothing in it is believed: what makes no sense is left
+out, and said."""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from north_lsp.agent.ports.servers import OfferedTool, ServerAnswer
+from north_lsp.agent.servers.schema import usable_schema
+from north_lsp.display import one_line, visible
+from north_lsp.mcp.transport import failure
+from north_lsp.tools.base import Picture
+from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
+
+MAX_TOOLS = 200
+_MAX_DESCRIPTION = 4000
+_MAX_PICTURES = 10
+_MAX_SCHEMA = 64 * 1024
+
+
+def read_tools(rows: object) -> Iterator[OfferedTool | str]:
+    """Read a page of tools; a text says why one is left out. Raises ToolError."""
+    if not isinstance(rows, list):
+        raise failure("the list of tools is not what the protocol says: `tools` is not a list")
+    for row in rows:
+        name = row.get("name") if isinstance(row, Mapping) else None
+        if not isinstance(row, Mapping) or not isinstance(name, str) or not 0 < len(name) <= 200:
+            yield "a tool without a proper name is left out"
+            continue
+        schema = row.get("inputSchema")
+        if len(json.dumps(schema, default=str)) > _MAX_SCHEMA:
+            yield f"the tool {one_line(name, 80)} is left out: its schema is too large"
+            continue
+        description = row.get("description")
+        notes = row.get("annotations")
+        yield OfferedTool(
+            name,
+            visible(description)[:_MAX_DESCRIPTION] if isinstance(description, str) else "",
+            usable_schema(schema),
+            isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
+        )
+
+
+async def read_answer(result: Mapping[str, Any]) -> ServerAnswer:
+    """Read the result of a call. Raises ToolError."""
+    blocks = result.get("content", [])
+    if not isinstance(blocks, list):
+        raise failure("the answer is not what the protocol says: `content` is not a list")
+    texts: list[str] = []
+    pictures: list[Picture] = []
+    for block in blocks:
+        shown = await _block(block, pictures)
+        if shown:
+            texts.append(shown)
+    structured = result.get("structuredContent")
+    if structured is not None and not _says(texts, structured):
+        texts.append(json.dumps(structured, ensure_ascii=False, indent=1))
+    return ServerAnswer("\n\n".join(texts), tuple(pictures), result.get("isError") is True)
+
+
+def _says(texts: list[str], structured: object) -> bool:
+    """Tell whether the texts have the structured content already, as the protocol recommends."""
+    try:
+        return len(texts) == 1 and json.loads(texts[0]) == structured
+    except ValueError:
+        return False
+
+
+async def _block(row: object, pictures: list[Picture]) -> str:
+    block: Mapping[str, Any] = row if isinstance(row, Mapping) else {}
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "image", "data": str(data)}:
+            return await _picture(data, str(block.get("mimeType")), pictures)
+        case {"type": "audio", "data": str(data)}:
+            return f"[audio, {one_line(str(block.get('mimeType')), 60)}, about {len(data) * 3 // 4} bytes: not shown]"
+        case {"type": "resource_link", "uri": str(uri)}:
+            about = [block.get(key) for key in ("title", "name", "mimeType", "description")]
+            words = "; ".join(one_line(text, 300) for text in about if isinstance(text, str) and text)
+            return f"[resource {one_line(uri, 1000)}{f': {words}' if words else ''}]"
+        case {"type": "resource", "resource": {"uri": str(uri)} as resource}:
+            return await resource_text(uri, resource, pictures)
+        case _:
+            kind = one_line(str(block.get("type")), 40)
+            return f"[a part of the answer is left out: its kind, {kind}, is unknown, or it is damaged]"
+
+
+async def resource_text(uri: str, resource: Mapping[str, Any], pictures: list[Picture]) -> str:
+    """Put the contents of a resource into words; an image goes to `pictures`."""
+    name, kind = one_line(uri, 1000), one_line(str(resource.get("mimeType", "")), 60)
+    match resource:
+        case {"text": str(text)}:
+            return f"[resource {name}]\n{text}"
+        case {"blob": str(data)} if kind.startswith("image/"):
+            return f"[resource {name}]\n{await _picture(data, kind, pictures)}"
+        case {"blob": str(data)}:
+            return f"[resource {name}, {kind or 'unknown kind'}, about {len(data) * 3 // 4} bytes: not shown]"
+        case _:
+            return f"[resource {name}: empty]"
+
+
+async def _picture(data: str, kind: str, pictures: list[Picture]) -> str:
+    from north_lsp.workspace.formats.parsing_child import scale_in_child
+
+    kind = one_line(kind, 60)
+    if len(pictures) >= _MAX_PICTURES:
+        return f"[{kind}: left out, since an answer has at most {_MAX_PICTURES} images]"
+    try:
+        raw = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return f"[{kind}: left out, since it is damaged]"
+    found: Loaded | TooLarge | str | None = check_picture(raw)
+    if isinstance(found, TooLarge):
+        found = await scale_in_child(found)
+    if not isinstance(found, Loaded):
+        return f"[{kind}: left out, since it {found or 'is too large'}]"
+    pictures.append(Picture(found.mime_type, found.data))
+    return f"[{kind}: image {len(pictures)}]"

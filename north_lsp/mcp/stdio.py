@@ -1,0 +1,184 @@
+"""A server in a process of its own: one JSON object a line on its standard input and output.
+
+The process, and everything that it starts, ends with the connection, and also with a killed North
+(`shell/guardian.py`).
+"""
+
+import contextlib
+import os
+import subprocess
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, LogLine, beside, failure
+from north_lsp.rpc.framing import Frame, NewlineFraming
+from north_lsp.rpc.pipe import DescriptorPipe, PipeClosed
+from north_lsp.shell.environment import looks_like_credential
+from north_lsp.shell.guardian import GUARDIAN
+from north_lsp.shell.tree import MARK, end_tree, find_tree
+
+_MOST_UNSENT = 500
+_MOST_UNSENT_BYTES = 32 * 1024 * 1024
+_GRACE_SECONDS = 0.4
+_END_SECONDS = 2.0
+_POLL_SECONDS = 0.02
+_LONGEST_LINE = 4000
+_LAST_WORDS = 16 * 1024
+_BREATH = 0.005
+
+
+@dataclass
+class StdioTransport:
+    """The two pipes of a running server. `unsent` are messages that it has not taken yet."""
+
+    pipe: DescriptorPipe
+    unsent: list[bytes] = field(default_factory=list)
+    why: str = "transport closed"
+    _news: anyio.Event = field(default_factory=anyio.Event)
+    _framing: NewlineFraming = field(default_factory=lambda: NewlineFraming(MAX_MESSAGE_BYTES))
+
+    def post(self, message: dict[str, Any]) -> None:
+        data = self._framing.encode(message)
+        waiting = sum(map(len, self.unsent))
+        if len(self.unsent) >= _MOST_UNSENT or (self.unsent and waiting + len(data) > _MOST_UNSENT_BYTES):
+            raise failure("it does not read what North sends", "go on without it")
+        self.unsent.append(data)
+        self._news.set()
+
+    def negotiated(self, version: str) -> None:
+        pass
+
+    async def write(self) -> None:
+        """Send what is posted, as the server takes it."""
+        while True:
+            while self.unsent:
+                try:
+                    await self.pipe.send(self.unsent[0])
+                except PipeClosed:
+                    return  # reading finds out that it has ended
+                del self.unsent[0]
+            await self._news.wait()
+            self._news = anyio.Event()
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        while data := await self.pipe.receive():
+            for frame in self._framing.feed(data):
+                yield frame
+            await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def stdio(
+    spec: ServerSpec, folder: Path, environ: Mapping[str, str], log: LogLine
+) -> AsyncIterator[StdioTransport]:
+    """Start a server in `folder`, with `environ`. Raises ToolError."""
+    mark = f"mcp-{uuid.uuid4().hex}"
+    try:
+        start = partial(_start, spec, folder / (spec.cwd or ""), {**environ, **spec.env, MARK: mark})
+        process, ends = await anyio.to_thread.run_sync(start)
+    except OSError as error:
+        raise _not_started(spec, error) from None
+    stdin, stdout, stderr = ends
+    transport = StdioTransport(DescriptorPipe(stdout, stdin))
+    errors = DescriptorPipe(stderr, stderr)
+    try:
+        await anyio.to_thread.run_sync(GUARDIAN.hold, process.pid, (stdin,))
+        async with beside(transport.write, partial(_follow_errors, errors, log)):
+            yield transport
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process, mark, ends, log)
+
+
+def _start(spec: ServerSpec, folder: Path, environ: Mapping[str, str]) -> tuple["subprocess.Popen[bytes]", list[int]]:
+    """Start the process; returns North's ends of its standard input, output and error."""
+    theirs_in, ours_in = os.pipe()
+    ours_out, theirs_out = os.pipe()
+    ours_err, theirs_err = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [spec.command, *spec.args],
+            stdin=theirs_in,
+            stdout=theirs_out,
+            stderr=theirs_err,
+            cwd=folder,
+            env=dict(environ),
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        for descriptor in (ours_in, ours_out, ours_err):
+            os.close(descriptor)
+        raise error if isinstance(error, OSError) else OSError(str(error)) from error
+    finally:
+        for descriptor in (theirs_in, theirs_out, theirs_err):
+            os.close(descriptor)
+    return process, [ours_in, ours_out, ours_err]
+
+
+def _not_started(spec: ServerSpec, error: OSError) -> ToolError:
+    command = one_line(spec.command, 200)
+    if isinstance(error, FileNotFoundError) and error.filename not in (None, str(spec.cwd)):
+        return failure(f"there is no program {command}: install it, or write its whole path")
+    return failure(f"{command} cannot be started: {error.strerror or error}")
+
+
+async def _follow_errors(pipe: DescriptorPipe, log: LogLine) -> None:
+    """Log what the server writes to its standard error, line by line and no faster than it can be read."""
+    rest = b""
+    while data := await pipe.receive():
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines[-200:]:
+            if line.strip():
+                log(line[:_LONGEST_LINE].decode("utf-8", "replace"))
+        rest = rest[:_LONGEST_LINE]
+        await anyio.sleep(_BREATH)
+    if rest.strip():
+        log(rest.decode("utf-8", "replace"))
+
+
+async def _end(process: "subprocess.Popen[bytes]", mark: str, ends: list[int], log: LogLine) -> None:
+    """End the server with everything that it started: ask it by closing its input, then by signals."""
+    await anyio.to_thread.run_sync(GUARDIAN.hold, process.pid, ())  # lets go of its input, and still guards it
+    stdin, stdout, stderr = ends
+    os.close(stdin)
+    os.close(stdout)
+    with anyio.move_on_after(_END_SECONDS):
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await _ended(process)
+        await end_tree(partial(find_tree, process.pid, mark), _GRACE_SECONDS)
+    if process.poll() is None:
+        process.kill()
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await _ended(process)
+    GUARDIAN.release(process.pid)
+    with contextlib.suppress(BlockingIOError):
+        for line in os.read(stderr, _LAST_WORDS).splitlines():
+            log(line[:_LONGEST_LINE].decode("utf-8", "replace"))
+    os.close(stderr)
+
+
+async def _ended(process: "subprocess.Popen[bytes]") -> None:
+    while process.poll() is None:
+        await anyio.sleep(_POLL_SECONDS)
+
+
+def server_environment(environ: Mapping[str, str], secret_names: frozenset[str]) -> dict[str, str]:
+    """Return what a server gets of North's environment: no keys of models, and nothing that looks like a credential.
+    What it needs of that, its configuration names."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in secret_names and not name.startswith("NORTH_") and not looks_like_credential(name, value)
+    }

@@ -1,0 +1,60 @@
+"""What carries the messages of one connection, and the limits that hold for every carrier."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+
+from north_lsp.errors import ToolError
+from north_lsp.rpc.framing import Frame
+
+MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+"""A longer message is skipped; a request that it would have answered fails."""
+
+
+class Transport(Protocol):
+    """Carries messages both ways."""
+
+    def post(self, message: dict[str, Any]) -> None:
+        """Send a message; never waits. Raises ToolError if the other side does not take any more."""
+        ...
+
+    def frames(self) -> AsyncIterator[Frame]:
+        """Yield what arrives, until the connection ends."""
+        ...
+
+    def negotiated(self, version: str) -> None:
+        """Take note of the protocol's version, once the server has answered `initialize`."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """Why the connection has ended."""
+        ...
+
+
+LogLine = Callable[[str], None]
+
+
+def failure(message: str, hint: str | None = None) -> ToolError:
+    """Make the error of a connection that does not work."""
+    return ToolError("REMOTE_ERROR", f"MCP error: {message}", hint)
+
+
+@asynccontextmanager
+async def beside(*work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[anyio.abc.TaskGroup]:
+    """Run work beside the body, and end it with the body, whose exception is raised as it is."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            for one in work:
+                tasks.start_soon(one)
+            try:
+                yield tasks
+            finally:
+                tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) != 1:
+            raise
+        raise group.exceptions[0] from None

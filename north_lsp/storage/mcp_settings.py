@@ -1,0 +1,23 @@
+"""The settings of tool servers, under `mcp.` in the user's settings file."""
+
+from dataclasses import dataclass
+
+from north_lsp.storage.setting import setting
+
+
+@dataclass(frozen=True)
+class McpSettings:
+    """Which servers are started, and how long a prompt waits for them."""
+
+    enabled: bool = setting("mcp.enabled", True, "Start MCP servers and offer their tools to models.", strict=False)
+    project_config: bool = setting(
+        "mcp.enableProjectConfig",
+        True,
+        "Start the MCP servers that files of a trusted project name, too.",
+        strict=False,
+    )
+    startup_wait_ms: int = setting(
+        "mcp.startupWaitMs",
+        2000,
+        "How many milliseconds the first prompt waits for MCP servers that are still starting.",
+    )

@@ -1,0 +1,105 @@
+"""How servers are named in files: the shapes of several agents, variables, and what cannot be used."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from north_lsp.agent.servers.config import Place, expanded, read_entry
+from north_lsp.agent.servers.sources import find_servers
+from north_lsp.storage.locations import Locations
+
+HERE = Place("user", "mcp.json")
+
+
+@pytest.mark.parametrize(
+    ("entry", "carrier", "address"),
+    [
+        ({"command": "a", "args": ["b", 1]}, "stdio", "a b 1"),
+        ({"type": "local", "command": ["a", "b"]}, "stdio", "a b"),
+        ({"url": "https://a/mcp"}, "http", "https://a/mcp"),
+        ({"httpUrl": "https://a/mcp"}, "http", "https://a/mcp"),
+        ({"type": "streamable-http", "url": "http://a"}, "http", "http://a"),
+        ({"type": "sse", "url": "http://a"}, "sse", "http://a"),
+    ],
+)
+def test_the_shapes_of_several_agents(entry: dict[str, Any], carrier: str, address: str) -> None:
+    spec, warnings = read_entry("s", entry, HERE)
+    assert (spec.carrier, spec.address, spec.problem, warnings) == (carrier, address, "", [])
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({}, "neither `command` nor `url`"),
+        ({"command": "a", "url": "b"}, "both `command` and `url`"),
+        ({"command": 7}, "`command` must be a text"),
+        ({"command": "a", "args": {}}, "`args` must be a list"),
+        ({"command": "a", "env": {"A": []}}, "`env` must be an object of texts"),
+        ({"url": "file:///etc/passwd"}, "must begin with http"),
+        ({"type": "pigeon", "command": "a"}, "`type` 'pigeon' is unknown"),
+        ({"type": "http", "command": "a"}, "does not fit its `command`"),
+        ([], "must be an object"),
+    ],
+)
+def test_what_cannot_be_used_says_why(entry: object, problem: str) -> None:
+    assert problem in read_entry("s", entry, HERE)[0].problem
+
+
+def test_wrong_switches_give_way_to_defaults_with_a_warning() -> None:
+    spec, warnings = read_entry("s", {"command": "a", "enabled": "no", "timeout": True}, HERE)
+    assert (spec.enabled, spec.seconds, len(warnings)) == (True, 30.0, 2)
+
+
+def test_variables_are_put_in_everywhere() -> None:
+    entry = {
+        "command": "${A}",
+        "args": ["${env:A}/x", "${B:-two}"],
+        "env": {"K": "${C:-}"},
+        "cwd": "${workspaceFolder}",
+    }
+    spec = expanded(read_entry("s", entry, HERE)[0], {"A": "one"}, Path("/root"))
+    assert (spec.command, spec.args, spec.env, spec.cwd) == ("one", ("one/x", "two"), {"K": ""}, Path("/root"))
+    unset = expanded(read_entry("s", {"command": "${NO} ${input:key}"}, HERE)[0], {}, Path("/root"))
+    assert "NO, input:key is not set" in unset.problem
+
+
+def test_the_first_source_that_names_a_server_has_it(tmp_path: Path) -> None:
+    root, home, config = (tmp_path / name for name in ("root", "home", "config"))
+    files = {
+        root / ".north/mcp.json": {"mcpServers": {"a": {"command": "1"}}},
+        config / "mcp.json": {"mcpServers": {"a": {"command": "2"}, "b": {"command": "3"}}},
+        home / ".claude.json": {
+            "mcpServers": {"c": {"command": "4"}},
+            "projects": {str(root): {"mcpServers": {"c": {"command": "5"}}}},
+        },
+        root / ".vscode/mcp.json": {"servers": {"d": {"command": "6"}}},
+        root / ".mcp.json": {"mcpServers": {"d": {"command": "7"}}},
+    }
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content))
+    (root / ".codex").mkdir()
+    (root / ".codex/config.toml").write_text('[mcp_servers.e]\ncommand = "8"\n')
+    (root / ".cursor").mkdir()
+    (root / ".cursor/mcp.json").write_text('{"mcpServers": {')
+    locations = Locations(config, tmp_path / "data", tmp_path / "state")
+    found = find_servers([], root, home, locations)
+    assert {spec.name: (spec.command, spec.origin) for spec in found.specs} == {
+        "a": ("1", "project"), "b": ("3", "user"), "c": ("5", "user"), "d": ("6", "project"), "e": ("8", "project"),
+    }  # fmt: skip
+    assert [(spec.name, spec.command) for spec in found.shadowed] == [("a", "2"), ("c", "4"), ("d", "7")]
+    assert [".cursor/mcp.json cannot be read" in problem for problem in found.problems] == [True]
+    alone = find_servers([], root, home, locations, of_project=False)
+    assert {spec.name for spec in alone.specs} == {"a", "b", "c"}
+
+
+def test_a_file_that_leads_out_of_the_project_is_left_out(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "outside.json").write_text('{"mcpServers": {"a": {"command": "1"}}}')
+    (root / ".mcp.json").symlink_to(tmp_path / "outside.json")
+    found = find_servers([], root, tmp_path / "home", Locations(tmp_path, tmp_path, tmp_path))
+    assert found.specs == []
+    assert "leads out of the project" in found.problems[0]

@@ -1,0 +1,443 @@
+"""Tool servers (MCP): what a client passes on or a file names is started, asked about and called, over the real
+protocol; whatever a server does, a turn goes on."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.test_faults import configure, entries, prompt, sent
+from tests.end_to_end.test_turns import text_blocks
+from tests.end_to_end.world import World
+from tests.support import mcp_server
+from tests.support.client import RawAcpClient, raw_client
+from tests.support.inside import inside
+from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer, call
+
+SCRIPT = mcp_server.__file__
+NOTICES: dict[str, object] = {"session": {"notices": {}}}
+
+
+def stdio(*modes: str, name: str = "test", **more: object) -> dict[str, Any]:
+    """A server as a client passes it on."""
+    return {"name": name, "command": sys.executable, "args": ["-I", SCRIPT, *modes], "env": [], **more}
+
+
+@contextmanager
+def over_http(*modes: str) -> Iterator[str]:
+    """Run the server behind an address."""
+    command = [sys.executable, "-I", SCRIPT, "--http", *modes]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.stdin.close()
+
+
+@asynccontextmanager
+async def talk(
+    world: World, *servers: dict[str, Any], decision: str = "run"
+) -> AsyncIterator[tuple[RawAcpClient, str]]:
+    """A client that passes on servers, and answers every question with `decision`."""
+
+    async def decide(params: dict[str, Any]) -> dict[str, Any]:
+        return {"outcome": {"outcome": "selected", "optionId": decision}}
+
+    async with inside(world.environ, None, {"events": True}, NOTICES) as client:
+        client.handlers["session/request_permission"] = decide
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": list(servers)})
+        yield client, made["sessionId"]
+
+
+def questions(client: RawAcpClient) -> list[dict[str, Any]]:
+    asked = [message for sender, message in client.transcript if sender == "agent"]
+    return [message["params"] for message in asked if message.get("method") == "session/request_permission"]
+
+
+def offered(server: ModelServer) -> dict[str, Any]:
+    """The tools of the last request, by name."""
+    return {tool["name"]: tool for tool in server.requests[-1].body["tools"]}
+
+
+def last_result(server: ModelServer) -> str:
+    return [text for role, text in sent(server)[-1] if role == "user"][-1]
+
+
+def notices(client: RawAcpClient) -> list[str]:
+    rows = [params["update"] for params in client.updates]
+    return [json.dumps(row, ensure_ascii=False) for row in rows if "notice" in row["sessionUpdate"]]
+
+
+async def command(client: RawAcpClient, session: str, text: str) -> str:
+    """Run a slash command; returns what it says."""
+    before = len(client.updates)
+    assert await prompt(client, session, text) == "end_turn"
+    rows = [params["update"] for params in client.updates[before:]]
+    return "".join(row["content"]["text"] for row in rows if row["sessionUpdate"] == "agent_message_chunk")
+
+
+def own(world: World, **servers: object) -> None:
+    """Name servers in the user's own configuration."""
+    (world.folder / "config" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def entry(*modes: str, **more: object) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-I", SCRIPT, *modes], **more}
+
+
+async def trusted(client: RawAcpClient, session: str) -> None:
+    await client.request("_north/trust", {"sessionId": session, "trusted": True, "by": "user"})
+
+
+DONE = answer(Say("Done."))
+
+
+async def test_a_tool_is_offered_asked_about_and_called(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_echo", text="hello")), DONE)
+    async with talk(world, stdio()) as (client, session):
+        assert await prompt(client, session, "Say hello") == "end_turn"
+    tool = offered(server)["mcp_test_echo"]
+    assert tool["description"] == "Says the text again."
+    assert tool["input_schema"]["required"] == ["text"]
+    (question,) = questions(client)
+    assert "echo" in question["toolCall"]["title"]
+    shown = json.dumps(question["toolCall"]["content"])
+    assert "your editor" in shown
+    assert "hello" in shown
+    assert [option["kind"] for option in question["options"]] == ["allow_once", "allow_always", "reject_once"]
+    assert "echo: hello" in last_result(server)
+    reviews = [entry for entry in entries(world) if entry.get("type") == "review"]
+    assert [(one["kind"], one["request"]["arguments"]) for one in reviews] == [("tool", {"text": "hello"})]
+
+
+async def test_a_denied_call_is_not_made_and_the_turn_goes_on(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_echo", text="hello")), DONE)
+    async with talk(world, stdio(), decision="deny") as (client, session):
+        assert await prompt(client, session, "Say hello") == "end_turn"
+    assert '"denied":true' in last_result(server)
+
+
+async def test_a_tool_that_is_allowed_for_good_asks_again_once_it_has_changed(
+    world: World, server: ModelServer
+) -> None:
+    echo = answer(call("mcp_test_echo", text="hello"))
+    server.script(echo, DONE, echo, DONE)
+    async with talk(world, stdio(), decision="always") as (client, session):
+        for _ in range(2):
+            assert await prompt(client, session, "Say hello") == "end_turn"
+        assert len(questions(client)) == 1
+        listed = await client.request("_north/permissions/list", {"sessionId": session})
+        assert "the tool mcp_test_echo of the MCP server test" in json.dumps(listed)
+    server.script(echo, DONE, echo, DONE)
+    async with talk(world, stdio("changes")) as (client, session):
+        assert await prompt(client, session, "Say hello") == "end_turn"
+        assert questions(client) == []
+        while "listed again" not in await command(client, session, "/mcp logs test"):
+            await asyncio.sleep(0.01)
+        assert await prompt(client, session, "Say hello") == "end_turn"
+        assert "deletes everything" in offered(server)["mcp_test_echo"]["description"]
+        assert len(questions(client)) == 1
+
+
+async def test_a_tool_that_only_reads_is_not_asked_about_and_is_there_in_ask_mode(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(call("mcp_test_look", text="hello")), DONE)
+    async with talk(world, stdio()) as (client, session):
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "ask"})
+        assert await prompt(client, session, "Look") == "end_turn"
+        assert questions(client) == []
+    assert "echo: hello" in last_result(server)
+    assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_test_look"]
+
+
+async def test_pictures_links_and_parts_that_make_no_sense(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_picture")), answer(call("mcp_test_structured")), DONE)
+    async with talk(world, stdio()) as (client, session):
+        assert await prompt(client, session, "Show me") == "end_turn"
+    told = json.dumps(server.requests[-1].body)
+    assert mcp_server.PNG in told
+    assert "left out, since it" in told
+    assert "[resource file:///notes.md: notes; text/markdown]" in told
+    assert "its kind, song, is unknown" in told
+    assert "42" in last_result(server)
+
+
+async def test_a_long_answer_is_shortened_and_kept_whole(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_long")), answer(call("expand_output", outputId="1", startLine=1000)), DONE)
+    async with talk(world, stdio()) as (client, session):
+        assert await prompt(client, session, "Show me") == "end_turn"
+    first = [text for role, text in sent(server)[1] if role == "user"][-1]
+    assert "line 100 " in first
+    assert "line 1981 " in first
+    assert "line 101 " not in first
+    assert "line 1000 " in last_result(server)
+
+
+async def test_a_tool_that_fails_says_so(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_fail")), DONE)
+    async with talk(world, stdio()) as (client, session):
+        assert await prompt(client, session, "Fail") == "end_turn"
+    assert "Error: it broke" in last_result(server)
+
+
+async def test_progress_is_shown_and_a_cancel_reaches_the_server(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_steps")), DONE)
+    async with talk(world, stdio()) as (client, session):
+        blocks = text_blocks("Take steps")
+        running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await client.wait_update(lambda update: "2/3 step 2" in json.dumps(update))
+        await client.notify("session/cancel", {"sessionId": session})
+        assert (await client.answer(running))["stopReason"] == "cancelled"
+        while "cancelled: the user cancelled it" not in await command(client, session, "/mcp logs test"):
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("modes", [(), ("token=secret",)])
+async def test_a_server_behind_an_address(world: World, server: ModelServer, modes: tuple[str, ...]) -> None:
+    server.script(answer(call("mcp_remote_echo", text="hello")), DONE)
+    headers = [{"name": "Authorization", "value": "Bearer secret"}]
+    with over_http(*modes) as url:
+        remote = {"type": "http", "name": "remote", "url": url, "headers": headers if modes else []}
+        async with talk(world, remote) as (client, session):
+            assert await prompt(client, session, "Say hello") == "end_turn"
+            assert "echo: hello" in last_result(server)
+
+
+async def test_a_server_that_wants_a_sign_in_says_so(world: World, server: ModelServer) -> None:
+    server.script(DONE)
+    with over_http("token=secret") as url:
+        async with talk(world, {"type": "http", "name": "remote", "url": url, "headers": []}) as (client, session):
+            assert await prompt(client, session, "Hello") == "end_turn"
+            told = "".join(notices(client))
+    assert "HTTP 401: sign in first" in told
+    assert "wants you to sign in" in told
+
+
+async def test_a_forgotten_session_begins_anew(world: World, server: ModelServer) -> None:
+    echo = answer(call("mcp_remote_look", text="hello"))
+    server.script(echo, DONE, echo, DONE, echo, DONE)
+    with over_http("no-session") as url:
+        async with talk(world, {"type": "http", "name": "remote", "url": url, "headers": []}) as (client, session):
+            for _ in range(2):
+                assert await prompt(client, session, "Say hello") == "end_turn"
+            assert "has forgotten the session" in last_result(server)
+            while "ready" not in await command(client, session, "/mcp"):
+                await asyncio.sleep(0.05)
+            assert await prompt(client, session, "Say hello") == "end_turn"
+    assert "echo: hello" in last_result(server)
+
+
+# -- files
+
+
+async def test_the_servers_of_a_project_wait_for_trust(world: World, server: ModelServer, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    servers = {"mcpServers": {"theirs": entry(f"child={pids}")}}
+    (world.project / ".mcp.json").write_text(json.dumps(servers))
+    server.script(DONE, DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "theirs of this project (.mcp.json) is not started" in "".join(notices(client))
+        assert not any(name.startswith("mcp_") for name in offered(server))
+        assert "not started, since this workspace is not trusted" in await command(client, session, "/mcp")
+        assert not pids.exists()
+        await trusted(client, session)
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_theirs_echo" in offered(server)
+
+
+async def test_a_server_of_the_project_that_has_changed_is_asked_about_once(world: World, server: ModelServer) -> None:
+    file = world.project / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"theirs": entry()}}))
+    server.script(DONE, DONE, DONE)
+    async with talk(world, decision="not") as (client, session):
+        await trusted(client, session)
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_theirs_echo" in offered(server)
+    file.write_text(json.dumps({"mcpServers": {"theirs": entry("child=/dev/null")}}))
+    async with talk(world, decision="not") as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_theirs_echo" not in offered(server)
+        (question,) = questions(client)
+        assert "has changed since you trusted it" in question["toolCall"]["title"]
+        assert "child=/dev/null" in json.dumps(question)
+        assert "not started, since it has changed" in await command(client, session, "/mcp")
+        await command(client, session, "/mcp enable theirs")
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_theirs_echo" in offered(server)
+        assert len(questions(client)) == 1
+
+
+async def test_the_tools_of_a_project_always_ask(world: World, server: ModelServer) -> None:
+    servers = {"theirs": entry(autoApprove=["echo"]), "mine": entry()}
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    own(world, mine=entry(autoApprove=["echo"]))
+    look, echo, mine = (call(name, text="a") for name in ("mcp_theirs_look", "mcp_theirs_echo", "mcp_mine_echo"))
+    server.script(answer(look), answer(echo), answer(mine), DONE)
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+        assert await prompt(client, session, "Look") == "end_turn"
+        assert ["look" in row["toolCall"]["title"] for row in questions(client)] == [True, False]
+        assert "this project (.mcp.json)" in json.dumps(questions(client)[0])
+        listed = await command(client, session, "/mcp")
+    assert "`mine` (this project, .mcp.json): not used" in listed
+    assert "8 tools" in listed
+
+
+async def test_what_is_wrong_with_an_entry_is_said_and_the_others_are_used(world: World, server: ModelServer) -> None:
+    wrong = {"both": {"command": "a", "url": "http://b"}, "odd": {"type": "x", "command": "a"}, "a b": {"command": "a"}}
+    unset = entry(env={"TOKEN": "${NOT_SET_ANYWHERE}"})
+    own(world, good=entry(timeout="soon"), gone={"command": "/no/such/program"}, unset=unset, **wrong)
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        listed = await command(client, session, "/mcp")
+        told = "".join(notices(client))
+    assert "mcp_good_echo" in offered(server)
+    assert "it has both `command` and `url`" in listed
+    assert "its `type` 'x' is unknown" in listed
+    assert "there is no program /no/such/program" in listed
+    assert "the variable NOT_SET_ANYWHERE is not set" in told
+    assert "`timeout` must be milliseconds" in told
+
+
+async def test_servers_get_no_keys_but_those_that_their_configuration_names(world: World, server: ModelServer) -> None:
+    own(world, own=entry(env={"GIVEN": "${MY_TOKEN}"}))
+    server.script(answer(call("mcp_own_environment")), DONE)
+    environ = world.environ | {"MY_TOKEN": "secret", "PLAIN": "yes"}
+
+    async def decide(params: dict[str, Any]) -> dict[str, Any]:
+        return {"outcome": {"outcome": "selected", "optionId": "run"}}
+
+    async with inside(environ) as client:
+        client.handlers["session/request_permission"] = decide
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        assert await prompt(client, made["sessionId"], "Show them") == "end_turn"
+    names = json.loads(last_result(server))
+    assert {"GIVEN", "PLAIN", "PATH"} <= set(names)
+    assert not {"MY_TOKEN", "ANTHROPIC_API_KEY", "NORTH_DATA_DIR"} & set(names)
+
+
+async def test_a_server_is_switched_off_and_on(world: World, server: ModelServer) -> None:
+    own(world, mine=entry())
+    server.script(DONE, DONE, DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "is off in this project" in await command(client, session, "/mcp disable mine")
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_mine_echo" not in offered(server)
+        assert "switched off" in await command(client, session, "/mcp")
+        await command(client, session, "/mcp enable mine")
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_mine_echo" in offered(server)
+        assert "there is no MCP server" in await command(client, session, "/mcp disable other")
+
+
+async def test_the_setting_switches_all_of_them_off(world: World, server: ModelServer) -> None:
+    configure(world, **{"mcp.enabled": False})
+    server.script(DONE)
+    async with talk(world, stdio()) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert not any(name.startswith("mcp_") for name in offered(server))
+
+
+# -- servers that do harm
+
+
+@pytest.mark.parametrize("mode", ["hang", "exit", "deaf", "flood", "lies", "huge", "old"])
+async def test_whatever_a_server_does_the_turn_goes_on(world: World, server: ModelServer, mode: str) -> None:
+    configure(world, **{"mcp.startupWaitMs": 200})
+    server.script(DONE)
+    own(world, bad=entry(mode, timeout=300), good=entry(tools={"include": ["echo"]}))
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        while "`good`: ready" not in (listed := await command(client, session, "/mcp")):
+            await asyncio.sleep(0.02)
+        while mode in ("hang", "exit", "old") and "`bad`: failed" not in listed:
+            listed = await command(client, session, "/mcp")
+        if mode == "exit":
+            assert "cannot start" in await command(client, session, "/mcp logs bad")
+        server.script(DONE)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "mcp_good_echo" in offered(server)
+
+
+@pytest.mark.parametrize(("mode", "said"), [("hang-calls", "no answer to tools/call"), ("die", "transport closed")])
+async def test_a_call_that_is_never_answered_fails_alone(
+    world: World, server: ModelServer, mode: str, said: str
+) -> None:
+    own(world, bad=entry(mode, timeout=300))
+    server.script(answer(call("mcp_bad_look", text="a")), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+    assert said in last_result(server)
+
+
+async def test_answers_that_make_no_sense_fail_alone(world: World, server: ModelServer) -> None:
+    own(world, bad=entry("lies"))
+    server.script(answer(call("mcp_bad_claims")), answer(call("mcp_bad_claims")), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+    assert "its result is not an object" in "".join(text for _, text in sent(server)[1])
+    assert "`content` is not a list" in last_result(server)
+    assert offered(server)["mcp_bad_wrong"]["input_schema"] == {"type": "object", "properties": {"ok": {}}}
+
+
+async def test_an_answer_that_is_too_long_fails_alone(world: World, server: ModelServer) -> None:
+    own(world, bad=entry("huge"))
+    server.script(answer(call("mcp_bad_tool_1")), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+    assert "the message is longer than 8388608 bytes" in last_result(server)
+    assert len([name for name in offered(server) if name.startswith("mcp_bad")]) <= 200
+
+
+# -- processes
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+async def test_a_server_and_what_it_started_end_with_the_session(
+    world: World, server: ModelServer, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    server.script(DONE)
+    async with talk(world, stdio(f"child={pids}")) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        started = [int(word) for word in pids.read_text().split()]
+        assert all(map(alive, started))
+        await client.request("session/close", {"sessionId": session})
+        assert not any(map(alive, started))
+
+
+async def test_a_server_and_what_it_started_end_with_a_killed_north(
+    world: World, server: ModelServer, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    server.script(DONE)
+    async with raw_client([*world.server, "acp"], world.environ, world.project, check=False) as client:
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        where = {"cwd": str(world.project), "mcpServers": [stdio(f"child={pids}")]}
+        session = (await client.request("session/new", where))["sessionId"]
+        assert await prompt(client, session, "Hello") == "end_turn"
+        started = [int(word) for word in pids.read_text().split()]
+        assert all(map(alive, started))
+        client.process.kill()
+        await client.wait_exit()
+    while any(map(alive, started)):
+        await asyncio.sleep(0.01)
