@@ -53,6 +53,11 @@ def _schema_file() -> Path:
     return path
 
 
+def sdk_folder() -> Path:
+    """Return the folder of the official TypeScript SDK, from the same package."""
+    return _schema_file().parent.parent.parent
+
+
 class Oracle:
     """Checks messages. Every complaint is an AssertionError that shows the message and the schema's error."""
 

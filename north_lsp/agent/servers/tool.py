@@ -65,12 +65,11 @@ class ServerTool(DescribedTool):
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         spec, offered = self._server.spec, self._offered
-        if self.asks:
-            whose = origin_in_words(spec.origin, spec.source)
-            question = Question(self.name, spec.name, offered.name, dict(args), self.digest, whose)
-            refused = await host.permit(question)
-            if refused is not None:
-                return refused
+        whose = origin_in_words(spec.origin, spec.source)
+        question = Question(self.name, spec.name, offered.name, dict(args), self.digest, whose, self.asks)
+        refused = await host.permit(question)
+        if refused is not None:
+            return refused
         answer = await host.reach(lambda report: self._server.call(offered, args, report))
         return self._output(answer)
 

@@ -52,7 +52,7 @@ from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.agent.session.servers import session_servers
+from north_lsp.agent.session.servers import end_together, session_servers
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
@@ -596,8 +596,7 @@ class Session:
     async def _end(self, closing: Closing, reason: str) -> None:
         """End the processes that commands left running, and close the log for good."""
         with anyio.CancelScope(shield=True):
-            await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
-            await closing.run("servers", self.servers.close)
+            await closing.run("processes", partial(end_together, self._shell.runner, self.servers))
             self._conversation.end(reason)
             await closing.run("saving", self.saved.sync)
             self._conversation.retire()
