@@ -24,6 +24,7 @@ from north_lsp.agent.ports.events import (
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
+    DocumentWanted,
     Event,
     FallbackUsed,
     ModeChanged,
@@ -36,6 +37,7 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    SettingsWanted,
     StateChanged,
     ThoughtDelta,
     TitleChanged,
@@ -207,11 +209,13 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | TurnEnded()
             | TurnStopped()
             | TodoReminded()
+            | DocumentWanted()
             | QueueChanged()
             | RetryEnded()
             | FallbackUsed()
             | ContextPromoted()
             | ConversationWanted()
+            | SettingsWanted()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

@@ -96,10 +96,10 @@ class Session:
         environment: Environment,
         diagnostics: Diagnostics,
     ) -> None:
-        self.mode: Mode = start.mode
         conversation, log, checkpoints = stored.conversation, stored.log, stored.checkpoints
         self._conversation = conversation
         self._log = log
+        self.mode = start.mode
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         commands = Commands()
@@ -175,6 +175,15 @@ class Session:
         return self._conversation.id
 
     @property
+    def mode(self) -> Mode:
+        """The mode that the next prompt gets."""
+        return self._log.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._log.mode = mode
+
+    @property
     def title(self) -> str | None:
         return self._conversation.title
 
@@ -213,6 +222,10 @@ class Session:
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
+
+    async def tell_settings_problems(self) -> None:
+        """Tell what is newly wrong in the settings."""
+        await self._settings.tell_problems()
 
     async def context_report(self) -> "Report":
         """Add up what the next request has."""
