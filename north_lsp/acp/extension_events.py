@@ -18,6 +18,7 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    SettingsWanted,
     StateChanged,
     TodoReminded,
     TranscriptReset,
@@ -66,6 +67,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("auto_compaction_end", _compaction_end(event))]
         case ConversationWanted(id, cwd, title):
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
+        case SettingsWanted():
+            return [("settings_wanted", {})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
             return [("review_shown", shown), ("attention", {"reason": "review"})]

@@ -99,6 +99,7 @@ class Client:
     fills_forms: bool = False
     opens_pages: bool = False
     switches_options: bool = False
+    updates_plans: bool = False
     protocol: int = STABLE
 
     @property
@@ -141,6 +142,7 @@ def read_client(params: Params) -> Client:
         fills_forms=isinstance(elicitation.get("form"), dict),
         opens_pages=isinstance(elicitation.get("url"), dict),
         switches_options=is_draft or isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
+        updates_plans=is_draft or isinstance(capabilities.get("plan"), dict),
         protocol=protocol,
     )
 

@@ -36,6 +36,7 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    SettingsWanted,
     StateChanged,
     ThoughtDelta,
     TitleChanged,
@@ -212,6 +213,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | FallbackUsed()
             | ContextPromoted()
             | ConversationWanted()
+            | SettingsWanted()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

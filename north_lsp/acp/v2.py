@@ -36,9 +36,6 @@ def project(update: Fields, *, knows_north: bool) -> Fields | None:
             found = {**update, "configOptions": config_options(update["configOptions"])}
         case "available_commands_update":
             found = {**update, "availableCommands": commands(update["availableCommands"])}
-        case "plan":
-            plan = {"type": "items", "planId": "plan", "entries": update["entries"]}
-            found = {"sessionUpdate": "plan_update", "plan": plan}
         case _:
             found = dict(update)
     return found if knows_north else without_extension(found)

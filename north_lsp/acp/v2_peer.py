@@ -16,7 +16,7 @@ from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 
 
-@dataclass
+@dataclass(eq=False)
 class Prompt:
     """A prompt that waits to be inserted into its conversation, or has been: then `message_id` is its id. What is sent
     about it meanwhile is `held`."""
@@ -57,12 +57,16 @@ class V2Peer(Peer):
     @contextlib.contextmanager
     def collecting(self, session: str) -> Iterator[list[Any]]:
         """Collect the commands of a session that is being opened instead of sending them."""
-        self._commands[session] = []
-        self._messages.pop(session, None)  # what is replayed is created anew
+        commands = self._commands.setdefault(session, [])
+        self.forget(session)  # what is replayed is created anew
         try:
-            yield self._commands[session]
+            yield commands
         finally:
-            del self._commands[session]
+            self._commands.pop(session, None)
+
+    def forget(self, session: str) -> None:
+        """Forget which messages of a session have been created."""
+        self._messages.pop(session, None)
 
     async def inserted(self, session: str, message_id: str | None = None) -> None:
         """Say that the prompt of a session is a part of its conversation now, and send what was held. A prompt that

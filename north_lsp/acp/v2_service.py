@@ -35,8 +35,8 @@ class V2Service:
             "auth/login": self._renamed("authenticate"),
             "auth/logout": self._renamed("logout"),
             "initialize": self._renamed("initialize"),
-            "session/close": self._renamed("session/close"),
-            "session/delete": self._renamed("session/delete"),
+            "session/close": self._ending("session/close"),
+            "session/delete": self._ending("session/delete"),
             "session/list": self._list,
             "session/new": self._new,
             "session/prompt": self._prompt,
@@ -65,6 +65,16 @@ class V2Service:
         async def handler(params: Params, call: Call) -> object:
             result = await self._agent.request(method, params, call)
             return without_extension(result) if isinstance(result, dict) else result
+
+        return handler
+
+    def _ending(self, method: str) -> Handler:
+        end = self._renamed(method)
+
+        async def handler(params: Params, call: Call) -> object:
+            result = await end(params, call)
+            self._peer.forget(read.text(params, "sessionId"))
+            return result
 
         return handler
 
@@ -98,8 +108,8 @@ class V2Service:
         return {"configOptions": v2.config_options(changed["configOptions"])}
 
     async def _prompt(self, params: Params, call: Call) -> object:
-        """Insert a prompt, after the turn that runs, and answer with the id of its message. The turn goes on behind
-        the answer."""
+        """Insert a prompt, after the turn that runs, and answer with the id of its message. The turn goes on behind the
+        answer."""
         id = read.text(params, "sessionId")
         read.prompt_parts(params)  # what is wrong with it is said now, and not when its turn comes
         prompt, turn = Prompt(list(params["prompt"])), Call(call.id)
@@ -107,6 +117,8 @@ class V2Service:
 
         def give_up() -> None:
             if not prompt.settled.is_set():
+                if prompt in self._waiting[id]:
+                    self._waiting[id].remove(prompt)
                 prompt.fail(RpcError(REQUEST_CANCELLED, "session/prompt was cancelled"))
             turn.cancel()
 
@@ -119,31 +131,36 @@ class V2Service:
 
     async def _run(self, id: str, params: Params, prompt: Prompt, turn: Call) -> None:
         """Run the turn of a prompt when those before it have ended."""
-        async with self._turns[id]:
-            if prompt in self._waiting[id]:
+        lock = self._turns[id]
+        async with lock:
+            if not prompt.settled.is_set():  # else it was given up meanwhile
                 self._waiting[id].remove(prompt)
-            if prompt.settled.is_set():  # given up meanwhile
-                return
-            error: RpcError | None = None
-            stop_reason = "error"
-            with self._peer.prompting(id, prompt):
-                try:
-                    ended: Any = await self._agent.request("session/prompt", params, turn)
-                    stop_reason = ended["stopReason"]
-                    await self._peer.inserted(id)  # a command that North has answered itself
-                except RpcError as failed:
-                    error = failed
-                except Exception:
-                    prompt.fail(RpcError(INTERNAL_ERROR, "session/prompt failed inside North; see the log"))
-                    raise
-                if error is not None and not prompt.settled.is_set():
-                    prompt.fail(error)
-            if prompt.error is None:
-                await self._peer.idle(id, stop_reason, error)
-            for method, held in prompt.held:
-                await self._peer.notify(method, held)
-            if turn.after is not None:
-                await turn.after()
+                await self._insert_and_run(id, params, prompt, turn)
+        if not lock.locked():
+            self._turns.pop(id, None)
+            self._waiting.pop(id, None)
+
+    async def _insert_and_run(self, id: str, params: Params, prompt: Prompt, turn: Call) -> None:
+        error: RpcError | None = None
+        stop_reason = "error"
+        with self._peer.prompting(id, prompt):
+            try:
+                ended: Any = await self._agent.request("session/prompt", params, turn)
+                stop_reason = ended["stopReason"]
+                await self._peer.inserted(id)  # a command that North has answered itself
+            except RpcError as failed:
+                error = failed
+            except Exception:
+                prompt.fail(RpcError(INTERNAL_ERROR, "session/prompt failed inside North; see the log"))
+                raise
+            if error is not None and not prompt.settled.is_set():
+                prompt.fail(error)
+        if prompt.error is None:
+            await self._peer.idle(id, stop_reason, error)
+        for method, held in prompt.held:
+            await self._peer.notify(method, held)
+        if turn.after is not None:
+            await turn.after()
 
 
 def service_for(agent: Service, peer: object, background: Background) -> Service:

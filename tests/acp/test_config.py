@@ -170,3 +170,25 @@ async def test_a_rule_is_not_switched_where_the_editor_says_which_are_off(offlin
         session = await new_session(client, offline)
         await client.request("_north/config/editor", {"settings": {"disabledRules": []}})
         assert "comes from a stronger layer (editor)" in await told(client, session, "/rules off one")
+
+
+async def test_config_alone_has_a_client_that_hears_of_it_open_its_list(offline: World) -> None:
+    async with announced(offline, _meta={"north": {"events": True}}) as client:
+        session = await new_session(client, offline)
+        await told(client, session, "/config turn.maxRequests")
+        await told(client, session, "/config")
+        events = [
+            message["params"]["event"] for _, message in client.transcript if message.get("method") == "_north/event"
+        ]
+        assert events.count("settings_wanted") == 1
+
+
+async def test_what_is_broken_while_nothing_runs_is_said_and_what_was_there_before_holds(offline: World) -> None:
+    path = offline.folder / "config" / "config.json"
+    path.write_text('{"turn.maxRequests": 9}')
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        path.write_text('{"turn.maxRequests": 9')
+        await client.wait_update(lambda update: "the settings that it had before are used" in str(update))
+        row = await client.request("_north/config/get", {"sessionId": session, "key": "turn.maxRequests"})
+        assert (row["value"], row["origin"]) == (9, "user")

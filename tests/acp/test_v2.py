@@ -364,6 +364,57 @@ async def test_a_tool_server_of_the_client_is_used(world: World, server: ModelSe
     assert "hello there" in json.dumps(server.requests[-1].body["messages"][-1])
 
 
+@pytest.mark.parametrize("version", [1, 2])
+async def test_the_todo_list_is_a_plan_with_an_id(world: World, server: ModelServer, version: int) -> None:
+    """ACP-PATCH-205. In version 1, for a client that announced it."""
+    ops = [{"op": "init", "list": [{"phase": "Read", "items": ["a"]}]}]
+    server.script(answer(call("todo", ops=ops)), answer(call("todo", ops=[{"op": "done", "task": "a"}])))
+    server.script(answer(say("ok")))
+    async with raw_client([*SERVER, "acp"], world.environ, world.project, version=version) as client:
+        hello: dict[str, Any] = {"protocolVersion": version, "info": INFO, "clientCapabilities": {"plan": {}}}
+        await client.request("initialize", hello)
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        text = [{"type": "text", "text": "Go"}]
+        await client.request("session/prompt", {"sessionId": made["sessionId"], "prompt": text})
+        if version == 2:
+            await idle(client)
+        plans = [update["plan"] for update in updates(client, "plan_update")]
+    assert [plan["planId"] for plan in plans] == ["todo", "todo"]
+    assert [plan["entries"][0]["status"] for plan in plans] == ["in_progress", "completed"]
+    assert not updates(client, "plan")
+
+
+BAD: list[tuple[str, dict[str, Any], int]] = [
+    ("session/prompt", {"prompt": "text"}, -32602),
+    ("session/prompt", {"prompt": [1]}, -32602),
+    ("session/prompt", {"sessionId": 1, "prompt": []}, -32602),
+    ("session/resume", {"sessionId": "none"}, -32602),
+    ("session/resume", {"cwd": "/", "sessionId": ["x"]}, -32602),
+    ("session/resume", {"cwd": "/", "sessionId": "none"}, -32002),
+    ("session/resume", {"cwd": "/", "sessionId": "none", "replayFrom": "start"}, -32602),
+    ("session/new", {"cwd": "here"}, -32602),
+    ("session/new", {}, -32602),
+    ("session/list", {"cursor": "nothing"}, -32602),
+    ("session/close", {"sessionId": None}, -32602),
+    ("session/set_config_option", {"configId": "mode", "type": "id", "value": {}}, -32602),
+    ("session/set_config_option", {"configId": "mode", "type": "id"}, -32602),
+    ("session/set_config_option", {"configId": "_edits", "type": "boolean", "value": "yes"}, -32602),
+    ("auth/login", {}, -32602),
+    ("initialize", {"protocolVersion": 2}, -32600),
+]
+
+
+async def test_bad_params_are_refused_and_the_connection_lives(world: World, server: ModelServer) -> None:
+    """ACP-JSONRPC-002, 005."""
+    server.script(answer(say("ok")))
+    async with conversation(world) as (client, session):
+        for method, params, code in BAD:
+            failure = await fails(client, method, {"sessionId": session, **params})
+            assert (method, params, failure.code) == (method, params, code)
+        await prompt(client, session, "Hello")
+        assert (await idle(client))["stopReason"] == "end_turn"
+
+
 async def test_methods_of_version_1_are_unknown(world: World, server: ModelServer) -> None:
     """ACP-JSONRPC-004, EXT-001."""
     async with conversation(world) as (client, session):

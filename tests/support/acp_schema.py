@@ -24,6 +24,12 @@ _DRAFT = (
     "ForkSessionResponse",
     "ListProvidersResponse",
     "LlmProtocol",
+    "PlanFile",
+    "PlanId",
+    "PlanItems",
+    "PlanMarkdown",
+    "PlanUpdate",
+    "PlanUpdateContent",
     "ProviderCurrentConfig",
     "ProviderId",
     "ProviderInfo",
@@ -33,6 +39,7 @@ _DRAFT = (
     "SetSessionTitleResponse",
     "UnarchiveSessionResponse",
 )
+_DRAFT_UPDATES = ("plan_update",)
 """What North uses of the draft, besides what is announced as stable."""
 
 
@@ -86,6 +93,11 @@ class Oracle:
         schema = json.loads(path.read_text("utf-8"))
         draft = json.loads(path.with_name("schema.unstable.json").read_text("utf-8"))
         schema["$defs"] |= {name: draft["$defs"][name] for name in _DRAFT}
+        schema["$defs"]["SessionUpdate"]["oneOf"] += [
+            one
+            for one in draft["$defs"]["SessionUpdate"]["oneOf"]
+            if one["properties"]["sessionUpdate"]["const"] in _DRAFT_UPDATES
+        ]
         return cls(schema)
 
     def check_request(self, method: str, params: object, side: Side) -> None:

@@ -307,6 +307,11 @@ class ConversationWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsWanted:
+    """The user wants to see the settings: a client that has a list of them opens it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanChanged:
     """The todo list has changed."""
 
@@ -420,6 +425,7 @@ Event = (
     | ContextPromoted
     | CompactionChanged
     | ConversationWanted
+    | SettingsWanted
     | PlanChanged
     | TodoReminded
     | ReviewShown

@@ -215,6 +215,10 @@ class Session:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
 
+    async def tell_settings_problems(self) -> None:
+        """Tell what is newly wrong in the settings."""
+        await self._settings.tell_problems()
+
     async def context_report(self) -> "Report":
         """Add up what the next request has."""
         return await self._surroundings.report(self.mode, self._history)

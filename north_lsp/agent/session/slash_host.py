@@ -146,7 +146,7 @@ class SessionHost(
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
-        ConfigHost.__init__(self, environment)
+        ConfigHost.__init__(self, environment, editor)
         ConversationsHost.__init__(self, session, editor, environment)
         LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)

@@ -283,8 +283,13 @@ const cases = {
   },
 
   async "the server's settings are listed with where they come from, and one is set for this conversation"() {
+    const list = page.locator(".quick-input-title", { hasText: "North: Settings" });
+    await chat.send("/config"); // the same as the command
+    await list.waitFor();
+    await page.keyboard.press("Escape");
+    await chat.idle();
     await palette(page, "North: Settings");
-    await page.locator(".quick-input-title", { hasText: "North: Settings" }).waitFor();
+    await list.waitFor();
     await page.keyboard.type("turn.maxRequests");
     await listRow(page, "turn.maxRequests").waitFor();
     await screenshot(page, "composer-8-settings");

@@ -188,6 +188,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "queue_changed") session.queue.take(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
+    else if (event === "settings_wanted") void vscode.commands.executeCommand("north.settings");
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
     else if (event === "turn_end") transcript.ended();
     else if (event === "transcript_reset") {
