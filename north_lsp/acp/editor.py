@@ -20,6 +20,7 @@ from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
     CommandReview,
+    Decided,
     EditDecision,
     EditReview,
     OpenTexts,
@@ -118,16 +119,23 @@ class AcpEditor:
         option, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
         return questions.command_decision(answer, option)
 
+    @property
+    def has_user(self) -> bool:
+        return self._client.has_ui
+
     async def choose(self, choice: Choice) -> str | None:
+        return (await self.decide(choice)).option
+
+    async def decide(self, choice: Choice) -> Decided:
         if not self._client.has_ui:
-            return None
+            return Decided(None)
         if not self._client.knows_north and (form := await self._elicitation.fill(as_form(choice))) is not None:
-            return chosen(form, choice)
-        option, _ = await self._ask(questions.choice_permission(self._session_id, choice))
+            return Decided(chosen(form, choice))
+        option, said = await self._ask(questions.choice_permission(self._session_id, choice, self._client))
         if (confirm := questions.has_to_be_confirmed(choice, self._client, option)) is not None:
-            answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm))
+            answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm, self._client))
             option = option if answer == "yes" else choice.options[-1][0]
-        return None if option == "stop" else option
+        return Decided(None) if option == "stop" else Decided(option, questions.comment_of(said))
 
     async def fill(self, form: Form) -> FormAnswer | None:
         return await self._elicitation.fill(form) if self._client.has_ui else None

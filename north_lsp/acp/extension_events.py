@@ -8,6 +8,7 @@ from north_lsp.agent.ports.events import (
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
+    DocumentWanted,
     Event,
     FallbackUsed,
     Notice,
@@ -91,6 +92,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("conversation_copied", copied)]
         case PlanChanged(todo):
             return [("plan_updated", {"open": todo.open_count, "total": len(todo.tasks)})]
+        case DocumentWanted(path):
+            return [("document_wanted", {"path": str(path)})]
         case TodoReminded(times, open_count):
             return [("todo_reminder", {"times": times, "open": open_count})]
         case Notice(level, text):

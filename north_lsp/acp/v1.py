@@ -24,6 +24,7 @@ from north_lsp.agent.ports.events import (
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
+    DocumentWanted,
     Event,
     FallbackUsed,
     ModeChanged,
@@ -208,6 +209,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | TurnEnded()
             | TurnStopped()
             | TodoReminded()
+            | DocumentWanted()
             | QueueChanged()
             | RetryEnded()
             | FallbackUsed()

@@ -313,6 +313,10 @@ class Host(Protocol):
         """Take a setting back, without a place from where its value comes from."""
         ...
 
+    def plan(self) -> str:
+        """Show the plan and where it is kept, in Markdown."""
+        ...
+
     def todo(self) -> str:
         """Return the todo list in Markdown; empty if there is none."""
         ...

@@ -23,7 +23,10 @@ from north_lsp.tools.edit.edit_replace_block import EditReplaceBlock
 from north_lsp.tools.edit.edit_replace_exact import EditReplaceExact
 from north_lsp.tools.edit.undo_edit import UndoEdit
 from north_lsp.tools.memory.remember import Remember
+from north_lsp.tools.plan.ask import Ask
+from north_lsp.tools.plan.exit_plan_mode import ExitPlanMode
 from north_lsp.tools.plan.todo import Todo
+from north_lsp.tools.plan.write_plan import WritePlan
 from north_lsp.tools.read.detect_languages import DetectLanguages
 from north_lsp.tools.read.expand_output import ExpandOutput
 from north_lsp.tools.read.find_files import FindFiles
@@ -52,7 +55,7 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch(), Lsp())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
-    others = (ShellRun(), JobControl(), Todo(), Remember())
+    others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
     return Registry([*looking, *structure, *project, *edits, *others], _HIDDEN[variant])
 
 

@@ -319,6 +319,13 @@ class PlanChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentWanted:
+    """The user wants to edit a document of North's, such as the plan: the client opens it."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class TodoReminded:
     """The model stopped while tasks are open, and is reminded of them, for the nth time in this turn."""
 
@@ -428,6 +435,7 @@ Event = (
     | SettingsWanted
     | PlanChanged
     | TodoReminded
+    | DocumentWanted
     | ReviewShown
     | ReviewResolved
     | OpenElsewhere

@@ -38,7 +38,7 @@ class ServerTool(DescribedTool):
         self.schema = offered.schema
         self.is_believed = offered.only_reads and not server.has_changed(offered)
         """The server says that it only reads, and has said so from the beginning."""
-        self.modes: frozenset[Mode] = frozenset({"ask", "agent"} if self.is_believed else {"agent"})
+        self.modes: frozenset[Mode] = frozenset({"ask", "agent", "plan"} if self.is_believed else {"agent"})
         self._server = server
         self._offered = offered
 

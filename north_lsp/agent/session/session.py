@@ -96,10 +96,10 @@ class Session:
         environment: Environment,
         diagnostics: Diagnostics,
     ) -> None:
-        self.mode: Mode = start.mode
         conversation, log, checkpoints = stored.conversation, stored.log, stored.checkpoints
         self._conversation = conversation
         self._log = log
+        self.mode = start.mode
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         commands = Commands()
@@ -173,6 +173,15 @@ class Session:
     @property
     def id(self) -> str:
         return self._conversation.id
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that the next prompt gets."""
+        return self._log.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._log.mode = mode
 
     @property
     def title(self) -> str | None:

@@ -20,6 +20,9 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.plan import PlanKeeper
+from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
@@ -70,8 +73,9 @@ class SessionTools:
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
+        planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
         asking = ToolApprover(reviews, self.has_secret, ports)
-        services = HostServices(edits, shell, jobs, asking, todo, self.abandoned, ports)
+        services = HostServices(edits, shell, jobs, asking, planning, self.abandoned, ports)
         return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 

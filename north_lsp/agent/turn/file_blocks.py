@@ -32,6 +32,7 @@ from north_lsp.providers.leaks import leak_in, may_leak
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.files import private_directory
 from north_lsp.tools.edit.drafting import Draft
+from north_lsp.tools.registry import plan_required
 from north_lsp.tools.support.texts import resolve_open, text_of
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
@@ -211,6 +212,8 @@ class FileBlocks:
 
     async def _resolve(self, start: BlockStart) -> Resolved:
         """Resolve the path of a file. Raises ToolError if it cannot be written."""
+        if self._context.plans:
+            raise plan_required("files are not written in plan mode")
         if not self._context.may_write:
             raise ToolError("MODE_FORBIDDEN", "files are written in agent mode only")
         if self._count > _MAX_BLOCKS:

@@ -104,6 +104,11 @@ M.handlers = {
         prompts.resume()
       end
     end
+    if params.event == "document_wanted" and type(params.path) == "string" then
+      vim.schedule(function()
+        vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
+      end)
+    end
     if params.event == "settings_wanted" then
       vim.schedule(function()
         settings.choose(conversation().ask_server, "")
