@@ -147,7 +147,7 @@ async def test_every_edit_is_asked_about_in_words(
             assert question["toolCall"]["title"] == words
         if kind != "edit":
             assert [part for part in question["toolCall"]["content"] if part["type"] == "content"]
-        named = arguments.get("path", arguments.get("from"))
+        named = str(arguments.get("path", arguments.get("from")))
         assert (Path(named).name if knows else named) in question["toolCall"]["title"]
 
 
