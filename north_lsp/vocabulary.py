@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-Mode = Literal["ask", "agent"]
+Mode = Literal["ask", "agent", "plan"]
 Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 TREE_FILTERS: tuple[TreeFilter, ...] = get_args(TreeFilter)

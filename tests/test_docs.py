@@ -13,6 +13,7 @@ ROOMS = ("north_lsp", "tests", "docs", "benchmarks", "vscode-client", "nvim-clie
 # Files that the pages name as examples of what users have.
 USERS_OWN = {"a.py", "hello/greeting.py", "notes/todo.md", ".gitmodules", "relative/path.md"}
 USERS_OWN |= {"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "SYSTEM.md", "APPEND_SYSTEM.md"}
+USERS_OWN |= {"MEMORY.md", "memory_summary.md", "notes.md"}
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")

@@ -38,6 +38,7 @@ from north_lsp.acp.refusals import unknown_session
 from north_lsp.acp.routing import routing_methods
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.servers import begin_servers
+from north_lsp.acp.settings_watch import watch_settings
 from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.stored_sessions import stored_session_methods
 from north_lsp.acp.todo_methods import todo_methods
@@ -134,6 +135,7 @@ class AcpAgent:
             **trash_methods(Trash(environment.locations)),
         }
         environment.models.catalog_refresh.listen(self._announce_models)
+        environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
         return method in self._methods or method.startswith(("session/", "_"))
@@ -146,7 +148,7 @@ class AcpAgent:
             raise RpcError(INVALID_REQUEST, f"{method} came after shutdown")
         try:
             result = await handler(params, call)
-            return result if self._client.knows_north or not isinstance(result, dict) else without_extension(result)
+            return result if self._client.gets_extension or not isinstance(result, dict) else without_extension(result)
         except (ConversationBusy, ConversationClosed) as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 

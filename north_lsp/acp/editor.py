@@ -20,6 +20,7 @@ from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
     CommandReview,
+    Decided,
     EditDecision,
     EditReview,
     OpenTexts,
@@ -85,7 +86,7 @@ class AcpEditor:
     async def _show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
         for update in self._groups.mark(event, v1.updates(event, self._client, options)):
-            shown = update if self._client.knows_north else without_extension(update)
+            shown = update if self._client.gets_extension else without_extension(update)
             params: dict[str, Any] = {"sessionId": self._session_id, "update": shown}
             if self._client.hears_events:
                 params["_meta"] = {"north": self._stamp()}
@@ -118,16 +119,23 @@ class AcpEditor:
         option, answer = await self._ask(questions.command_permission(self._session_id, review, self._client))
         return questions.command_decision(answer, option)
 
+    @property
+    def has_user(self) -> bool:
+        return self._client.has_ui
+
     async def choose(self, choice: Choice) -> str | None:
+        return (await self.decide(choice)).option
+
+    async def decide(self, choice: Choice) -> Decided:
         if not self._client.has_ui:
-            return None
+            return Decided(None)
         if not self._client.knows_north and (form := await self._elicitation.fill(as_form(choice))) is not None:
-            return chosen(form, choice)
-        option, _ = await self._ask(questions.choice_permission(self._session_id, choice))
+            return Decided(chosen(form, choice))
+        option, said = await self._ask(questions.choice_permission(self._session_id, choice, self._client))
         if (confirm := questions.has_to_be_confirmed(choice, self._client, option)) is not None:
-            answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm))
+            answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm, self._client))
             option = option if answer == "yes" else choice.options[-1][0]
-        return None if option == "stop" else option
+        return Decided(None) if option == "stop" else Decided(option, questions.comment_of(said))
 
     async def fill(self, form: Form) -> FormAnswer | None:
         return await self._elicitation.fill(form) if self._client.has_ui else None
@@ -146,7 +154,7 @@ class AcpEditor:
     async def _ask(self, params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
         """Ask for permission. Returns the chosen option ("stop" for a cancelled question, None for anything that was
         not offered) and the whole answer."""
-        params = params if self._client.knows_north else without_extension(params)
+        params = params if self._client.gets_extension else without_extension(params)
         try:
             answer = await self._peer.request("session/request_permission", params, cancellable=True)
         except RpcError:

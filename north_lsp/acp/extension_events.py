@@ -8,6 +8,7 @@ from north_lsp.agent.ports.events import (
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
+    DocumentWanted,
     Event,
     FallbackUsed,
     Notice,
@@ -18,6 +19,7 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    SettingsWanted,
     StateChanged,
     TodoReminded,
     TranscriptReset,
@@ -66,6 +68,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("auto_compaction_end", _compaction_end(event))]
         case ConversationWanted(id, cwd, title):
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
+        case SettingsWanted():
+            return [("settings_wanted", {})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
             return [("review_shown", shown), ("attention", {"reason": "review"})]
@@ -88,6 +92,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("conversation_copied", copied)]
         case PlanChanged(todo):
             return [("plan_updated", {"open": todo.open_count, "total": len(todo.tasks)})]
+        case DocumentWanted(path):
+            return [("document_wanted", {"path": str(path)})]
         case TodoReminded(times, open_count):
             return [("todo_reminder", {"times": times, "open": open_count})]
         case Notice(level, text):

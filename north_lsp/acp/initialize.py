@@ -7,7 +7,8 @@ from typing import Any
 from north_lsp import __version__
 from north_lsp.rpc.messages import Params, invalid_params
 
-PROTOCOL_VERSION = 1
+STABLE, DRAFT = 1, 2
+"""ACP's versions that North speaks; a client that asks for another one gets the latest."""
 EXTENSION_VERSION = 1
 KEY_METHOD = "api-key"
 EXTENSION_METHODS = (
@@ -98,6 +99,13 @@ class Client:
     fills_forms: bool = False
     opens_pages: bool = False
     switches_options: bool = False
+    updates_plans: bool = False
+    protocol: int = STABLE
+
+    @property
+    def gets_extension(self) -> bool:
+        """Whether North's own fields are sent. In version 2, the peer leaves them out."""
+        return self.knows_north or self.protocol == DRAFT
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -106,10 +114,12 @@ def _mapping(value: object) -> dict[str, Any]:
 
 def read_client(params: Params) -> Client:
     """Read the client's capabilities strictly: an unknown or malformed one counts as absent."""
-    capabilities = _mapping(params.get("clientCapabilities"))
-    files = _mapping(capabilities.get("fs"))
+    protocol = negotiated(params)
+    is_draft = protocol == DRAFT
+    capabilities = _mapping(params.get("capabilities" if is_draft else "clientCapabilities"))
+    files = _mapping(None if is_draft else capabilities.get("fs"))
     session = _mapping(capabilities.get("session"))
-    info = _mapping(params.get("clientInfo"))
+    info = _mapping(params.get("info" if is_draft else "clientInfo"))
     elicitation = _mapping(capabilities.get("elicitation"))
     meta = _mapping(capabilities.get("_meta")).get("north")
     north = _mapping(meta)
@@ -119,26 +129,34 @@ def read_client(params: Params) -> Client:
         version if isinstance(version, str) else None,
         files.get("readTextFile") is True,
         files.get("writeTextFile") is True,
-        isinstance(session.get("notices"), dict),
+        is_draft or isinstance(session.get("notices"), dict),
         north.get("hunks") is True,
-        capabilities.get("terminal") is True,
+        not is_draft and capabilities.get("terminal") is True,
         hears_events=north.get("events") is True,
         has_ui=north.get("hasUI") is not False,
         knows_north=isinstance(meta, dict),
         has_language_features=north.get("languageFeatures") is True,
         resumes_turns=north.get("resumesTurns") is True,
         comes_back=north.get("comesBack") is True,
-        shows_compactions=isinstance(session.get("compaction"), dict),
+        shows_compactions=is_draft or isinstance(session.get("compaction"), dict),
         fills_forms=isinstance(elicitation.get("form"), dict),
         opens_pages=isinstance(elicitation.get("url"), dict),
-        switches_options=isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
+        switches_options=is_draft or isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
+        updates_plans=is_draft or isinstance(capabilities.get("plan"), dict),
+        protocol=protocol,
     )
+
+
+def negotiated(params: Params) -> int:
+    """Return the version that a connection has: the one that the client asked for, else the latest."""
+    version = params.get("protocolVersion")
+    return STABLE if version == STABLE or not isinstance(version, int) or isinstance(version, bool) else DRAFT
 
 
 def read_settings(params: Params) -> dict[str, Any]:
     """Read the settings, by their keys, that the user has made in the client."""
-    meta = _mapping(_mapping(params.get("clientCapabilities")).get("_meta"))
-    return _mapping(_mapping(meta.get("north")).get("settings"))
+    announced = params.get("capabilities" if negotiated(params) == DRAFT else "clientCapabilities")
+    return _mapping(_mapping(_mapping(_mapping(announced).get("_meta")).get("north")).get("settings"))
 
 
 def initialize_result(params: Params) -> dict[str, Any]:
@@ -146,13 +164,34 @@ def initialize_result(params: Params) -> dict[str, Any]:
     version = params.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
         raise invalid_params("protocolVersion", "must be an integer")
+    return _stable_result(params) if negotiated(params) == STABLE else _draft_result(params)
+
+
+def _draft_result(params: Params) -> dict[str, Any]:
+    """Return the answer in the form of version 2."""
+    found = _stable_result(params)
+    announced = found["agentCapabilities"]
+    prompt: dict[str, Any] = {name: {} for name, offered in announced["promptCapabilities"].items() if offered}
+    session: dict[str, Any] = {"prompt": prompt, "delete": {}, "additionalDirectories": {}}
+    session |= {"mcp": {"stdio": {}, "http": {}}} if announced["mcpCapabilities"]["http"] else {}
+    methods = [{"type": "agent", **one, "methodId": one["id"]} for one in found["authMethods"]]
     return {
-        "protocolVersion": PROTOCOL_VERSION,
+        "protocolVersion": DRAFT,
+        "info": found["agentInfo"],
+        "capabilities": {"session": session, "auth": {}, "_meta": announced["_meta"]},
+        "authMethods": [{key: value for key, value in one.items() if key != "id"} for one in methods],
+    }
+
+
+def _stable_result(params: Params) -> dict[str, Any]:
+    """Return the answer in the form of version 1."""
+    return {
+        "protocolVersion": STABLE,
         "agentInfo": {"name": "north", "title": "North", "version": __version__},
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": True, "sse": False},
+            "mcpCapabilities": {"http": True, "sse": True},
             "sessionCapabilities": {
                 "list": {},
                 "resume": {},
@@ -181,8 +220,10 @@ def _auth_methods(params: Params) -> list[dict[str, Any]]:
             "description": "Uses the key that is stored with `north-lsp login`, or set in the environment.",
         }
     ]
-    capabilities = _mapping(_mapping(params.get("clientCapabilities")).get("auth"))
-    if capabilities.get("terminal") is True:
+    is_draft = negotiated(params) == DRAFT
+    announced = _mapping(_mapping(params.get("capabilities" if is_draft else "clientCapabilities")).get("auth"))
+    terminal = announced.get("terminal")
+    if terminal is True or (is_draft and isinstance(terminal, dict)):
         words = {"name": "Paste an API key", "description": "Asks for a provider's key in a terminal and stores it."}
         methods.append({"type": "terminal", "id": "login", **words, "args": ["--login"]})
     return methods

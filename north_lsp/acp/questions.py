@@ -77,7 +77,7 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     return {"sessionId": session_id, "toolCall": tool_call, "options": options, "_meta": {"north": north}}
 
 
-def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
+def choice_permission(session_id: str, choice: Choice, client: Client) -> dict[str, Any]:
     """Return the params of `session/request_permission` for one of North's own questions: one option for each answer;
     the last one refuses."""
     title = visible(choice.question)
@@ -89,7 +89,8 @@ def choice_permission(session_id: str, choice: Choice) -> dict[str, Any]:
         "content": [content(f"{title}\n\n{visible(choice.detail)}" if choice.detail else title)],
     }
     *allowing, refusing = choice.options
-    kinds = ["allow_once", "allow_always"] if len(allowing) == 2 else ["allow_once"] * len(allowing)
+    is_told_apart = len(allowing) == 2 and not (choice.alike and client.knows_north)
+    kinds = ["allow_once", "allow_always"] if is_told_apart else ["allow_once"] * len(allowing)
     options = [
         {"optionId": id, "name": name, "kind": kind}
         for (id, name), kind in zip((*allowing, refusing), (*kinds, "reject_once"), strict=True)
@@ -155,6 +156,11 @@ def _extension(answer: dict[str, Any]) -> dict[str, Any]:
     meta = answer.get("_meta")
     extra = meta.get("north") if isinstance(meta, dict) else None
     return extra if isinstance(extra, dict) else {}
+
+
+def comment_of(answer: dict[str, Any]) -> str | None:
+    """Return what the user said beside an answer."""
+    return _comment(_extension(answer))
 
 
 def _comment(extra: dict[str, Any]) -> str | None:

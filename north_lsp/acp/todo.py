@@ -17,6 +17,8 @@ def plan_update(todo: TodoList, client: Client) -> dict[str, Any]:
         if task.status != "abandoned"
     ]
     update: dict[str, Any] = {"sessionUpdate": "plan", "entries": entries}
+    if client.updates_plans:
+        update = {"sessionUpdate": "plan_update", "plan": {"type": "items", "planId": "todo", "entries": entries}}
     return update | ({"_meta": {"north": {"phases": phase_rows(todo)}}} if client.knows_north else {})
 
 

@@ -24,6 +24,7 @@ from north_lsp.agent.ports.events import (
     ContextPromoted,
     ConversationCopied,
     ConversationWanted,
+    DocumentWanted,
     Event,
     FallbackUsed,
     ModeChanged,
@@ -36,6 +37,7 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    SettingsWanted,
     StateChanged,
     ThoughtDelta,
     TitleChanged,
@@ -127,7 +129,7 @@ def _locations(places: Sequence[Location]) -> list[dict[str, Any]]:
 
 
 def changed_places(files: Sequence[FileChange]) -> list[dict[str, Any]]:
-    return [_place(change.target, change.hunks[0].new_start if change.hunks else None) for change in files]
+    return [_place(change.target, max(change.hunks[0].new_start, 1) if change.hunks else None) for change in files]
 
 
 def fenced(text: str, language: str) -> str:
@@ -207,11 +209,13 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | TurnEnded()
             | TurnStopped()
             | TodoReminded()
+            | DocumentWanted()
             | QueueChanged()
             | RetryEnded()
             | FallbackUsed()
             | ContextPromoted()
             | ConversationWanted()
+            | SettingsWanted()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

@@ -17,7 +17,9 @@ from north_lsp.shell.sandbox import probe
 from north_lsp.storage.areas import areas, human
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import load_settings
-from north_lsp.workspace.roots import find_root
+from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.trust import Trust
+from north_lsp.workspace.roots import find_root, project_hash
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "warning": "warning", "error": "error  "}
 _KNOWN = {
@@ -165,7 +167,9 @@ def _storage(options: Options) -> Iterator[Finding]:
 
 
 def _settings(options: Options) -> Iterator[Finding]:
-    for problem in load_settings(Locations.from_environment(options.environ)).problems:
+    locations, root = Locations.from_environment(options.environ), find_root(options.path or Path.cwd()).resolve()
+    trust = Trust(locations, project_hash(root))
+    for problem in SettingsFile(locations).of(root, trust.is_distrusted).current().problems:
         yield Finding(
             "warning" if "has no effect" in problem else "error",
             problem,

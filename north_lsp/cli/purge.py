@@ -8,12 +8,13 @@ from north_lsp.display import visible
 from north_lsp.server.options import Options
 from north_lsp.storage.areas import Scope, human, removal, remove
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.memory_jobs import MemoryJobs
 from north_lsp.workspace.roots import find_root, project_hash
 
 _SHOWN = 20
 _WHAT: dict[Scope, str] = {
     "spare": "what North can do without: the trash, caches, logs, and files that could not be read",
-    "project": "all conversations about {root}, and what you allowed there",
+    "project": "all conversations about {root}, what was remembered of them, and what you allowed there",
     "all": "everything that North keeps: all conversations, costs, keys, approvals and logs",
 }
 
@@ -51,10 +52,23 @@ def purge(
         say("Nothing was removed.")
         return 1
     failed = remove(found)
+    if scope == "project" and not found.held:
+        failed += _forget(locations, project_hash(root))
     for path, why in failed:
         complain(f"{path} is still there: {why}")
     say(f"Removed {len(found.paths) - len(failed)} of {len(found.paths)}.")
     return 1 if failed else 0
+
+
+def _forget(locations: Locations, project: str) -> list[tuple[Path, str]]:
+    """Remove what is known of a project's conversations for its memory; return what could not be, and why."""
+    database = locations.data / "memories" / "memory.db"
+    try:
+        if database.exists():
+            MemoryJobs(locations, project).forget()
+    except OSError as error:
+        return [(database, error.strerror or str(error))]
+    return []
 
 
 def _too_wide(locations: Locations) -> str | None:

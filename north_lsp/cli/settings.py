@@ -12,7 +12,7 @@ from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.trust import Trust
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.roots import find_root, project_hash
 
 _ACTIONS = "list [WORDS], get KEY, set KEY VALUE, reset KEY"
 Say = Callable[[str], object]
@@ -21,7 +21,7 @@ Say = Callable[[str], object]
 def settings(options: Options, words: Sequence[str], place: Place, as_json: bool, say: Say, complain: Say) -> int:
     """Do what the words say; returns the exit code. Raises UsageError for words that make no sense."""
     locations = Locations.from_environment(options.environ)
-    root = (options.path or Path.cwd()).resolve()
+    root = find_root(options.path or Path.cwd()).resolve()
     trust = Trust(locations, project_hash(root))
     configuration = Configuration(SettingsFile(locations).of(root, trust.is_distrusted))
     try:

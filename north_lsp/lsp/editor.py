@@ -18,6 +18,7 @@ from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
     CommandReview,
+    Decided,
     EditDecision,
     EditReview,
     OpenTexts,
@@ -29,6 +30,7 @@ from north_lsp.agent.ports.events import (
     CallPreviewed,
     CallReady,
     CallRunning,
+    DocumentWanted,
     Event,
     Notice,
     RetryWaiting,
@@ -101,6 +103,8 @@ class PlainEditor:
             case TurnEnded() if self._usage is not None:
                 await self._log(_used(self._usage))
                 self._usage = None
+            case DocumentWanted(path):
+                await show(self._peer, self._client, path)
             case UserSaid(_, text, images):
                 shown = " ".join([*([visible(text)] if text else []), *("[picture]" for _ in images)])
                 self._answer.append(f"\n\n> {shown}\n\n")
@@ -166,6 +170,13 @@ class PlainEditor:
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+
+    @property
+    def has_user(self) -> bool:
+        return self._client.has_ui
+
+    async def decide(self, choice: Choice) -> Decided:
+        return Decided(await self.choose(choice))
 
     async def choose(self, choice: Choice) -> str | None:
         if not self._client.has_ui:

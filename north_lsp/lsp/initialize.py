@@ -85,6 +85,8 @@ def read_client(params: Params) -> LspClient:
     if options.get("acp") is True:
         info = {"clientInfo": params["clientInfo"]} if isinstance(params.get("clientInfo"), dict) else {}
         wanted = options.get("protocolVersion", 1)
+        if isinstance(wanted, int) and not isinstance(wanted, bool):
+            wanted = 1  # the draft has a connection of its own
         acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
     process_id, mode = params.get("processId"), options.get("mode")
     # Neovim compares versions without announcing it, and only that of an edit's first text.

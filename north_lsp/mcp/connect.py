@@ -103,6 +103,7 @@ class Connector:
     @asynccontextmanager
     async def _over_http(self, spec: ServerSpec) -> AsyncIterator[Transport]:
         from north_lsp.mcp.http import http  # loads the HTTP client
+        from north_lsp.mcp.sse import sse
 
-        async with http(spec, self._environ) as transport:
+        async with (sse if spec.carrier == "sse" else http)(spec, self._environ) as transport:
             yield transport

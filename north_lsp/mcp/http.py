@@ -78,10 +78,8 @@ class HttpTransport:
         problem = ""
         try:
             problem = await self._answered(message)
-        except httpx2.HTTPError as error:
-            problem = f"{one_line(self._url, 200)} cannot be reached: {_words(error)}"
-        except NoEventStream as error:
-            problem = f"it {error}"
+        except (httpx2.HTTPError, NoEventStream) as error:
+            problem = reason(error, self._url)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             pass  # nobody reads any more
         finally:
@@ -208,5 +206,7 @@ async def _bounded(response: httpx2.Response) -> bytes | None:
     return bytes(data)
 
 
-def _words(error: httpx2.HTTPError) -> str:
-    return one_line(str(error) or type(error).__name__, 200)
+def reason(error: httpx2.HTTPError | NoEventStream, address: str) -> str:
+    """Say why a request came to nothing."""
+    words = one_line(str(error) or type(error).__name__, 200)
+    return f"it {words}" if isinstance(error, NoEventStream) else f"{one_line(address, 200)} cannot be reached: {words}"

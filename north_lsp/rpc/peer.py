@@ -7,13 +7,13 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import anyio
 import anyio.abc
 import anyio.lowlevel
 
-from north_lsp.rpc.framing import Framing
+from north_lsp.rpc.framing import Frame, Framing
 from north_lsp.rpc.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -90,7 +90,7 @@ class Peer:
     """Serves a connection until the client leaves, a signal arrives or `stop` is called.
 
     `cancel_method` tells the other side that a request of ours is withdrawn: if `tells_cancel`, or once it has used
-    that method itself.
+    that method itself. With `accepts_batches`, the messages of an array are taken one by one.
     `on_failure(where, error)` is called for every exception that no service caught; the client gets an internal error
     without its text.
     """
@@ -103,9 +103,11 @@ class Peer:
         on_failure: Callable[[str, BaseException], None],
         *,
         tells_cancel: bool = True,
+        accepts_batches: bool = False,
     ) -> None:
         self._cancel_method = cancel_method
         self._tells_cancel = tells_cancel
+        self._accepts_batches = accepts_batches
         self._pipe = pipe
         self._framing = framing
         self._on_failure = on_failure
@@ -232,7 +234,9 @@ class Peer:
         count = 0
         while data := await self._pipe.receive():
             for frame in self._framing.feed(data):
-                await self._take(classify(frame), tasks)
+                is_batch = self._accepts_batches and isinstance(frame, list) and bool(frame)
+                for one in cast("list[Frame]", frame) if is_batch else [frame]:
+                    await self._take(classify(one), tasks)
                 count += 1
                 if count % _MESSAGES_PER_CHECKPOINT == 0:
                     await anyio.lowlevel.checkpoint()

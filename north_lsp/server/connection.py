@@ -285,7 +285,14 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     async with _core(options, "acp", _label(client), ending or Ending(), settings) as core:
         # ACP has no way to announce that requests can be withdrawn, and some clients complain about it.
         failure, tells = core.diagnostics.failure, client.knows_north
-        peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
+        peer: Peer
+        if client.protocol == acp_initialize.DRAFT:
+            from north_lsp.acp.v2_peer import V2Peer
+
+            peer = V2Peer(client, pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
+            client = replace(client, hears_events=True)  # the peer makes version 2's states of them
+        else:
+            peer = Peer(pipe, opening.framing, "$/cancel_request", failure, tells_cancel=tells)
         agent = AcpAgent(
             peer,
             core.environment,
@@ -295,7 +302,12 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
             core.diagnostics.log,
         )
         end = functools.partial(lingering.end, agent, client, peer, core.environment, core.ending)
-        return await peer.serve([agent], first=opening.rest, on_end=end)
+        service: Service = agent
+        if client.protocol == acp_initialize.DRAFT:
+            from north_lsp.acp.v2_service import service_for
+
+            service = service_for(agent, peer, core.environment.background)
+        return await peer.serve([service], first=opening.rest, on_end=end)
 
 
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+MemoryAction = Literal["view", "clear", "enqueue", "rebuild"]
 SettingPlace = Literal["user", "project", "session"]
 """Where a setting is changed: in the user's settings, in the project's, or for this conversation alone."""
 
@@ -213,6 +214,11 @@ class Host(Protocol):
         """Have the project explored for its profile; return in words what came of it."""
         ...
 
+    async def memory(self, action: MemoryAction) -> str:
+        """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
+        done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
+        ...
+
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
         ...
@@ -305,6 +311,10 @@ class Host(Protocol):
 
     async def reset_setting(self, name: str, place: SettingPlace | None) -> str:
         """Take a setting back, without a place from where its value comes from."""
+        ...
+
+    def plan(self) -> str:
+        """Show the plan and where it is kept, in Markdown."""
         ...
 
     def todo(self) -> str:

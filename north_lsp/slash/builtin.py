@@ -127,7 +127,7 @@ COMMANDS = (
     Command("cancel", "Stop what is running", _cancel),
     Command("continue", "Continue an answer that broke off or, in a new conversation, the last one", _continue),
     Command("costs", "Show or reset what the models have used and cost", _costs, "[reset]"),
-    Command("mode", "Show or change the mode", _mode, "[ask|agent]"),
+    Command("mode", "Show or change the mode", _mode, "[ask|plan|agent]"),
     Command("model", "Show or change the model", _model, "[name]"),
     Command("queue", "Show the queued prompts", _queue),
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),

@@ -1,4 +1,4 @@
-"""The commands for what is planned: the todo list."""
+"""The commands for what is planned: the todo list, plan mode."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,22 @@ async def _todo(host: Host, words: Sequence[str]) -> Reply:
     return Reply(host.todo() or "The todo list is empty.")
 
 
+async def _plan(host: Host, words: Sequence[str]) -> Reply:
+    match list(words):
+        case []:
+            return Reply(host.plan())
+        case ["on" | "resume"]:
+            await host.set_mode("plan")
+            return Reply("Plan mode, from the next prompt on: nothing but the plan is written until you approve it.")
+        case ["off"]:
+            await host.set_mode("agent")
+            return Reply("Agent mode, from the next prompt on. The plan is kept: `/plan resume` goes on with it.")
+        case _:
+            raise CommandError("/plan takes no words, or `on`, `off` or `resume`")
+
+
 PLANNING = (
+    Command("plan", "Show the plan, or switch plan mode on or off", _plan, "[on|off|resume]"),
     Command(
         "todo",
         "Show or change the list of what is to be done",

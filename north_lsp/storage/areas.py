@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.listing import list_conversations
+from north_lsp.storage.listing import is_open, list_conversations
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.locks import LockHeld, try_lock
 from north_lsp.storage.sizes import measure
 
 Scope = Literal["spare", "project", "all"]
@@ -70,7 +69,7 @@ def areas(locations: Locations) -> list[Area]:
         _area("trash", "deleted conversations", [conversations / "trash"], f"itself after 30 days, or {_PURGE}"),
         _area("projects", "approvals and jobs of projects", [data / "projects"], "`north-lsp purge --project`"),
         _area("keys", "stored keys", keys, "`north-lsp logout`"),
-        _area("databases", "history and memory", others, "`north-lsp purge --all`"),
+        _area("databases", "history and memory", [*others, data / "memories"], "`north-lsp purge --all`"),
         _area("caches", "caches", caches, _PURGE),
         _area("log", "log files", [path for path in _children(state) if _LOG.fullmatch(path.name)], _LOGS),
         _area("crashes", "crash reports", [locations.crashes], f"itself after 30 days, or {_PURGE}"),
@@ -94,13 +93,14 @@ def removal(locations: Locations, scope: Scope, repo_hash: str = "") -> Removal:
             return _of([*trash, *caches, *logs, *index, *_children(locations.crashes), *_set_aside(locations)])
         case "project":
             rows = list_conversations(locations, repo_hash=repo_hash)
-            held = [row.id for row in rows if _is_held(locations, row.id)]
+            held = [row.id for row in rows if is_open(locations, row.id)]
             ids = {row.id for row in rows} - set(held)
             own = [path for path in _children(locations.conversations) if path.name.partition(".")[0] in ids]
-            return _of([*own, *([] if held else [locations.project(repo_hash)])], held)
+            kept = [locations.project(repo_hash), locations.data / "memories" / repo_hash]
+            return _of([*own, *([] if held else kept)], held)
         case "all":
             logs = [path for path in _children(locations.conversations) if path.suffix == ".jsonl"]
-            held = [path.stem for path in logs if _is_held(locations, path.stem)]
+            held = [path.stem for path in logs if is_open(locations, path.stem)]
             data = [path for path in _children(locations.data) if _is_ours(path)]
             state = [path for path in _children(locations.state) if _is_ours_of_state(path)]
             unknown = {*_children(locations.data), *_children(locations.state)} - {*data, *state}
@@ -157,18 +157,6 @@ def _is_ours(path: Path) -> bool:
 
 def _is_ours_of_state(path: Path) -> bool:
     return path.name in _STATE or bool(_LOG.fullmatch(path.name) or path.name.startswith("housekeeping.db"))
-
-
-def _is_held(locations: Locations, id: str) -> bool:
-    path = locations.conversations / f"{id}.lock"
-    if not path.exists():
-        return False
-    with suppress(OSError):
-        lock = try_lock(path)
-        if isinstance(lock, LockHeld):
-            return True
-        lock.release(remove=True)
-    return False
 
 
 def _children(folder: Path) -> list[Path]:

@@ -2,7 +2,22 @@
 
 from dataclasses import dataclass
 
-from north_lsp.storage.setting import setting
+from north_lsp.storage.setting import PartlyWrong, setting
+
+_KINDS = ("rule", "skill", "command", "prompt")
+
+
+def _items(written: object) -> tuple[str, ...]:
+    """Read names of items with their kinds. Raises PartlyWrong for those without, ValueError for what is no list."""
+    if not isinstance(written, list):
+        raise ValueError("must be a list of strings")
+    right = [one for one in written if isinstance(one, str) and one.startswith(tuple(f"{kind}:" for kind in _KINDS))]
+    right = [one for one in right if not one.endswith(":")]
+    if len(right) < len(written):
+        kinds = ", ".join(f"{kind}:<name>" for kind in _KINDS)
+        wrong = [number for number, one in enumerate(written, 1) if one not in right]
+        raise PartlyWrong([f"has item {number}, which is none of {kinds}" for number in wrong], tuple(right))
+    return tuple(right)
 
 
 @dataclass(frozen=True)
@@ -20,6 +35,14 @@ class ContextSettings:
     disabled_rules: tuple[str, ...] = setting(
         "disabledRules", (), "Names of rules that models are not told; `/rules` lists all of them."
     )
+    disabled_items: tuple[str, ...] = setting(
+        "disabledItems",
+        (),
+        "What is not used, as `rule:<name>`, `skill:<name>`, `command:<name>` or `prompt:<name>`; `/rules` and "
+        "`/skills` list all there is.",
+        parse=_items,
+        schema={"type": "array", "items": {"type": "string", "pattern": f"^({'|'.join(_KINDS)}):."}},
+    )
     max_rule_bytes: int = setting(
         "rules.maxBytes",
         30 * 1024,
@@ -33,4 +56,5 @@ class ContextSettings:
         "Ask once, after the first answer in a project, whether a model is to explore it for a profile (`/learn`). "
         "`NORTH_NO_OFFER=1` does the same as `false`.",
         strict=False,
+        project="stricter",
     )

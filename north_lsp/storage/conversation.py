@@ -291,6 +291,10 @@ class Conversation:
         """Return a text as the log would have it."""
         return self._veil.masked_text(text)
 
+    def unknown_secrets(self, text: str) -> list[str]:
+        """Return the placeholders in a text that nobody can restore any more."""
+        return self._veil.unknown_in(text)
+
     def copied(self, records: Iterable[Record]) -> bytes:
         """Return records as lines for another log, with what that one has to know of the secrets in them."""
         with self._mutex:

@@ -1,16 +1,17 @@
 """Lists of conversations, from the index; and deleting one."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.locks import FileLock, try_lock
+from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.summaries import Summary
 from north_lsp.storage.trash import move_to_trash
 
-__all__ = ["Summary", "delete_conversation", "delete_idle_conversation", "list_conversations"]
+__all__ = ["Summary", "delete_conversation", "delete_idle_conversation", "is_open", "list_conversations"]
 
 
 def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: Path | None = None) -> list[Summary]:
@@ -20,6 +21,19 @@ def list_conversations(store: Locations, *, repo_hash: str | None = None, cwd: P
     A log that cannot be read appears with what is known. Reads files: for a thread.
     """
     return ConversationIndex(store).listed(Wanted(repo_hash, cwd))
+
+
+def is_open(store: Locations, id: str) -> bool:
+    """Tell whether a process writes a conversation now."""
+    path = store.conversations / f"{id}.lock"
+    if not path.exists():
+        return False
+    with suppress(OSError):
+        lock = try_lock(path)
+        if isinstance(lock, LockHeld):
+            return True
+        lock.release(remove=True)
+    return False
 
 
 def delete_idle_conversation(store: Locations, id: str) -> bool:

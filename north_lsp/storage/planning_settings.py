@@ -1,4 +1,4 @@
-"""The settings of what a model plans with: the todo list."""
+"""The settings of what a model plans with: the todo list, questions."""
 
 from dataclasses import dataclass
 
@@ -17,4 +17,11 @@ class PlanningSettings:
         True,
         "Remind a model that stops while its todo list has open tasks, three times at most.",
         project="yes",
+    )
+    ask_timeout_s: int = setting(
+        "ask.timeout",
+        0,
+        "After how many seconds a question of a model is answered with what it recommends; 0: it waits for you.",
+        high=24 * 3600,
+        strict=0,
     )

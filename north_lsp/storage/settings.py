@@ -14,6 +14,7 @@ from north_lsp.storage.keeping_settings import KeepingSettings, TelemetrySetting
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.mcp_settings import McpSettings
+from north_lsp.storage.memory_settings import MemorySettings
 from north_lsp.storage.model_settings import ModelSettings
 from north_lsp.storage.planning_settings import PlanningSettings
 from north_lsp.storage.secret_settings import SecretSettings
@@ -343,6 +344,7 @@ class Settings:
     keeping: KeepingSettings = field(default_factory=KeepingSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
     secrets: SecretSettings = field(default_factory=SecretSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     log_files: int = setting("log.files", 5, "How many log files are kept.", low=1, high=100, restart=True)

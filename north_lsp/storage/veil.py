@@ -18,6 +18,10 @@ class Veil(Protocol):
 
     def masked_text(self, text: str) -> str: ...
 
+    def unknown_in(self, text: str) -> list[str]:
+        """Return the placeholders in a text that stand for a value that is not known any more."""
+        ...
+
     def adopt(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take over the numbers that the log has."""
         ...
@@ -38,6 +42,9 @@ class NoVeil:
 
     def masked_text(self, text: str) -> str:
         return text
+
+    def unknown_in(self, text: str) -> list[str]:
+        return []
 
     def adopt(self, rows: Iterable[Mapping[str, Any]]) -> None:
         pass

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
+from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.proposal import FileChange
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
-Need = Literal["read", "write", "run", "network", "ask", "todo"]
+Need = Literal["read", "write", "run", "network", "ask", "todo", "plan"]
 """What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user, keep the
-todo list."""
+todo list, write and present a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Command:
 class Question:
     """A question about a call that another program carries out: the tool's `name` for models, the `server` and its own
     name for the `tool`, the whole `arguments`, whose the server is (`origin`, for people), and a `digest` of the tool
-    as it describes itself: what the user allows for good holds for that alone."""
+    as it describes itself: what the user allows for good holds for that alone. Unless it `asks`, only what must be
+    asked about every time is."""
 
     name: str
     server: str
@@ -86,6 +88,7 @@ class Question:
     arguments: dict[str, Any]
     digest: str
     origin: str
+    asks: bool = True
 
 
 Progress = Callable[[str], Awaitable[None]]
@@ -139,6 +142,18 @@ class Host(Protocol[R_co]):
         """Run work that uses the network or another program; what it reports is shown."""
         ...
 
+    async def ask_user(self, questions: Sequence[UserQuestion]) -> R_co:
+        """Ask the user, and wait for the answers."""
+        ...
+
+    async def write_plan(self, content: str) -> R_co:
+        """Write the plan of the conversation."""
+        ...
+
+    async def present_plan(self, summary: str) -> R_co:
+        """Have the user decide on the plan."""
+        ...
+
     async def change_todo(self, changes: Sequence[Change]) -> R_co:
         """Change the todo list, by all operations or none."""
         ...
@@ -182,7 +197,7 @@ class ReadTool(Tool):
     """A tool that only reads: it runs without asking, in every mode, in parallel with others of its kind."""
 
     needs = frozenset({"read"})
-    modes = frozenset({"ask", "agent"})
+    modes = frozenset({"ask", "agent", "plan"})
     parallel = True
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:

@@ -22,7 +22,11 @@ from north_lsp.tools.edit.edit_rename_symbol import EditRenameSymbol
 from north_lsp.tools.edit.edit_replace_block import EditReplaceBlock
 from north_lsp.tools.edit.edit_replace_exact import EditReplaceExact
 from north_lsp.tools.edit.undo_edit import UndoEdit
+from north_lsp.tools.memory.remember import Remember
+from north_lsp.tools.plan.ask import Ask
+from north_lsp.tools.plan.exit_plan_mode import ExitPlanMode
 from north_lsp.tools.plan.todo import Todo
+from north_lsp.tools.plan.write_plan import WritePlan
 from north_lsp.tools.read.detect_languages import DetectLanguages
 from north_lsp.tools.read.expand_output import ExpandOutput
 from north_lsp.tools.read.find_files import FindFiles
@@ -37,11 +41,11 @@ from north_lsp.tools.registry import Registry
 from north_lsp.tools.shell.job import JobControl
 from north_lsp.tools.shell.shell_run import ShellRun
 
-_LANGUAGE = frozenset({"lsp", "edit_rename_symbol", "edit_format_file"})
-"""Offered where the editor lets its language servers be asked."""
+_UNASKED = frozenset({"lsp", "edit_rename_symbol", "edit_format_file", "remember"})
+"""Offered where the editor lets its language servers be asked, and where memory is on."""
 _HIDDEN: dict[EditVariant, frozenset[str]] = {
-    "anchors": _LANGUAGE | {"edit_patch"},
-    "patch": _LANGUAGE | {"edit_after_anchor", "edit_before_anchor", "edit_by_anchor", "edit_replace_block"},
+    "anchors": _UNASKED | {"edit_patch"},
+    "patch": _UNASKED | {"edit_after_anchor", "edit_before_anchor", "edit_by_anchor", "edit_replace_block"},
 }
 
 
@@ -51,7 +55,8 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     structure = (GetFileSymbols(), GetFileOutline(), FindCodeBlock(), FindBlocks(), AstSearch(), Lsp())
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
-    return Registry([*looking, *structure, *project, *edits, ShellRun(), JobControl(), Todo()], _HIDDEN[variant])
+    others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
+    return Registry([*looking, *structure, *project, *edits, *others], _HIDDEN[variant])
 
 
 def edit_tools() -> list[EditTool]:

@@ -78,6 +78,8 @@ class Registry:
             raise ToolError(
                 "NOT_FOUND", f"there is no tool called {name!r}", f"available: {', '.join(sorted(self._tools))}"
             )
+        if mode == "plan" and mode not in tool.modes:
+            raise plan_required(f"{name} is not available in plan mode")
         if mode not in tool.modes:
             raise ToolError(
                 "MODE_FORBIDDEN",
@@ -99,6 +101,12 @@ class Registry:
             return tool, tool.args.model_validate(arguments)
         except ValidationError as error:
             raise invalid(error, tool.args, arguments) from None
+
+
+def plan_required(what: str) -> ToolError:
+    """Make the error for what has to wait until a plan is approved."""
+    hint = "work out the plan with write_plan, then present it with exit_plan_mode; nothing is changed before that"
+    return ToolError("PLAN_REQUIRED", what, hint)
 
 
 @cache

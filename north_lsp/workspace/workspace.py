@@ -49,7 +49,8 @@ class Workspace:
     `private` are folders of North's own that no tool touches. `revert` prepares undoing the last applied changes, all
     or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
-    language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError.
+    language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
+    so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
     """
 
     roots: Roots
@@ -68,6 +69,8 @@ class Workspace:
     language: LanguageFeatures | None = None
     rule: Callable[[str], str] | None = None
     skill: Callable[[str], str] | None = None
+    memory: Callable[[str], str] | None = None
+    remember: Callable[[str, str], Awaitable[str]] | None = None
 
     @property
     def limits(self) -> Limits:

@@ -141,3 +141,54 @@ async def test_a_client_tells_its_settings_with_initialize(offline: World) -> No
         session = await new_session(client, offline)
         row = await client.request("_north/config/get", {"sessionId": session, "key": "turn.maxRequests"})
         assert (row["value"], row["origin"]) == (4, "editor")
+
+
+async def test_what_disabled_items_names_is_not_used_and_what_is_wrong_in_it_is_said(offline: World) -> None:
+    for path, text in ((".north/rules/off.md", "Not now."), (".north/commands/check.md", "Check it.")):
+        (offline.project / path).parent.mkdir(parents=True, exist_ok=True)
+        (offline.project / path).write_text(text)
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        assert "Not used" not in await told(client, session, "/skills")
+        names = '["rule:off", "command:check", "rule:gone", "skill:gone"]'
+        await told(client, session, f"/config disabledItems {names}")
+        skills, rules = await told(client, session, "/skills"), await told(client, session, "/rules")
+        assert "Not used: the setting `disabledItems` names it" in skills
+        assert "also names `skill:gone`: not there" in skills
+        assert "the setting `disabledItems` names it" in rules
+        assert "also names `rule:gone`: not there" in rules
+        assert "take it out there" in await told(client, session, "/rules on off")
+        assert "There is no command /check" in await told(client, session, "/check")
+        refused = await told(client, session, '/config disabledItems ["tool:x"]')
+        assert "has item 1, which is none of rule:<name>, skill:<name>" in refused
+
+
+async def test_a_rule_is_not_switched_where_the_editor_says_which_are_off(offline: World) -> None:
+    (offline.project / ".north" / "rules").mkdir(parents=True, exist_ok=True)
+    (offline.project / ".north" / "rules" / "one.md").write_text("Short.")
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        await client.request("_north/config/editor", {"settings": {"disabledRules": []}})
+        assert "comes from a stronger layer (editor)" in await told(client, session, "/rules off one")
+
+
+async def test_config_alone_has_a_client_that_hears_of_it_open_its_list(offline: World) -> None:
+    async with announced(offline, _meta={"north": {"events": True}}) as client:
+        session = await new_session(client, offline)
+        await told(client, session, "/config turn.maxRequests")
+        await told(client, session, "/config")
+        events = [
+            message["params"]["event"] for _, message in client.transcript if message.get("method") == "_north/event"
+        ]
+        assert events.count("settings_wanted") == 1
+
+
+async def test_what_is_broken_while_nothing_runs_is_said_and_what_was_there_before_holds(offline: World) -> None:
+    path = offline.folder / "config" / "config.json"
+    path.write_text('{"turn.maxRequests": 9}')
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        path.write_text('{"turn.maxRequests": 9')
+        await client.wait_update(lambda update: "the settings that it had before are used" in str(update))
+        row = await client.request("_north/config/get", {"sessionId": session, "key": "turn.maxRequests"})
+        assert (row["value"], row["origin"]) == (9, "user")

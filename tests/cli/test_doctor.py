@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.cli.doctor import _modes, _shell, _storage
+from north_lsp.cli.doctor import _modes, _settings, _shell, _storage
 from north_lsp.server.options import Options
 
 
@@ -38,3 +38,14 @@ def test_what_takes_room_is_listed_with_what_frees_it(tmp_path: Path) -> None:
     (tmp_path / "STATE" / "north.log").write_bytes(b"x" * 12_345)
     (found,) = _storage(options)
     assert found.text.startswith("storage: log files: 12 KB in 1 file; freed by `north-lsp purge`; `log.maxBytes`")
+
+
+def test_what_is_wrong_in_the_users_settings_and_in_the_projects_is_named(tmp_path: Path) -> None:
+    environ = {f"NORTH_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE")}
+    (tmp_path / "CONFIG").mkdir()
+    (tmp_path / "CONFIG" / "config.json").write_text('{"shell.timeoutS": 0}')
+    (tmp_path / "p" / ".north").mkdir(parents=True)
+    (tmp_path / "p" / ".north" / "settings.json").write_text('{"cost.dayLimitUsd": 5}')
+    found = list(_settings(Options(environ=environ, path=tmp_path / "p")))
+    assert [one.level for one in found] == ["error", "warning"]
+    assert "cost.dayLimitUsd has no effect in a project's file" in found[1].text

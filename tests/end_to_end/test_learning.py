@@ -174,12 +174,17 @@ async def test_nothing_is_learned_or_told_of_a_project_that_is_not_trusted(world
 
 async def test_keys_do_not_get_into_a_profile(world: World, server: ModelServer) -> None:
     key = "ghp_" + "a1B2" * 9
-    (world.project / "notes.txt").write_text(f"The key is {key}.\n")
-    server.script(answer(call("read_file", path="notes.txt")), answer(Say(f"It uses {key}.")), *map(said, TITLES[1:]))
+    value = "correct-horse-battery"
+    (world.project / ".env").write_text(f"DATABASE_PASSWORD={value}\n")
+    (world.project / "notes.txt").write_text(f"The key is {key}, the password {value}.\n")
+    look = answer(call("read_file", path="notes.txt"))
+    server.script(look, answer(Say(f"It uses {key} and {value} or <<$env:S0>>.")), *map(said, TITLES[1:]))
     async with inside(world.environ) as client:
         await prompt(client, await opened(client, world), "/learn")
-    assert key not in json.dumps([request.body for request in server.requests])
-    assert "It uses [masked]." in profile(world).read_text()
+    sent = json.dumps([request.body for request in server.requests])
+    assert key not in sent
+    assert value not in sent
+    assert "It uses [masked] and [masked] or [masked]." in profile(world).read_text()
 
 
 async def test_two_processes_do_not_learn_a_project_at_once(world: World, server: ModelServer) -> None:

@@ -160,6 +160,19 @@ async def test_a_tool_that_only_reads_is_not_asked_about_and_is_there_in_ask_mod
     assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_test_look"]
 
 
+async def test_a_secret_in_the_arguments_is_asked_about_every_time(world: World, server: ModelServer) -> None:
+    (world.project / ".env").write_text("API_TOKEN=a-long-secret-value-1234\n")
+    own(world, mine=entry(autoApprove=["echo"]))
+    look, echo = (call(f"mcp_mine_{name}", text="it is a-long-secret-value-1234") for name in ("look", "echo"))
+    server.script(answer(look), answer(echo), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Send it") == "end_turn"
+        asked = questions(client)
+    assert len(asked) == 2
+    assert "a secret of yours" in json.dumps(asked[0])
+    assert [option["kind"] for option in asked[0]["options"]] == ["allow_once", "reject_once"]
+
+
 async def test_pictures_links_and_parts_that_make_no_sense(world: World, server: ModelServer) -> None:
     server.script(answer(call("mcp_test_picture")), answer(call("mcp_test_structured")), DONE)
     async with talk(world, stdio()) as (client, session):
@@ -356,7 +369,7 @@ async def test_the_setting_switches_all_of_them_off(world: World, server: ModelS
 
 @pytest.mark.parametrize("mode", ["hang", "exit", "deaf", "flood", "lies", "huge", "old"])
 async def test_whatever_a_server_does_the_turn_goes_on(world: World, server: ModelServer, mode: str) -> None:
-    configure(world, **{"mcp.startupWaitMs": 200})
+    configure(world, **{"mcp.startupWaitMs": 200, "tools.discoveryThreshold": 0})
     server.script(DONE)
     own(world, bad=entry(mode, timeout=300), good=entry(tools={"include": ["echo"]}))
     async with talk(world) as (client, session):

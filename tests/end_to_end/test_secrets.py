@@ -132,3 +132,54 @@ async def test_another_conversation_is_read_without_its_placeholders(world: Worl
         await on.say(f"Take {OF_ENV_FILE}", answers=(answer(look), answer(Say("Yes."))))
     assert "Take [masked]" in sent(server)[-1]
     assert_nothing_left(world, server)
+
+
+async def test_files_of_user_and_project_say_what_else_is_secret(world: World, server: ModelServer) -> None:
+    write_file(world.folder / "config" / "secrets.yml", "- {type: plain, content: Zeppelin}\n- {type: odd}\n")
+    write_file(world.project / ".north" / "secrets.yml", "- {type: regex, content: 'cust-\\d{4}'}\n")
+    async with stage(world, server) as on:
+        await on.ask("_north/trust", trusted=False)
+        await on.say("Zeppelin for cust-1234", answers=(answer(Say("Yes.")),))
+        told = json.dumps(on.client.updates)
+    assert "<<$env:S0>> for <<$env:S1>>" in sent(server)[0]
+    assert told.count("secrets.yml:2: an entry does not count") == 1
+    assert "Zeppelin" not in stored(world)
+
+
+async def test_nothing_is_sent_while_a_file_that_says_what_is_secret_cannot_be_read(
+    world: World, server: ModelServer
+) -> None:
+    path = write_file(world.folder / "config" / "secrets.yml", "- [broken")
+    async with stage(world, server) as on:
+        await on.say("Hello", answers=(answer(Say("Yes.")),))
+        assert f"{path}:1 is not valid YAML: repair or remove the file" in json.dumps(on.client.updates)
+        assert server.requests == []
+        path.write_text("[]")
+        assert await on.say("Hello") == "end_turn"
+
+
+def write_file(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+async def test_a_placeholder_whose_value_is_gone_is_neither_run_nor_written(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage(world, server) as on:
+        await on.say(f"Take {TOKEN}", answers=(answer(Say("Yes.")),))
+        session = on.session
+    monkeypatch.delenv("DEPLOY_TOKEN")
+    async with stage(world, server) as on:
+        on.session = session
+        await on.ask("session/load", cwd=str(world.project), mcpServers=[])
+        assert "Take <<$env:S0>>" in json.dumps(shown(on.client.updates))
+        file = '<NORTH_FILE path="new.py">\nTOKEN = "<<$env:S0>>"\n</NORTH_FILE>\n'
+        again = (answer(shell("touch <<$env:S0>>")), answer(Say(file)), answer(Say("I see.")))
+        await on.say("Go on", answers=again)
+    assert not (world.project / "new.py").exists()
+    assert [path for path in world.project.iterdir() if "env" in path.name] == [world.project / ".env"]
+    assert "<<$env:S0>> is not known any more" in sent(server)[-2]
+    assert "<<$env:S0>> is not known any more, so the file was not written" in sent(server)[-1]
+    assert "Take <<$env:S0>>" in sent(server)[-1]

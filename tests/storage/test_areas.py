@@ -9,6 +9,8 @@ from north_lsp.server.options import Options
 from north_lsp.storage.areas import Scope, areas, human, removal
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.memory_files import MemoryFiles
+from north_lsp.storage.memory_jobs import MemoryJobs, Thread
 from north_lsp.workspace.roots import project_hash
 from tests.storage.conftest import New
 
@@ -140,3 +142,15 @@ def test_links_are_not_followed(store: Locations, tmp_path: Path) -> None:
     assert purge(options(store, tmp_path), "all", None, print, print) == 0
     assert (tmp_path / "mine" / "a.txt").exists()
     assert list(store.data.iterdir()) == []
+
+
+def test_what_is_remembered_of_a_project_goes_with_it(store: Locations, full: Path) -> None:
+    mine, others = project_hash(full), "1" * 16
+    for hash in (mine, others):
+        MemoryFiles(store, hash).add_note("- a note")
+        MemoryJobs(store, hash).keep(Thread("a", 1, "b", "- lasts"))
+    assert next(row for row in areas(store) if row.id == "databases").count == 3
+    told: list[str] = []
+    assert purge(options(store, full), "project", None, told.append, told.append) == 0
+    assert [MemoryFiles(store, hash).names() for hash in (mine, others)] == [[], ["notes.md"]]
+    assert [len(MemoryJobs(store, hash).threads()) for hash in (mine, others)] == [0, 1]

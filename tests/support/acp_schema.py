@@ -24,6 +24,12 @@ _DRAFT = (
     "ForkSessionResponse",
     "ListProvidersResponse",
     "LlmProtocol",
+    "PlanFile",
+    "PlanId",
+    "PlanItems",
+    "PlanMarkdown",
+    "PlanUpdate",
+    "PlanUpdateContent",
     "ProviderCurrentConfig",
     "ProviderId",
     "ProviderInfo",
@@ -33,6 +39,7 @@ _DRAFT = (
     "SetSessionTitleResponse",
     "UnarchiveSessionResponse",
 )
+_DRAFT_UPDATES = ("plan_update",)
 """What North uses of the draft, besides what is announced as stable."""
 
 
@@ -53,6 +60,11 @@ def _schema_file() -> Path:
     return path
 
 
+def sdk_folder() -> Path:
+    """Return the folder of the official TypeScript SDK, from the same package."""
+    return _schema_file().parent.parent.parent
+
+
 class Oracle:
     """Checks messages. Every complaint is an AssertionError that shows the message and the schema's error."""
 
@@ -65,18 +77,27 @@ class Oracle:
             if (method := definition.get("x-method")) is not None:
                 table = self._results if name.endswith("Response") else self._params
                 table[method] = name
+        union = self._defs["SessionUpdate"]
         self._updates = {
             variant["properties"]["sessionUpdate"]["const"]: variant["allOf"][0]["$ref"].rsplit("/", 1)[-1]
-            for variant in self._defs["SessionUpdate"]["oneOf"]
+            for variant in (union["oneOf"] if "oneOf" in union else union["anyOf"][:-1])
         }
 
     @classmethod
     @functools.cache
-    def load(cls) -> "Oracle":
+    def load(cls, version: int = 1) -> "Oracle":
+        """Load the schema of a version of the protocol."""
         path = _schema_file()
+        if version == 2:
+            return cls(json.loads((path.parent.parent / "v2" / "schema.json").read_text("utf-8")))
         schema = json.loads(path.read_text("utf-8"))
         draft = json.loads(path.with_name("schema.unstable.json").read_text("utf-8"))
         schema["$defs"] |= {name: draft["$defs"][name] for name in _DRAFT}
+        schema["$defs"]["SessionUpdate"]["oneOf"] += [
+            one
+            for one in draft["$defs"]["SessionUpdate"]["oneOf"]
+            if one["properties"]["sessionUpdate"]["const"] in _DRAFT_UPDATES
+        ]
         return cls(schema)
 
     def check_request(self, method: str, params: object, side: Side) -> None:

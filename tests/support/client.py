@@ -140,9 +140,10 @@ class RawAcpClient:
 
 @asynccontextmanager
 async def raw_client(
-    command: Sequence[str], environ: Mapping[str, str], cwd: Path, *, check: bool = True
+    command: Sequence[str], environ: Mapping[str, str], cwd: Path, *, check: bool = True, version: int = 1
 ) -> AsyncIterator[RawAcpClient]:
-    """Start an agent and talk to it. At the end it is stopped, and everything it sent is checked."""
+    """Start an agent and talk to it. At the end it is stopped, and everything it sent is checked by the schema of this
+    `version` of the protocol."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ), cwd=cwd, limit=2**26
@@ -158,4 +159,4 @@ async def raw_client(
         await asyncio.gather(*readers)
         process._transport.close()  # type: ignore[attr-defined]  # the process object has no public way to close its pipes
     if check:
-        Oracle.load().check_transcript(client.transcript)
+        Oracle.load(version).check_transcript(client.transcript)

@@ -34,7 +34,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("ast_search", {"pat": "f($$$)", "paths": ["."]}),
     ("expand_output", {"outputId": "1"}),
 ]
-PLANNING = {"todo"}
+PLANNING = {"todo", "ask"}
 """Offered where nothing may be changed, too, but they keep something: one after the other."""
 
 

@@ -313,6 +313,8 @@ export interface NorthEvent {
   /** The conversation that is to be shown, a copy for example: null for a new one. */
   conversationId?: string | null;
   cwd?: string;
+  /** A document of North's that the user wants to edit. */
+  path?: string;
 }
 
 /** A place of a conversation. North's extension. */

@@ -19,7 +19,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.digests import shorten_result
 from north_lsp.agent.log.images import PREFIX
 from north_lsp.agent.ports.events import CallEnded
-from north_lsp.agent.ports.results import Result, StopTurn, ok
+from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import titled, visible
@@ -91,6 +91,9 @@ class Dispatcher:
         self._leaks = LeakGuard(context, ports)
         self._repetition = Repetition()
         self._preset_errors: dict[str, ToolError] = {}
+        self.ends_turn = False
+        self.next: NextPrompt | None = None
+        """The prompt that follows the turn by itself."""
 
     @property
     def titles(self) -> Titles:
@@ -114,6 +117,10 @@ class Dispatcher:
         begun are skipped. Raises StopTurn."""
         waiting = list(calls)
         while waiting:
+            if self.ends_turn:
+                self._calls.fail(waiting, ToolError("CANCELLED", "skipped: the call before it ended the turn"))
+                await self._calls.finish()
+                return
             if is_interrupted():
                 self._calls.fail(waiting, ToolError("CANCELLED", "skipped: the user sent a new message"))
                 await self._calls.finish()
@@ -155,6 +162,7 @@ class Dispatcher:
             writes = tool is not None and "write" in tool.needs
             result = replace(result, text=self._repetition.note(call, result, writes=writes))
         self._calls.keep(call.id, result)
+        self.ends_turn, self.next = self.ends_turn or result.ends_turn, result.next or self.next
         await self._calls.finish()
         if stop:
             raise StopTurn

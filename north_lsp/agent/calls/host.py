@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.edits.review import EditReviewer
-from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.session_ports import Ports
@@ -19,10 +19,13 @@ from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Command, JobRequest, Need, Progress, Question, Tool
+from north_lsp.tools.questions import UserQuestion
+from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
+_CHANGES: tuple[Need, ...] = ("write", "run")
 
 
 class HostServices:
@@ -34,7 +37,7 @@ class HostServices:
         shell: ShellCommands,
         jobs: JobCommands,
         tools: ToolApprover,
-        todo: TodoKeeper,
+        planning: Planning,
         abandoned: AbandonedTasks,
         ports: Ports,
     ) -> None:
@@ -42,7 +45,7 @@ class HostServices:
         self.shell = shell
         self.jobs = jobs
         self.tools = tools
-        self.todo = todo
+        self.planning = planning
         self.abandoned = abandoned
         self.ports = ports
 
@@ -100,6 +103,21 @@ class CallHost:
         self._ensure("run")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
 
+    async def ask_user(self, questions: Sequence[UserQuestion]) -> Result:
+        """Ask the user, and wait for the answers. Raises ToolError."""
+        self._ensure("ask")
+        return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
+
+    async def write_plan(self, content: str) -> Result:
+        """Write the plan of the conversation. Raises ToolError."""
+        self._ensure("plan")
+        return await self._abilities.planning.plan.write(self._call, self._title, content)
+
+    async def present_plan(self, summary: str) -> Result:
+        """Have the user decide on the plan. Raises StopTurn, ToolError."""
+        self._ensure("plan")
+        return await self._abilities.planning.plan.present(self._call, self._title, summary)
+
     async def permit(self, question: Question) -> Result | None:
         """Have a call of another program's tool approved; a result means that it is not made."""
         self._ensure("network")
@@ -119,8 +137,10 @@ class CallHost:
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""
         self._ensure("todo")
-        return self._abilities.todo.change(self._call, self._title, changes)
+        return self._abilities.planning.todo.change(self._call, self._title, changes)
 
     def _ensure(self, need: Need) -> None:
         if need not in self._tool.needs:
             raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")
+        if need in _CHANGES and self._context.plans:  # whatever modes the tool says that it has
+            raise plan_required(f"{self._tool.name} would change something")

@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from north_lsp.agent.context.editor import editor_text
 from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
+from north_lsp.agent.context.memory import memory_text, with_memory
 from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
@@ -31,6 +32,7 @@ from north_lsp.agent.log.messages import News, PromptEntry, PromptPart
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.events import Notice
 from north_lsp.display import visible
+from north_lsp.errors import ToolError
 from north_lsp.providers.base import Message, ToolSpec
 from north_lsp.providers.model import Model
 from north_lsp.storage.entries import now_ms
@@ -95,9 +97,13 @@ class ConversationContext:
     def _read_project(self) -> ProjectContext:
         decided = self._trust.decided()
         home = Path(self._environ.get("HOME") or Path.home())
-        trusted, disabled = decided[0] if decided is not None else None, self._settings().context.disabled_rules
+        trusted, settings = decided[0] if decided is not None else None, self._settings().context
+        disabled = (*settings.disabled_rules, *settings.disabled_items)
         project = load_project(self._workspace, self._locations, home, disabled, trusted)
-        return project if trusted is False else with_profile(project, self._locations, self._workspace.roots.main)
+        if trusted is False:
+            return project
+        root = self._workspace.roots.main
+        return with_memory(with_profile(project, self._locations, root), self._locations, root, self._settings().memory)
 
     def _problems(self, project: ProjectContext) -> list[str]:
         """Say what is wrong with the files that were read, a line each."""
@@ -135,9 +141,9 @@ class ConversationContext:
         hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
         sections = system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
         skills = Section("skills", "Skills", "SKILL.md files", self._skills)
-        learned = project.profile
-        profile = [Section("profile", "Project profile", learned.shown, learned.text)] if learned is not None else []
-        return [*sections, *([skills] if self._skills else []), *profile]
+        learned = (("profile", "Project profile", project.profile), ("memory", "Memory", project.memory))
+        told = [Section(id, title, one.shown, one.text) for id, title, one in learned if one is not None]
+        return [*sections, *([skills] if self._skills else []), *told]
 
     async def system(self, model: Model) -> str:
         """Return the system text, the same as before if nothing has changed that it is made of."""
@@ -155,6 +161,12 @@ class ConversationContext:
     def rule_text(self, name: str) -> str:
         """Return a rule's text by its name. Raises ToolError NOT_FOUND naming the rules that there are."""
         return rule_text(self.project, name)
+
+    def memory_text(self, address: str) -> str:
+        """Return what was remembered of the project, by address. Raises ToolError."""
+        if self._trust.is_distrusted():
+            raise ToolError("UNAVAILABLE", "memory is disabled: this workspace is not trusted", "go on without it")
+        return memory_text(address, self._locations, self._workspace.roots.main, self._settings().memory)
 
     # -- what is told once -------------------------------------------------------------------------------------------
 

@@ -34,7 +34,8 @@ UNTRUSTED = "this workspace is not trusted: its rules and context files are left
 @dataclass(frozen=True, slots=True)
 class ProjectContext:
     """The rules and files that were found, those that do not apply included; `places` decides what else may be read,
-    None in a workspace that is not trusted, which `note` says; `profile` is what was learned earlier."""
+    None in a workspace that is not trusted, which `note` says; `profile` is what was learned earlier, and
+    `memory` what was remembered."""
 
     rules: tuple[Rule, ...] = ()
     files: tuple[ContextFile, ...] = ()
@@ -44,6 +45,7 @@ class ProjectContext:
     places: Places | None = None
     note: str = ""
     profile: OwnText | None = None
+    memory: OwnText | None = None
 
     @property
     def all_problems(self) -> list[str]:

@@ -143,14 +143,16 @@ def in_order(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def settled(rules: Iterable[Rule], disabled: Sequence[str]) -> tuple[Rule, ...]:
-    """Say of each rule whether it applies: the user's settings disable some by name, and of those with the same name
-    the one with the highest priority counts, the project's before the user's."""
+    """Say of each rule whether it applies: the user's settings disable some by name, or as `rule:<name>`, and of those
+    with the same name the one with the highest priority counts, the project's before the user's."""
     taken: dict[tuple[Path | None, str], Rule] = {}
     out: list[Rule] = []
     for rule in in_order(rules):
         why = rule.why
         if rule.name in disabled:
             why = "the setting `disabledRules` names it"
+        elif f"rule:{rule.name}" in disabled:
+            why = "the setting `disabledItems` names it"
         elif rule.applies:
             first = taken.get((rule.root, rule.name)) or _of_any_root(taken, rule)
             if first is not None:

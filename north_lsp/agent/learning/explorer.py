@@ -67,7 +67,7 @@ class Look:
     def __init__(self, registry: Registry, workspace: Workspace, mask: Callable[[str], str]) -> None:
         self._registry = registry
         self._workspace = replace(
-            workspace, seen=Seen(), outputs=None, conversations=None, finder=None, rule=None, skill=None
+            workspace, seen=Seen(), outputs=None, conversations=None, finder=None, rule=None, skill=None, memory=None
         )
         self._mask = mask
 

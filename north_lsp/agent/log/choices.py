@@ -1,13 +1,14 @@
 """The entries that record what the user chose or ran besides prompts: commands, modes, models, tools."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown
 from north_lsp.tools.todo_list import TodoList
 from north_lsp.vocabulary import Mode
 
 USER_EDIT = "user_todo_edit"
+PLAN = "north.plan"
 PHASES = "phases"
 
 
@@ -56,13 +57,33 @@ class TodoEditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """The plan as the model wrote it or was told it, or as the user approved it."""
+
+    text: str
+    approved: bool = False
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "PlanEntry":
+        data, known = as_object(record.get("data")), FIXED | {"customType", "data"}
+        return cls(as_text(data.get("text")), data.get("approved") is True, unknown(record, known))
+
+    def to_json(self) -> dict[str, Any]:
+        data = {"text": self.text, "approved": self.approved}
+        return {"type": "custom", "customType": PLAN, "data": data, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
 class ModeEntry:
     mode: Mode
     more: Json = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, record: Json) -> "ModeEntry":
-        return cls("ask" if record.get("mode") == "ask" else "agent", unknown(record, FIXED | {"mode"}))
+        modes: tuple[Mode, ...] = get_args(Mode)
+        mode: Mode = next((mode for mode in modes if mode == record.get("mode")), "agent")
+        return cls(mode, unknown(record, FIXED | {"mode"}))
 
     def to_json(self) -> dict[str, Any]:
         return {"type": "mode_change", "mode": self.mode, **self.more}

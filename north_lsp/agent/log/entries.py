@@ -7,9 +7,11 @@ from typing import Any
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import (
+    PLAN,
     USER_EDIT,
     ModeEntry,
     ModelEntry,
+    PlanEntry,
     ServiceTierEntry,
     SlashEntry,
     ThinkingEntry,
@@ -58,6 +60,7 @@ Entry = (
     | StopEntry
     | RetryEntry
     | TodoEditEntry
+    | PlanEntry
     | UnknownEntry
 )
 
@@ -120,6 +123,8 @@ def _read(record: Json) -> Entry:
             return CompactionEntry.from_json(record)
         case "custom" if record.get("customType") == PRUNED:
             return PrunedEntry.from_json(record)
+        case "custom" if record.get("customType") == PLAN:
+            return PlanEntry.from_json(record)
         case "custom" if record.get("customType") == USER_EDIT:
             return TodoEditEntry.from_json(record)
         case "custom":

@@ -9,6 +9,7 @@ from north_lsp.agent.log.blocks import block_to_json
 from north_lsp.agent.log.checkpoints import FileRecord, Status
 from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage, usage_aside
+from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.providers.base import (
     Block,
@@ -21,6 +22,7 @@ from north_lsp.providers.base import (
     Usage,
 )
 from north_lsp.storage.conversation import Conversation
+from north_lsp.vocabulary import Mode
 
 _CHANGING = ("review", "checkpoint")
 
@@ -33,6 +35,8 @@ class Log:
         self.conversation = conversation
         self.opened_at = conversation.leaf
         """The entry that was the last one when the conversation was opened."""
+        self.mode: Mode = DEFAULT_MODE
+        """The mode that the next prompt gets; a session sets it."""
         self._revision = -1
         self._path: list[Logged] = []
         self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}

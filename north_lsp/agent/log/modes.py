@@ -14,6 +14,7 @@ class ModeInfo:
 
 MODES = (
     ModeInfo("ask", "Ask", "Reads and answers; changes nothing and runs nothing."),
+    ModeInfo("plan", "Plan", "Works out a plan with you; writes nothing but that until you approve it."),
     ModeInfo("agent", "Agent", "Proposes edits and commands; each is reviewed before it happens."),
 )
 DEFAULT_MODE: Mode = "agent"

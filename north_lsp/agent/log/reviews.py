@@ -137,6 +137,17 @@ class CommandRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherRequest:
+    """What a review of another `kind` asks about: a question of the model's, a plan."""
+
+    kind: Literal["question", "plan"]
+    data: Json
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRequest:
     """The call of another program's tool that a review asks about: its name for models, the server, and the tool's own
     name there."""
@@ -246,7 +257,7 @@ class ReviewEntry:
             "kind": self.kind,
             "toolCallId": self.call_id,
             "request": request.to_json()
-            if isinstance(request, EditRequest | CommandRequest | ToolRequest)
+            if isinstance(request, EditRequest | CommandRequest | ToolRequest | OtherRequest)
             else request,
             "status": self.status,
         }

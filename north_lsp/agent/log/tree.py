@@ -10,6 +10,7 @@ from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import (
     ModeEntry,
     ModelEntry,
+    PlanEntry,
     ServiceTierEntry,
     SlashEntry,
     ThinkingEntry,
@@ -205,6 +206,8 @@ def _said(entry: Entry) -> _Said:
             return _Said("custom", "", "stopped")
         case RetryEntry(reason=reason):
             return _Said("custom", "", reason)
+        case PlanEntry(text, approved):
+            return _Said("custom", "", "plan approved" if approved else "plan written", text)
         case TodoEditEntry(todo):
             return _Said("custom", "", f"todo list changed ({todo.open_count} open)", todo.tree())
         case UnknownEntry(record):

@@ -13,7 +13,7 @@ from north_lsp.providers.base import Text, ToolCall
 
 SUPERSEDED = "superseded"
 """The status of a review whose question was asked again."""
-_ASKED_AGAIN = ("write", "shell", "tool")
+_ASKED_AGAIN = ("write", "shell", "tool", "question", "plan")
 _FILE = "<NORTH_FILE"
 _BROKEN = ("aborted", "error", "refusal")
 

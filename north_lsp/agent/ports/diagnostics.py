@@ -3,7 +3,7 @@
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -30,10 +30,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """The log, bound to one session (or none)."""
+    """The log, bound to one session (or none). `hide` takes its secrets out of texts that may have contents."""
 
     log: DiagnosticsLog
     session_id: str | None = None
+    hide: Callable[[str], str] = str
     _troubles: list[str] = field(default_factory=list)
     _turns: list[int] = field(default_factory=lambda: [0])
 
@@ -49,11 +50,12 @@ class Diagnostics:
 
     def debug(self, name: str, /, **data: object) -> None:
         """Log something that may have contents: only written if the user has set the level to `debug`."""
-        self.log.event("debug", name, **self._bound(data))
+        hidden = {key: self.hide(value) if isinstance(value, str) else value for key, value in data.items()}
+        self.log.event("debug", name, **self._bound(hidden))
 
     def failure(self, where: str, error: BaseException) -> None:
         """Log an unexpected exception. Its text and its stack, which may have contents, go to a file of its own."""
-        stack = "".join(traceback.format_exception(error))
+        stack = self.hide("".join(traceback.format_exception(error)))
         file = self.log.report_crash(f"North {__version__}, Python {sys.version.split()[0]}, {where}\n\n{stack}")
         self.log.event("error", "crash", **self._bound({"where": where, "error": type(error).__name__, "file": file}))
 

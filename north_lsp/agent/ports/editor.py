@@ -84,12 +84,21 @@ def decide_without_asking(review: CommandReview) -> CommandDecision:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A question with a few answers. `options` are ids and their names, the last of which refuses; `id` is the
-    question's own, and `detail` is Markdown below it."""
+    question's own, and `detail` is Markdown below it. `alike`: none of its options holds longer than the others."""
 
     id: str
     question: str
     options: tuple[tuple[str, str], ...]
     detail: str = ""
+    alike: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What became of a choice: the option's id, None if nobody answered; and what the user said beside it."""
+
+    option: str | None
+    comment: str | None = None
 
 
 def altered_by_editor(change: FileChange, why: str) -> ToolError:
@@ -128,6 +137,15 @@ class UserInterface(Protocol):
     async def review_edit(self, review: EditReview) -> EditDecision: ...
 
     async def review_command(self, review: CommandReview) -> CommandDecision: ...
+
+    @property
+    def has_user(self) -> bool:
+        """Whether there is somebody who can be asked."""
+        ...
+
+    async def decide(self, choice: Choice) -> Decided:
+        """Ask, for an answer that may come with a comment."""
+        ...
 
     async def choose(self, choice: Choice) -> str | None:
         """Ask; returns the id of the chosen option, None if nobody answers or the editor cannot ask."""

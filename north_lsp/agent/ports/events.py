@@ -307,10 +307,22 @@ class ConversationWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsWanted:
+    """The user wants to see the settings: a client that has a list of them opens it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanChanged:
     """The todo list has changed."""
 
     todo: TodoList
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWanted:
+    """The user wants to edit a document of North's, such as the plan: the client opens it."""
+
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,8 +432,10 @@ Event = (
     | ContextPromoted
     | CompactionChanged
     | ConversationWanted
+    | SettingsWanted
     | PlanChanged
     | TodoReminded
+    | DocumentWanted
     | ReviewShown
     | ReviewResolved
     | OpenElsewhere

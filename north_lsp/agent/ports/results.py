@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image
+from north_lsp.vocabulary import Mode
 
 
 class StopTurn(Exception):
@@ -28,15 +29,27 @@ class SpilledOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class NextPrompt:
+    """A prompt that follows a turn by itself, since the user has decided so in it; `compacts`: after the conversation
+    was summarised."""
+
+    text: str
+    mode: Mode
+    compacts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """The result of a call: the text for the model, the event for people, and `details` for the log. `images` refer to
-    blobs."""
+    blobs. `ends_turn`: the model is not asked again; `next` is the prompt that follows then."""
 
     text: str
     is_error: bool
     ended: CallEnded
     details: Mapping[str, object] = field(default_factory=dict)
     images: tuple[Image, ...] = ()
+    ends_turn: bool = False
+    next: NextPrompt | None = None
 
 
 def _json(value: object) -> str:

@@ -11,6 +11,7 @@ from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
     CommandReview,
+    Decided,
     EditDecision,
     Editor,
     EditReview,
@@ -80,6 +81,13 @@ class GuardedEditor:
     async def review_command(self, review: CommandReview) -> CommandDecision:
         return await self._editor.review_command(review)
 
+    @property
+    def has_user(self) -> bool:
+        return self._editor.has_user
+
+    async def decide(self, choice: Choice) -> Decided:
+        return await self._editor.decide(choice)
+
     async def choose(self, choice: Choice) -> str | None:
         return await self._editor.choose(choice)
 
@@ -139,6 +147,12 @@ class WatchedEditor(GuardedEditor):
             decision = await super().review_command(review)
             outcome.append(decision.kind)
         return decision
+
+    async def decide(self, choice: Choice) -> Decided:
+        async with self._asked(choice.id, choice.id, "choice") as outcome:
+            decided = await super().decide(choice)
+            outcome.append(decided.option or "unanswered")
+        return decided
 
     async def choose(self, choice: Choice) -> str | None:
         async with self._asked(choice.id, choice.id, "choice") as outcome:

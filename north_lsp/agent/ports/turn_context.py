@@ -32,5 +32,10 @@ class TurnContext:
     follow: Callable[[], Awaitable[None]] = _nothing
 
     @property
+    def plans(self) -> bool:
+        """Whether a plan is worked out: nothing else may be written."""
+        return self.mode == "plan"
+
+    @property
     def may_write(self) -> bool:
         return self.mode == "agent"

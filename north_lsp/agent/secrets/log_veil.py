@@ -25,6 +25,9 @@ class LogVeil:
     def masked_text(self, text: str) -> str:
         return self.secrets.masked(text)
 
+    def unknown_in(self, text: str) -> list[str]:
+        return self.secrets.unknown_in(text)
+
     def adopt(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.secrets.adopt(rows)
 

@@ -13,6 +13,7 @@ from north_lsp.agent.secrets.streams import StreamRestorer
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
+    Failed,
     Message,
     ModelRequest,
     Provider,
@@ -57,6 +58,9 @@ class MaskedProvider:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         masked = await anyio.to_thread.run_sync(self._masking.masked, request)
         await self._masking.secrets.tell()
+        if (why := self._masking.secrets.unknown) is not None:
+            yield Failed("bad_request", why, AssistantMessage(()))
+            return
         restorer = StreamRestorer(self._masking.secrets)
         async with aclosing(self._provider.stream(masked)) as events:
             async for event in events:
@@ -86,7 +90,7 @@ class RequestMask:
             used: dict[int, tuple[Any, Any]] = {}
             made = replace(
                 request,
-                system=secrets.masked(request.system),
+                system=secrets.sent(request.system),
                 messages=[self._once(one, known, used) for one in request.messages],
                 tools=[self._once(one, known, used) for one in request.tools],
             )
@@ -107,25 +111,25 @@ class RequestMask:
 def _masked(value: Message | ToolSpec, secrets: Secrets) -> Message | ToolSpec:
     match value:
         case UserMessage(text):
-            return _with(value, text=secrets.masked(text))
+            return _with(value, text=secrets.sent(text))
         case ToolResult(text=text):
-            return _with(value, text=secrets.masked(text))
+            return _with(value, text=secrets.sent(text))
         case AssistantMessage(blocks=blocks):
             return _with(value, blocks=_same(blocks, tuple(_block(block, secrets) for block in blocks)))
         case ToolSpec(_, description, schema):
-            return _with(value, description=secrets.masked(description), schema=secrets.masked(schema))
+            return _with(value, description=secrets.sent(description), schema=secrets.sent(schema))
 
 
 def _block(block: Block, secrets: Secrets) -> Block:
     match block:
         case Text(text):
-            return _with(block, text=secrets.masked(text))
+            return _with(block, text=secrets.sent(text))
         case Thinking(thinking=text, signature=None):
-            return _with(block, thinking=secrets.masked(text))
+            return _with(block, thinking=secrets.sent(text))
         case Thinking():  # only its vendor gets it, as that vendor wrote and signed it
             return block
         case ToolCall(arguments=arguments):
-            return _with(block, arguments=secrets.masked(arguments))
+            return _with(block, arguments=secrets.sent(arguments))
 
 
 def _with(value: _T, **fields: object) -> _T:

@@ -21,7 +21,7 @@ def secrets_in(
     settings: Callable[[], SecretSettings],
 ) -> Secrets:
     """Make the placeholders of a conversation in these folders, none of which have been given yet."""
-    sources = Sources(environ, roots, partial(known_secrets, catalog, environ))
+    sources = Sources(environ, roots, locations.config, partial(known_secrets, catalog, environ))
     return Secrets(sources, cache(partial(secret_key, locations)), lambda: is_on(settings(), roots))
 
 

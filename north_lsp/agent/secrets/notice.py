@@ -1,17 +1,21 @@
 """What the user is told of masked secrets."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from north_lsp.agent.ports.events import Event, Notice
+from north_lsp.display import visible
 
 
-def masked_notice(show: Callable[[Event], Awaitable[None]]) -> Callable[[int], Awaitable[None]]:
-    """Return what tells the user how many values are masked."""
+def secrets_notice(show: Callable[[Event], Awaitable[None]]) -> Callable[[int, Sequence[str]], Awaitable[None]]:
+    """Return what tells the user how many values are masked, and what is wrong with the files that name some."""
 
-    async def tell(count: int) -> None:
-        values = "1 secret value" if count == 1 else f"{count} secret values"
-        text = f"{values} stay{'s' if count == 1 else ''} on this machine: the model gets placeholders (`/context`)"
-        await show(Notice("info", text))
+    async def tell(count: int, problems: Sequence[str]) -> None:
+        for problem in problems:
+            await show(Notice("warning", visible(problem)))
+        if count:
+            values = "1 secret value stays" if count == 1 else f"{count} secret values stay"
+            text = f"{values} on this machine: the model gets placeholders (`/context`)"
+            await show(Notice("info", text))
 
     return tell
 

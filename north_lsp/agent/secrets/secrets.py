@@ -6,10 +6,12 @@ import hmac
 import json
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 from north_lsp.agent.secrets.names import LEAST, is_secret
+from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
 from north_lsp.storage.masking import FORMS, PLACEHOLDER
 
@@ -19,6 +21,9 @@ _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(.{1,20000}?(?:---
 _KEY_LINE = re.compile(  # as it is written, in JSON, or with line numbers; the last one may be short
     r"(?:(?<=\\n)|(?<=\\r)|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]{4,}(?:(?<=[A-Za-z0-9+/=]{16})|(?=[\s\d|:\\nrt]{0,24}-----END))"
 )
+_PLAIN = re.compile(r"[^\"\\\x00-\x1f]+")
+_CUT = "…"
+_LEAST_OF_CUT = 6
 _WORD_LENGTH = 16
 _MOST_FOUND = 1000
 
@@ -42,7 +47,10 @@ class Secrets:
         self._is_on = is_on
         self._mutex = threading.RLock()
         self._is_loaded = False
-        self._given: frozenset[str] = frozenset()  # by the sources
+        self._given = Found()  # by the sources
+        self._entries: dict[str, Entry] = {}  # of texts that are given, by their content
+        self._least = LEAST
+        self._told: set[str] = set()
         self._seen: dict[str, None] = {}  # by their form
         self._literals: tuple[str, ...] = ()
         self._number: dict[str, int] = {}
@@ -53,9 +61,10 @@ class Secrets:
         self._next = 0
         self._texts = 0
         self._is_told = False
+        self._replaces = False
         self.revision = 0
-        self.on_masked: Callable[[int], Awaitable[None]] | None = None
-        """Is told, once in a conversation, how many values are masked."""
+        self.on_news: Callable[[int, Sequence[str]], Awaitable[None]] | None = None
+        """Is told, once in a conversation, how many values are masked, and each problem once."""
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
@@ -74,11 +83,12 @@ class Secrets:
 
     def refresh(self) -> None:
         """Read again what is secret. Takes a moment: for a thread."""
-        given = self._source.read().values
+        given = self._source.read()
         with self._mutex:
             self._is_loaded = True
             if given != self._given:
                 self._given = given
+                self._entries = {entry.content: entry for entry in given.entries if entry.pattern is None}
                 self._list()
 
     def adopt(self, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -102,9 +112,19 @@ class Secrets:
 
     async def tell(self) -> None:
         """Tell the user that secrets are masked, if that has not been told in this conversation."""
-        if self.count and not self._is_told and self.on_masked is not None:
-            self._is_told = True
-            await self.on_masked(self.count)
+        if self.on_news is None:
+            return
+        problems = [one for one in self._given.problems if one not in self._told] if self._is_on() else []
+        self._told.update(problems)
+        is_first = self.count > 0 and not self._is_told
+        self._is_told = self._is_told or is_first
+        if is_first or problems:
+            await self.on_news(self.count if is_first else 0, problems)
+
+    @property
+    def unknown(self) -> str | None:
+        """Why it is not known what is secret, so that nothing may be sent; None if it is."""
+        return self._given.unknown if self._is_on() else None
 
     def take_unrecorded(self) -> list[dict[str, object]]:
         """Return the numbers that the log does not have yet, once."""
@@ -122,16 +142,35 @@ class Secrets:
             self._load()
             return cast(_T, walked(value, self._mask))
 
+    def sent(self, value: _T) -> _T:
+        """Return a value as models are told it: masked, and with the replacements that the user wants."""
+        if not self._is_on():
+            return value
+        with self._mutex:
+            self._load()
+            return cast(_T, walked(value, self._mask_for_models))
+
+    def _mask_for_models(self, text: str) -> str:
+        self._replaces = True
+        try:
+            return self._mask(text)
+        finally:
+            self._replaces = False
+
     def _load(self) -> None:
         if not self._is_loaded:
             self.refresh()
 
     def _mask(self, text: str) -> str:
-        if len(text) < LEAST:
+        if len(text) < self._least:
             return text
         text = self._replace(text)
         if "PRIVATE KEY-----" in text:
             text = _PRIVATE_KEY.sub(self._key_lines, text)
+        if _CUT in text:
+            text = self._cut_values(text)
+        for entry in self._given.entries:
+            text = entry.replaced(text, partial(self._match, entry))
         for form in FORMS:
             if any(hint in text for hint in form.hints):
                 text = form.pattern.sub(self._form, text)
@@ -147,15 +186,60 @@ class Secrets:
                 found[shown] = value
         if not found and _MARK not in text:
             return text
-        parts = [_expression(shown) for shown in sorted(found, key=len, reverse=True)]
+        parts = [
+            _expression(shown, exactly=found[shown] in self._entries) for shown in sorted(found, key=len, reverse=True)
+        ]
 
         def placeholder(match: re.Match[str]) -> str:
             if (number := match["mark"]) is None:
-                return self._placeholder(found[match[0]])
+                return self._instead(found[match[0]], in_json=in_json)
             is_lost = int(number) in self._lost or (int(number) < self._next and int(number) not in self._value)
             return match[0] if is_lost else self._placeholder(match[0], is_text=True)
 
         return re.sub("|".join([r"<<\$env:S(?P<mark>\d{1,6})>>", *parts]), placeholder, text)
+
+    def _cut_values(self, text: str) -> str:
+        """Mask what is left of values that were cut off at a mark."""
+        begun = [one for one in self._literals if one[:_LEAST_OF_CUT] in text]
+        ended = [one for one in self._literals if one[-_LEAST_OF_CUT:] in text]
+        if not begun and not ended:
+            return text
+        first, *rest = text.split(_CUT)
+        masked = [self._end_of(first, begun) if rest else first]
+        for at, part in enumerate(rest, start=1):
+            after = self._end_of(part[::-1], [one[::-1] for one in ended], is_reversed=True)
+            masked.append(self._end_of(after, begun) if at < len(rest) else after)
+        return _CUT.join(masked)
+
+    def _end_of(self, text: str, values: Iterable[str], *, is_reversed: bool = False) -> str:
+        """Mask a value's beginning at the end of a text."""
+        for value in values:
+            least = max(_LEAST_OF_CUT, len(value) // 4)
+            if found := _end(text, value, least):
+                shown = self._placeholder(found[::-1] if is_reversed else found)
+                text = text[: -len(found)] + (shown[::-1] if is_reversed else shown)
+        return text[::-1] if is_reversed else text
+
+    def _instead(self, value: str, *, in_json: bool) -> str:
+        entry = self._entries.get(value)
+        instead = entry.instead_of(value) if entry is not None and self._replaces else None
+        if instead is None:
+            return self._placeholder(value)
+        return _escaped(instead) if in_json else instead
+
+    def _match(self, entry: Entry, match: re.Match[str]) -> str:
+        """Return what stands for a match of a user's expression."""
+        value = match[0]
+        if not value or _MARK in value or PLACEHOLDER.search(value) is not None:
+            return value
+        instead = entry.instead_of(value) if self._replaces else None
+        if instead is None and _escaped(value) == value:
+            return self._placeholder(value)
+        return instead if instead is not None else self._parts(value)
+
+    def _parts(self, value: str) -> str:
+        """Mask a value with quotes or line ends part by part, so that it can be restored wherever it stands."""
+        return _PLAIN.sub(lambda part: self._placeholder(part[0]), value)
 
     def _is_json(self, text: str) -> bool:
         """Tell whether values in a text are written as in JSON, as far as that makes a difference."""
@@ -252,8 +336,9 @@ class Secrets:
         return hmac.new(self._key(), value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
     def _list(self) -> None:
-        values = {*self._given, *(one for one in self._seen if is_secret(one))}
+        values = {*self._given.values, *self._entries, *(one for one in self._seen if is_secret(one))}
         values |= {_escaped(value) for value in values}
+        self._least = min([LEAST, *map(len, self._entries), *(1 for one in self._given.entries if one.pattern)])
         self._literals = tuple(sorted(values, key=lambda value: (-len(value), value)))
         self.revision += 1
 
@@ -287,10 +372,18 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _expression(shown: str) -> str:
+def _end(text: str, value: str, least: int) -> str:
+    """Return the longest beginning of a value, of `least` characters or more, with which a text ends."""
+    for length in range(min(len(value) - 1, len(text)), least - 1, -1):
+        if text.endswith(value[:length]):
+            return value[:length]
+    return ""
+
+
+def _expression(shown: str, *, exactly: bool) -> str:
     """Return what finds a value. A short one of letters or of digits alone is not found within a longer word."""
     escaped = re.escape(shown)
-    if len(shown) < _WORD_LENGTH and (shown.isalpha() or shown.isdecimal()):
+    if not exactly and len(shown) < _WORD_LENGTH and (shown.isalpha() or shown.isdecimal()):
         return rf"(?<![^\W_]){escaped}(?![^\W_])"
     return escaped
 

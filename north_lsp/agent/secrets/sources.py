@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from north_lsp.agent.secrets.names import of_environment, secrets_of, variables_of
+from north_lsp.agent.secrets.secrets_file import BadFile, Entry, SecretsFile, read_secrets_file
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 
+_NAME = "secrets.yml"
 _DEEPEST = 3
 _MOST_FOLDERS = 300
 _EXAMPLES = (".example", ".sample", ".template", ".dist", ".defaults", ".schema")
@@ -19,19 +21,27 @@ Stamp = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Found:
-    """What is secret now: `values` by themselves."""
+    """What is secret now: `values` by themselves, and what files say; `problems` are what is wrong there. With
+    `unknown`, a file cannot be read, and nothing may be sent."""
 
     values: frozenset[str] = frozenset()
+    entries: tuple[Entry, ...] = ()
+    problems: tuple[str, ...] = ()
+    unknown: str | None = None
 
 
 class Sources:
     """The sources of one conversation; reading them takes a moment, so it is done on a thread. `known` returns the keys
-    that North has."""
+    that North has; `config` is the folder with the user's own `secrets.yml`."""
 
-    def __init__(self, environ: Mapping[str, str], roots: Sequence[Path], known: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], roots: Sequence[Path], config: Path, known: Callable[[], Iterable[str]]
+    ) -> None:
         self._environ = environ
         self._roots = roots
         self._known = known
+        # Those of the project come first: they count before the user's.
+        self._files = [_File(path) for path in (*(root / ".north" / _NAME for root in roots), config / _NAME)]
         self._stamps: list[Stamp] | None = None
         self._of_files: frozenset[str] = frozenset()
 
@@ -41,7 +51,47 @@ class Sources:
         if stamps != self._stamps:
             self._stamps = stamps
             self._of_files = frozenset(value for path, *_ in stamps for value in _of_file(path))
-        return Found(self._of_files | frozenset(of_environment(self._environ)) | frozenset(self._known()))
+        values = self._of_files | frozenset(of_environment(self._environ)) | frozenset(self._known())
+        entries: dict[str, Entry] = {}
+        problems: list[str] = []
+        unknown: str | None = None
+        for file in self._files:
+            file.look()
+            unknown = unknown or file.unknown
+            problems += file.said.problems
+            for entry in file.said.entries:
+                entries.setdefault(entry.content, entry)
+        return Found(values, tuple(entries.values()), tuple(problems), unknown)
+
+
+class _File:
+    """A `secrets.yml`, read again when it has changed. One that cannot be read any more leaves its last entries in
+    force."""
+
+    def __init__(self, path: Path) -> None:
+        self.said = SecretsFile()
+        self.unknown: str | None = None
+        self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+
+    def look(self) -> None:
+        try:
+            status = os.stat(self._path)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        except (FileNotFoundError, NotADirectoryError):
+            self.said, self.unknown, self._stamp = SecretsFile(), None, None
+            return
+        except OSError:
+            stamp = (0, 0, 0)
+        if stamp == self._stamp:
+            return
+        try:
+            self.said, self.unknown = read_secrets_file(self._path), None
+        except BadFile as error:
+            was_read = self._stamp is not None and self.unknown is None
+            self.said = replace(self.said, problems=(f"{error}; its last entries stay in force",) if was_read else ())
+            self.unknown = None if was_read else str(error)
+        self._stamp = stamp
 
 
 def is_env_file(name: str) -> bool:

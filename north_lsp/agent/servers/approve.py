@@ -1,6 +1,7 @@
 """Asks the user about calls of other programs' tools, unless an earlier answer allows them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,21 +23,28 @@ _OPTIONS = (("run", "Run"), ("always", "Always run this tool in this project"), 
 
 @dataclass(frozen=True, slots=True)
 class ToolApprover:
-    """Approves the calls of one session."""
+    """Approves the calls of one session. `has_secret` tells whether arguments have a value in them that no model is
+    told: that a server gets it is asked about every time."""
 
     reviews: ReviewRecord
+    has_secret: Callable[[dict[str, object]], bool]
     ports: Ports
 
     async def permit(self, call: ToolCall, title: str, question: Question) -> Result | None:
         """Ask about a call; a result means that it is not made."""
         reviews, approvals = self.reviews, self.reviews.approvals
-        if await anyio.to_thread.run_sync(approvals.tool_allowed, question.name, question.digest):
+        has_secret = await anyio.to_thread.run_sync(self.has_secret, question.arguments)
+        if not has_secret and not question.asks:
+            return None
+        if not has_secret and await anyio.to_thread.run_sync(approvals.tool_allowed, question.name, question.digest):
             return None
         request = ToolRequest(question.name, question.server, question.tool, question.arguments)
         review = reviews.open(call.id, request).id
         await reviews.sync_question()
         asked = f"Run {one_line(question.tool, 100)} of the MCP server {one_line(question.server, 100)}?"
-        decision = await self.ports.editor.choose(Choice(call.id, asked, _OPTIONS, _detail(question)))
+        options = _OPTIONS if question.asks and not has_secret else (_OPTIONS[0], _OPTIONS[-1])
+        choice = Choice(call.id, asked, options, _detail(question, has_secret=has_secret))
+        decision = await self.ports.editor.choose(choice)
         if decision == "always":
             await reviews.remember(partial(approvals.allow_tool, question.name, question.digest, question.server))
         status = _STATUSES.get(decision or "", "denied")
@@ -46,6 +54,7 @@ class ToolApprover:
         return Result(ok({"denied": True}), False, CallEnded(call.id, title, False, "Denied; the tool was not run."))
 
 
-def _detail(question: Question) -> str:
+def _detail(question: Question, *, has_secret: bool) -> str:
     arguments = json.dumps(question.arguments, ensure_ascii=False, indent=2)
-    return f"The server comes from {one_line(question.origin, 300)}.\n\n{fenced(arguments, 'json')}"
+    warning = "**The arguments have a secret of yours, which this server would get.** " if has_secret else ""
+    return f"{warning}The server comes from {one_line(question.origin, 300)}.\n\n{fenced(arguments, 'json')}"

@@ -19,7 +19,7 @@ _WAITS = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0, 60.0, 60.0, 60.0, 60.0)
 """Seconds before each further attempt."""
 _WAIT_FOR_CALL = 10.0
 _BETWEEN_LISTS = 1.0
-_CLOSE_SECONDS = 2.5
+_CLOSE_SECONDS = 1.4
 _LOG_LINES = 200
 
 

@@ -38,7 +38,7 @@ class ServerTool(DescribedTool):
         self.schema = offered.schema
         self.is_believed = offered.only_reads and not server.has_changed(offered)
         """The server says that it only reads, and has said so from the beginning."""
-        self.modes: frozenset[Mode] = frozenset({"ask", "agent"} if self.is_believed else {"agent"})
+        self.modes: frozenset[Mode] = frozenset({"ask", "agent", "plan"} if self.is_believed else {"agent"})
         self._server = server
         self._offered = offered
 
@@ -65,12 +65,11 @@ class ServerTool(DescribedTool):
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         spec, offered = self._server.spec, self._offered
-        if self.asks:
-            whose = origin_in_words(spec.origin, spec.source)
-            question = Question(self.name, spec.name, offered.name, dict(args), self.digest, whose)
-            refused = await host.permit(question)
-            if refused is not None:
-                return refused
+        whose = origin_in_words(spec.origin, spec.source)
+        question = Question(self.name, spec.name, offered.name, dict(args), self.digest, whose, self.asks)
+        refused = await host.permit(question)
+        if refused is not None:
+            return refused
         answer = await host.reach(lambda report: self._server.call(offered, args, report))
         return self._output(answer)
 

@@ -10,8 +10,8 @@ import anyio
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.ports.diagnostics import Diagnostics
 
-Step = Literal["turn", "processes", "servers", "saving"]
-LIMITS: dict[Step, float] = {"turn": 4.0, "processes": 1.5, "servers": 2.5, "saving": 1.0}
+Step = Literal["turn", "processes", "saving"]
+LIMITS: dict[Step, float] = {"turn": 4.0, "processes": 1.5, "saving": 1.0}
 """Seconds. With what `AbandonedTasks` waits for a thread, and what is closed with the connection, less than eight."""
 
 _GRACE_SECONDS = 0.25

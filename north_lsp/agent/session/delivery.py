@@ -14,6 +14,7 @@ from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import prompt_shown
 from north_lsp.agent.log.prompt import to_log
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.plan_news import plan_news
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.opened import Stored
@@ -89,7 +90,8 @@ class PromptDelivery:
             content += await to_log(parts, workspace, self._checkpoints.keep)
             content += [News(called)] if called else []
         states = [part for queued_prompt in batch for part in queued_prompt.parts if isinstance(part, EditorState)]
-        return [*await self._context.news(content, states[-1] if states else None), *content]
+        news = await self._context.news(content, states[-1] if states else None)
+        return [*await anyio.to_thread.run_sync(plan_news, self._log, batch[-1].mode), *news, *content]
 
     def _append(self, content: Sequence[PromptPart], words: Sequence[QueuedPrompt]) -> Logged:
         """Append a prompt to the log; the same entry takes it out of the queue."""

@@ -1,7 +1,7 @@
 """The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Environment:
     """The shared parts. `load_tools` may take a while the first time, so it is called in a thread; `background` owns
-    what may outlive a turn."""
+    what may outlive a turn; `remembered` are the projects whose memory this process has worked on."""
 
     locations: Locations
     environ: Mapping[str, str]
@@ -37,6 +37,7 @@ class Environment:
     settings_file: SettingsFile
     shells: ShellPool | None = None
     connect: Connect | None = None
+    remembered: set[str] = field(default_factory=set)
 
     def masked(self, secrets: Secrets) -> "Environment":
         """Return the same resources with the placeholders of a conversation: its models are never told a secret."""

@@ -237,7 +237,8 @@ class SessionFactory:
         workspace = replace(workspace, revert=UndoHistory(checkpoints, workspace, editor).revert)
         context: ConversationContext
         workspace = replace(workspace, rule=lambda name: context.rule_text(name))  # noqa: PLW0108 - it is made below
-        diagnostics = Diagnostics(self._log, conversation.id)
+        workspace = replace(workspace, memory=lambda address: context.memory_text(address))  # noqa: PLW0108 - as above
+        diagnostics = Diagnostics(self._log, conversation.id, conversation.masked)
         surroundings = (environment.locations, environment.environ, environment.settings_file.current)
         context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
         entries, format = len(log.path()), conversation.header.get("formerFormat")

@@ -20,6 +20,7 @@ from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.learning_progress import LearningProgress
 from north_lsp.agent.session.learning_run import LearningRun
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.turn.queue import Stopped
@@ -27,6 +28,7 @@ from north_lsp.display import money, visible
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.project_profile import Profile, ProfileFile
+from north_lsp.vocabulary import Mode
 from north_lsp.workspace.git import run_git
 from north_lsp.workspace.roots import project_hash
 
@@ -51,8 +53,10 @@ class LearnedFile:
 class LearningSession(Protocol):
     """The part of a session that this needs."""
 
+    mode: Mode
     choice: ModelChoice
     questions: Questions
+    memory: Memory
 
     @property
     def roots(self) -> tuple[Path, ...]: ...
@@ -83,7 +87,8 @@ class Learning:
         """List the files that there are of what was learned."""
         path = self.file.path
         found = await anyio.to_thread.run_sync(path.is_file)
-        return [LearnedFile("profile", "Project profile", path)] if found else []
+        profile = [LearnedFile("profile", "Project profile", path)] if found else []
+        return [*profile, *(LearnedFile(*row) for row in await self._session.memory.listed())]
 
     def offer_after(self, stopped: Stopped) -> None:
         """Ask, after the first answer of a conversation, whether the project is to be learned."""
@@ -91,6 +96,8 @@ class Learning:
         wanted = environment.settings.context.offer_profile and not environment.environ.get(_SWITCH, "").strip("0 ")
         if self._was_offered or stopped != "end_turn" or not wanted or self._session.choice.model.api == "offline":
             return
+        if self._session.mode == "plan":
+            return  # it asks enough
         self._was_offered = True
         entries = (one.entry for one in self._means.stored.log.path())
         if sum(isinstance(one, PromptEntry) and not one.by_north for one in entries) == 1:

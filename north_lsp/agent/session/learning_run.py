@@ -10,7 +10,7 @@ from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.models.aside import AsideRequests
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.session.exporting import mask_of
+from north_lsp.agent.session.learning_mask import learning_mask
 from north_lsp.agent.session.learning_progress import LearningProgress
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.errors import ToolError
@@ -76,7 +76,7 @@ class LearningRun:
         environment = self._means.environment
         model = learning_model(self._choice, environment.environ, _ROLES)
         provider = await environment.models.providers.get(model)
-        mask = await anyio.to_thread.run_sync(mask_of, environment.models.catalog, environment.environ)
+        mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, environment)
         account = (await self._means.parts()).account
 
         def count(asked: Model, usage: Usage) -> None:

@@ -14,6 +14,7 @@ from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.learning import Learning
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
@@ -38,6 +39,7 @@ class LiveSession(Protocol):
     navigation: Navigation
     compacting: Compacting
     learning: Learning
+    memory: Memory
     templates: ConversationTemplates
     remembering: Remembering
     servers: SessionServers

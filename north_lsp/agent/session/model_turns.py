@@ -1,6 +1,7 @@
 """Turns of a model: begun with what holds for them, and kept when they have ended."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.costs.limits import Spending
+from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports import trace
@@ -95,6 +97,11 @@ class ModelTurns:
         try:
             stopped = await turn.run(left)
             is_stopped = stopped == "cancelled"
+            if (following := turn.next) is not None and not is_stopped:
+                if following.compacts:
+                    with suppress(ValueError):  # there is nothing to summarise
+                        await parts.builder(context, self._choice).summarize_now(model, "", None)
+                queue.put("followUp", (TextPart(following.text),), following.mode)
             return stopped
         except anyio.get_cancelled_exc_class():
             is_stopped = True

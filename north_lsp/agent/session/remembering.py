@@ -20,6 +20,7 @@ from north_lsp.agent.session.titles import Titles
 from north_lsp.providers.model import Model
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
 from north_lsp.storage.conversation_index import ConversationIndex
+from north_lsp.storage.masking import MASK, PLACEHOLDER
 from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.windows import remember_last
 
@@ -55,9 +56,14 @@ class Remembering:
         if text.strip() and self._environment.settings.sessions.prompt_history:
             kept = anyio.Event()
             self._under_way.add(kept)
-            self._later("keeping the prompt", partial(PromptHistory(store).add, text, self._root), done=kept)
+            keep = PromptHistory(store).add
+            self._later("keeping the prompt", lambda: keep(self._without_secrets(text), self._root), done=kept)
         if self.window is not None and text.strip() != _LAST:  # which asks for the one before
             self._later("keeping the window", partial(remember_last, store, self.window, self._root, self._log.id))
+
+    def _without_secrets(self, text: str) -> str:
+        """Mask a prompt for all conversations: the placeholders of this one mean nothing in another."""
+        return PLACEHOLDER.sub(MASK, self._log.conversation.masked(text))
 
     async def prompts_kept(self) -> None:
         """Wait until the prompts sent so far are in the history, or could not be kept."""

@@ -1,7 +1,10 @@
 """Gives a session its tool servers."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+
+import anyio
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
@@ -9,6 +12,9 @@ from north_lsp.agent.servers.session_servers import ServerMeans, SessionServers
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.providers.catalog.catalog import secret_names
+from north_lsp.shell.runner import CommandRunner
+
+_GRACE_SECONDS = 0.3
 
 
 def session_servers(
@@ -24,3 +30,10 @@ def session_servers(
         lambda: secret_names(environment.models.catalog),
     )
     return SessionServers(means, roots, stored.approvals.trust, editor, diagnostics)
+
+
+async def end_together(runner: CommandRunner, servers: SessionServers) -> None:
+    """End a session's processes: what its commands left running, and its servers."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(runner.end_all, grace=_GRACE_SECONDS))
+        tasks.start_soon(servers.close)

@@ -30,7 +30,7 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
-from north_lsp.agent.secrets.notice import masked_notice
+from north_lsp.agent.secrets.notice import secrets_notice
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
@@ -43,6 +43,7 @@ from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
+from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
@@ -51,7 +52,7 @@ from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.agent.session.servers import session_servers
+from north_lsp.agent.session.servers import end_together, session_servers
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
@@ -95,15 +96,20 @@ class Session:
         environment: Environment,
         diagnostics: Diagnostics,
     ) -> None:
-        self.mode: Mode = start.mode
         conversation, log, checkpoints = stored.conversation, stored.log, stored.checkpoints
         self._conversation = conversation
         self._log = log
+        self.mode = start.mode
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
         commands = Commands()
         self.templates = ConversationTemplates(
-            workspace, environment.locations, environment.environ, stored.approvals.trust, commands
+            workspace,
+            environment.locations,
+            environment.environ,
+            stored.approvals.trust,
+            commands,
+            lambda: environment.settings.context.disabled_items,
         )
         stored.context.skills = self.templates.skills_for_model
         workspace = replace(workspace, skill=self.templates.skill)
@@ -111,7 +117,7 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
-        stored.secrets.on_masked = masked_notice(self._editor.show)
+        stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
         known, history = environment.models, self._history
@@ -160,11 +166,22 @@ class Session:
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
+        self.memory = Memory(self, means)
+        self._settings.workspace = replace(workspace, remember=self.memory.remember)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property
     def id(self) -> str:
         return self._conversation.id
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that the next prompt gets."""
+        return self._log.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._log.mode = mode
 
     @property
     def title(self) -> str | None:
@@ -205,6 +222,10 @@ class Session:
     def usage(self) -> UsageChanged | None:
         """Return what the conversation has used; None before the first answer."""
         return self._history.usage(self.choice.model.window)
+
+    async def tell_settings_problems(self) -> None:
+        """Tell what is newly wrong in the settings."""
+        await self._settings.tell_problems()
 
     async def context_report(self) -> "Report":
         """Add up what the next request has."""
@@ -299,6 +320,7 @@ class Session:
                     await self.queue.changed()
                 stopped = await self._turns.take_turn(queued_prompt)
                 self.learning.offer_after(stopped)
+                self.memory.begin_after(stopped)
         finally:
             self.queue.drop(queued_prompt)
             self._ended(scope)
@@ -578,8 +600,7 @@ class Session:
     async def _end(self, closing: Closing, reason: str) -> None:
         """End the processes that commands left running, and close the log for good."""
         with anyio.CancelScope(shield=True):
-            await closing.run("processes", partial(self._shell.runner.end_all, grace=0.3))
-            await closing.run("servers", self.servers.close)
+            await closing.run("processes", partial(end_together, self._shell.runner, self.servers))
             self._conversation.end(reason)
             await closing.run("saving", self.saved.sync)
             self._conversation.retire()

@@ -37,6 +37,10 @@ class SessionSettings:
             if later := needs_restart(before, now):
                 text = f"the settings {', '.join(later)} have changed: they take effect when North restarts"
                 await self._editor.show(Notice("info", text))
+        await self.tell_problems()
+
+    async def tell_problems(self) -> None:
+        """Report what is newly wrong in the settings."""
         for problem in self._environment.settings_file.take_problems():
             await self._editor.show(Notice("warning", problem))
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast, get_args
 
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import SettingsWanted
 from north_lsp.agent.session.configuration import Configuration, Place, SettingRow, WrongSetting
 from north_lsp.display import counted, one_line, visible
 from north_lsp.slash.base import CommandError, SettingPlace
@@ -26,8 +28,9 @@ _ORIGINS = {
 class ConfigHost:
     """The part of a slash command's `Host` that is about settings. Every method may raise CommandError."""
 
-    def __init__(self, environment: "Environment") -> None:
+    def __init__(self, environment: "Environment", editor: Editor) -> None:
         self._environment = environment
+        self._list_shown_in = editor
 
     @property
     def _configuration(self) -> Configuration:
@@ -42,6 +45,7 @@ class ConfigHost:
 
     async def settings(self, query: str) -> str:
         if not query:
+            await self._list_shown_in.show(SettingsWanted())
             return self._changed()
         if self.is_setting(query):
             return self._described(self._configuration.row(query))

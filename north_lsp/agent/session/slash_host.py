@@ -12,6 +12,7 @@ from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
+from north_lsp.agent.planning.plan import plan_file, read_plan
 from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
@@ -146,7 +147,7 @@ class SessionHost(
     def __init__(self, session: "LiveSession", log: Log, editor: Editor, environment: "Environment") -> None:
         ChangesHost.__init__(self, session)
         CompactionHost.__init__(self, session)
-        ConfigHost.__init__(self, environment)
+        ConfigHost.__init__(self, environment, editor)
         ConversationsHost.__init__(self, session, editor, environment)
         LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
@@ -272,6 +273,12 @@ class SessionHost(
 
     async def set_trust(self, *, on: bool) -> None:
         await self._session.approvals.set_trusted(on, "user")
+
+    def plan(self) -> str:
+        text = read_plan(self._log)
+        if not text:
+            return "There is no plan. `/plan on` has the model work one out."
+        return f"The plan is in `{visible(str(plan_file(self._log)))}`:\n\n{visible(text)}"
 
     def todo(self) -> str:
         return visible(self._session.todo.document)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from north_lsp.slash.base import CommandError
+from north_lsp.slash.base import CommandError, MemoryAction
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
@@ -17,5 +17,13 @@ class LearningHost:
     async def learn(self) -> str:
         try:
             return await self._learner.learning.learn()
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+
+    async def memory(self, action: MemoryAction) -> str:
+        memory = self._learner.memory
+        actions = {"view": memory.view, "clear": memory.clear, "enqueue": memory.enqueue, "rebuild": memory.rebuild}
+        try:
+            return await actions[action]()
         except ValueError as error:
             raise CommandError(str(error)) from None

@@ -44,6 +44,8 @@ class ModelSurroundings:
         """Return the tools that the model may be offered."""
         load, workspace = self._environment.load_tools, self._settings.workspace
         shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
+        if self._environment.settings.memory.enabled:
+            shown += ("remember",)
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
 

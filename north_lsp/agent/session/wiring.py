@@ -3,6 +3,7 @@
 Loaded with the first turn: opening a session needs none of it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from north_lsp.agent.approvals.record import ReviewRecord
@@ -19,6 +20,9 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.plan import PlanKeeper
+from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
@@ -51,12 +55,14 @@ from north_lsp.storage.artifacts import Artifacts
 
 @dataclass(frozen=True)
 class SessionTools:
-    """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for."""
+    """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for,
+    and `has_secret` tells whether arguments have a value in them that no model is told."""
 
     runner: CommandRunner
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
+    has_secret: Callable[[dict[str, object]], bool]
 
     def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """Make the runner of the session's calls."""
@@ -67,7 +73,9 @@ class SessionTools:
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
-        services = HostServices(edits, shell, jobs, ToolApprover(reviews, ports), todo, self.abandoned, ports)
+        planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
+        asking = ToolApprover(reviews, self.has_secret, ports)
+        services = HostServices(edits, shell, jobs, asking, planning, self.abandoned, ports)
         return ToolRunner(services, self.checkpoints, artifacts, ports)
 
 
@@ -121,6 +129,10 @@ def session_parts(
     log, checkpoints = stored.log, stored.checkpoints
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
     edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
-    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned)
+
+    def has_secret(arguments: dict[str, object]) -> bool:
+        return stored.secrets.masked(arguments) != arguments
+
+    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, has_secret)
     account = Account(environment.costs, spending, history.usage, ports.editor)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

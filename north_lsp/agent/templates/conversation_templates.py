@@ -1,6 +1,6 @@
 """The templates of one conversation, read anew when they are needed, and the calls of them in prompts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,8 @@ class Called:
 
 
 class ConversationTemplates:
-    """Those of one conversation. `taken` are the names of North's own commands. A workspace that is not trusted has no
+    """Those of one conversation. `taken` are the names of North's own commands, `disabled` what
+    the user's settings switch off. A workspace that is not trusted has no
     templates of its own."""
 
     def __init__(
@@ -41,12 +42,14 @@ class ConversationTemplates:
         environ: Mapping[str, str],
         trust: Trust,
         taken: Collection[str],
+        disabled: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._workspace = workspace
         self._locations = locations
         self._environ = environ
         self._trust = trust
         self._taken = taken
+        self._disabled = disabled
         self._one_at_a_time = anyio.Lock()
         self.all: tuple[Template, ...] = ()
 
@@ -105,7 +108,7 @@ class ConversationTemplates:
             place = Place("project", self._resolve)
             for root in self._workspace.roots.roots:
                 found += project_templates(root, place)
-        return settled(found, self._taken)
+        return settled(found, self._taken, self._disabled())
 
     def _resolve(self, path: Path) -> tuple[Path, str]:
         resolved = self._workspace.trees.resolve(str(path))

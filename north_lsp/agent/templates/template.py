@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -122,12 +122,17 @@ def _reader(fields: Mapping[str, object], problems: list[str]) -> Callable[[str]
     return read
 
 
-def settled(found: Iterable[Template], taken: Iterable[str] = ()) -> tuple[Template, ...]:
-    """Say which of several with the same name counts: North's own commands (`taken`), then by the provider's priority,
-    then the project's before the user's."""
+def settled(
+    found: Iterable[Template], taken: Iterable[str] = (), disabled: Collection[str] = ()
+) -> tuple[Template, ...]:
+    """Say which of them count: none that the user's settings name (`disabled`, as `kind:name`), and of several with the
+    same name North's own commands (`taken`), then by the provider's priority, then the project's before the user's."""
     names = dict.fromkeys(taken, "a command of North's")
     out: list[Template] = []
     for one in sorted(found, key=_rank):
+        if item_of(one) in disabled:
+            out.append(replace(one, why="the setting `disabledItems` names it"))
+            continue
         if one.applies and one.name in names:
             out.append(replace(one, why=f"shadowed by {names[one.name]}"))
             continue
@@ -135,6 +140,11 @@ def settled(found: Iterable[Template], taken: Iterable[str] = ()) -> tuple[Templ
             names[one.name] = one.shown
         out.append(one)
     return tuple(out)
+
+
+def item_of(one: Template) -> str:
+    """Return what `disabledItems` calls a template."""
+    return one.name if one.kind == "skill" else f"{one.kind}:{one.name}"
 
 
 def _rank(one: Template) -> tuple[int, bool, str]:

@@ -32,6 +32,7 @@ from north_lsp.providers.leaks import leak_in, may_leak
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.files import private_directory
 from north_lsp.tools.edit.drafting import Draft
+from north_lsp.tools.registry import plan_required
 from north_lsp.tools.support.texts import resolve_open, text_of
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
@@ -211,6 +212,8 @@ class FileBlocks:
 
     async def _resolve(self, start: BlockStart) -> Resolved:
         """Resolve the path of a file. Raises ToolError if it cannot be written."""
+        if self._context.plans:
+            raise plan_required("files are not written in plan mode")
         if not self._context.may_write:
             raise ToolError("MODE_FORBIDDEN", "files are written in agent mode only")
         if self._count > _MAX_BLOCKS:
@@ -314,6 +317,12 @@ class FileBlocks:
                 "INVALID_INPUT",
                 f"the content contains text that belongs to another channel ({one_line(block.text[leak:], 60)})",
                 "write the file again without it",
+            )
+        if unknown := self._log.conversation.unknown_secrets(block.text):
+            raise ToolError(
+                "INVALID_INPUT",
+                f"the value of {', '.join(unknown)} is not known any more, so the file was not written",
+                "read the place again where it stands, and use the placeholder that you get there",
             )
         if block.size > _MAX_BYTES:
             raise ToolError("TOO_LARGE", f"a file in an answer may have at most {_MAX_BYTES >> 20} MB")

@@ -8,7 +8,7 @@ from north_lsp.agent.edits.recovery import changed_since
 from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.results import StopTurn
+from north_lsp.agent.ports.results import NextPrompt, StopTurn
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.turn.failure import ModelFailed
@@ -73,6 +73,8 @@ class Turn:
                         too_long += 1
                         if too_long > _TOO_LONG:
                             return await self._stopped(answer)
+                    if self._dispatcher.ends_turn:
+                        return "end_turn"
                     if self._dispatcher.is_stuck:
                         await ports.show(Notice("warning", _STUCK))
                         return "end_turn"
@@ -102,6 +104,11 @@ class Turn:
             return "end_turn"
         await ports.show(Notice("warning", _LIMIT.format(context.settings.turns.max_requests)))
         return "max_turn_requests"
+
+    @property
+    def next(self) -> NextPrompt | None:
+        """The prompt that follows the turn by itself."""
+        return self._dispatcher.next
 
     async def _taken_up(self, left: Unfinished) -> AssistantMessage | None:
         """Take up an answer that an earlier process stored; None if nothing of it is left to do."""

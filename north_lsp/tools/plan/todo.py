@@ -58,7 +58,7 @@ class Todo(Tool):
     also = ("todo_write",)
     kind: ClassVar[Kind] = "think"
     needs = frozenset({"todo"})
-    modes = frozenset({"ask", "agent"})
+    modes = frozenset({"ask", "agent", "plan"})
     args = TodoArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ _SCHEMES = (
     "conversation://[<id>]",
     "rule://<name>",
     "skill://<name>[/<file>]",
+    "memory://root[/<file>]",
 )
 
 
@@ -49,6 +50,10 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
             if workspace.skill is None:
                 raise ToolError("NOT_FOUND", "there are no skills here")
             return f"skill://{rest}", await on_thread(workspace.skill, rest)
+        case "memory":
+            if workspace.memory is None:
+                raise ToolError("NOT_FOUND", "there is no memory here")
+            return f"memory://{rest}", await on_thread(workspace.memory, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 

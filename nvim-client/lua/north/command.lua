@@ -15,7 +15,7 @@ local undo = require("north.undo")
 
 local M = {}
 
-local MODES = { "ask", "agent" }
+local MODES = { "ask", "agent", "plan" }
 local WORDS = {
   conversations = { "--all", "--archived" },
   log = storage.levels,
@@ -122,7 +122,7 @@ local subcommands = {
     if vim.list_contains(MODES, words) then
       conversation.set_mode(words)
     else
-      vim.notify("North: :North mode ask|agent", vim.log.levels.ERROR)
+      vim.notify("North: :North mode ask|agent|plan", vim.log.levels.ERROR)
     end
   end,
   new = function()

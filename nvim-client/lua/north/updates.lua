@@ -6,6 +6,7 @@ local permission = require("north.permission")
 local prompts = require("north.prompts")
 local rewind = require("north.rewind")
 local saving = require("north.saving")
+local settings = require("north.settings")
 local state = require("north.state")
 local summaries = require("north.summaries")
 local todo = require("north.todo")
@@ -106,6 +107,16 @@ M.handlers = {
       if params.unfinished then
         prompts.resume()
       end
+    end
+    if params.event == "document_wanted" and type(params.path) == "string" then
+      vim.schedule(function()
+        vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
+      end)
+    end
+    if params.event == "settings_wanted" then
+      vim.schedule(function()
+        settings.choose(conversation().ask_server, "")
+      end)
     end
     if params.event == "conversation_wanted" then
       -- The slash command that wants it is not answered yet: only other turns are worth a question.

@@ -108,8 +108,10 @@ def test_of_two_rules_with_one_name_the_stronger_source_counts_and_the_project_b
         rule("d", name="off", provider="north"),
         rule("---\nenabled: false\n---\nx", name="other", provider="north"),
         rule("e", name="other", provider="cline"),
+        rule("f", name="item", provider="cline"),
     ]
-    found = {(one.provider, one.level, one.name): one.why for one in settled(rules, ("off",))}
+    found = {(one.provider, one.level, one.name): one.why for one in settled(rules, ("off", "rule:item"))}
+    assert "disabledItems" in found["cline", "project", "item"]
     assert found["claude", "project", "r"] == ""
     assert found["claude", "user", "r"] == found["cursor", "project", "r"] == "shadowed by claude/project/r.md"
     assert "disabledRules" in found["north", "project", "off"]

@@ -75,6 +75,14 @@ def test_a_placeholder_whose_value_is_gone_stays_and_is_never_another_ones() -> 
     assert after.unknown_in({"command": "use <<$env:S0>> and <<$env:S1>> and <<$env:S7>>"}) == ["<<$env:S0>>"]
 
 
+def test_what_is_left_of_a_value_that_was_cut_off_is_masked_too() -> None:
+    there = secrets(TOKEN)
+    text = f"Run: login {TOKEN[:9]}…{TOKEN[6:]} and {TOKEN[:5]}… and {TOKEN}"
+    masked = there.masked(text)
+    assert masked == f"Run: login <<$env:S1>>…<<$env:S2>> and {TOKEN[:5]}… and <<$env:S0>>"
+    assert there.restored(masked) == text
+
+
 def test_a_text_that_only_looks_like_a_placeholder_comes_back_as_it_was() -> None:
     before = secrets(TOKEN)
     masked = before.masked(f"{TOKEN} <<$env:S0>> <<$env:S12>>")

@@ -141,7 +141,8 @@ async def shell(
         ports = Ports(asked, Status(asked), diagnostics)
         approvals = Approvals(world.locations, "0" * 16, world.root)
         reviews = ReviewRecord(world.log, asked, approvals, sync)
-        means = SessionTools(runner, world.checkpoints, Artifacts(folder / "artifacts"), AbandonedTasks(background))
+        kept_whole = Artifacts(folder / "artifacts")
+        means = SessionTools(runner, world.checkpoints, kept_whole, AbandonedTasks(background), lambda _: False)
         edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect, diagnostics)
         tools = means.tools(world.log, reviews, edits, ports)
         try:

@@ -91,6 +91,25 @@ def test_of_the_same_name_norths_own_counts_then_the_provider_then_the_project()
     }
 
 
+def test_what_the_settings_switch_off_cannot_be_called_and_takes_no_name() -> None:
+    skill = about("skill:pdf", kind="skill", file=".north/skills/pdf/SKILL.md")
+    found = settled(
+        [
+            parse_template("---\ndescription: Fill\n---\nDo.", skill),
+            parse_template("Look.", about("review")),
+            parse_template("Look.", about("review", provider="claude", kind="prompt", file=".claude/review.md")),
+        ],
+        (),
+        ("skill:pdf", "command:review"),
+    )
+    off = "the setting `disabledItems` names it"
+    assert {one.shown: one.why for one in found} == {
+        ".north/skills/pdf/SKILL.md": off,
+        ".north/commands/review.md": off,
+        ".claude/review.md": "",
+    }
+
+
 def test_what_north_brings_along_is_all_there_and_described() -> None:
     found = bundled_templates()
     assert {one.name for one in found} == {path.stem for path in found[0].path.parent.glob("*.md")}

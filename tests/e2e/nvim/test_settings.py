@@ -60,3 +60,12 @@ def test_what_setup_has_wins_over_the_file(bed: Bed) -> None:
         nvim.until("_G.offered and #_G.offered > 0")
         offered = cast(list[dict[str, str]], nvim.lua("return _G.offered"))
         assert offered[0]["prompt"].startswith("turn.maxRequests = 7  (setup())")
+
+
+def test_config_typed_in_the_chat_opens_the_list(bed: Bed) -> None:
+    with bed.nvim(FILE) as nvim:
+        nvim.lua(_CHOOSE, [])
+        nvim.command("North ask /config")
+        nvim.until("_G.offered and #_G.offered > 0")
+        offered = cast(list[dict[str, str]], nvim.lua("return _G.offered"))
+        assert offered[0]["prompt"] == "North: settings"

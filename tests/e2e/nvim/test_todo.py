@@ -57,3 +57,44 @@ def test_the_list_is_counted_and_edited_in_a_float(bed: Bed, model: ModelServer)
     told = json.dumps(model.requests[4].body["messages"], ensure_ascii=False)
     assert "in_progress → completed: b" in told
     assert "added: c (in_progress)" in told
+
+
+def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: ModelServer) -> None:
+    heads = ("Goal", "Findings", "Steps", "Risks", "Out of scope")
+    plan = "".join(f"# {head}\n{'1. Look' if head == 'Steps' else 'x'}\n" for head in heads)
+    asking = {"id": "q", "question": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}
+    model.script(
+        answer(call("ask", questions=[asking])),
+        answer(call("write_plan", content=plan)),
+        answer(call("exit_plan_mode", summary="Look.")),
+        answer(call("todo", ops=[{"op": "done"}])),
+        answer(Say("Carried out.")),
+    )
+    with nvim_with(bed, model) as nvim:
+        nvim.command("North")
+        nvim.until(f"{WINBAR}:find('agent', 1, true) ~= nil")
+        nvim.command("North mode plan")
+        nvim.until(f"{WINBAR}:find('plan', 1, true) ~= nil")
+        ask(nvim, "plan it")
+        nvim.until(in_chat("asks you (:North review)"))
+        nvim.command("North review")
+        nvim.until(
+            "table.concat(vim.iter(vim.api.nvim_list_bufs()):map(function(b) return table.concat("
+            "vim.api.nvim_buf_get_lines(b, 0, -1, true), ' ') end):totable(), ' '):find('Which one?', 1, true) ~= nil"
+        )
+        nvim.keys("g2")
+        nvim.until(in_chat("Present the plan"))
+        nvim.until("#require('north.state').prompts > 0 and require('north.permission').count() > 0")
+        nvim.command("North review")
+        nvim.keys("g4")
+        nvim.until("vim.fn.expand('%:t') == 'plan.md'")
+        nvim.command("%s/1. Look/1. Look twice/")
+        nvim.command("write")
+        nvim.until("require('north.permission').count() > 0")
+        nvim.command("North review")
+        nvim.keys("ga")
+        nvim.until(f"{in_chat('Carried out.')} and {ENDED}")
+    told = json.dumps(model.requests[3].body["messages"], ensure_ascii=False)
+    assert "1. Look twice" in told
+    assert "I approve the plan" in told
+    assert "Chosen: B" in json.dumps(model.requests[1].body["messages"])

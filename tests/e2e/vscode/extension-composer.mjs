@@ -283,22 +283,27 @@ const cases = {
   },
 
   async "the server's settings are listed with where they come from, and one is set for this conversation"() {
+    const list = page.locator(".quick-input-title", { hasText: "North: Settings" });
+    await chat.send("/config"); // the same as the command
+    await list.waitFor();
+    await page.keyboard.press("Escape");
+    await chat.idle();
     await palette(page, "North: Settings");
-    await page.locator(".quick-input-title", { hasText: "North: Settings" }).waitFor();
+    await list.waitFor();
     await page.keyboard.type("turn.maxRequests");
     await listRow(page, "turn.maxRequests").waitFor();
     await screenshot(page, "composer-8-settings");
     await page.keyboard.press("Enter");
     await listRow(page, "Change for This Conversation…").click();
-    await page.locator(".quick-input-widget input").fill("1");
+    await page.locator(".quick-input-widget input").fill("199");
     await page.keyboard.press("Enter");
     await until("it to be set", async () => {
       const rows = await chat.row("answer").count();
       await chat.send("/config turn.maxRequests");
       await until("an answer", async () => (await chat.row("answer").count()) > rows);
-      return (await chat.row("answer").last().textContent()).includes("is 1, from this conversation");
+      return (await chat.row("answer").last().textContent()).includes("is 199, from this conversation");
     });
-    await chat.idle();
+    await answered(() => chat.send("hello"));
   },
 
   async "problems and git's changes are attached by name, from the menu too"() {

@@ -182,12 +182,14 @@ export class Conversations implements vscode.Disposable {
   }
 
   private hear(conversation: Conversation, told: NorthEvent): void {
-    const { event, reason, turnId, prompt = [], conversationId, cwd } = told;
+    const { event, reason, turnId, prompt = [], conversationId, cwd, path } = told;
     const { session, transcript, turns, panel } = conversation;
     if (event === "open_elsewhere") session.elsewhereChanged(told);
     else if (event === "queue_changed") session.queue.take(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
+    else if (event === "document_wanted" && path !== undefined) void vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
+    else if (event === "settings_wanted") void vscode.commands.executeCommand("north.settings");
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
     else if (event === "turn_end") transcript.ended();
     else if (event === "transcript_reset") {

@@ -29,6 +29,18 @@ function translated(name: string): string {
       return t("Run all commands");
     case "Deny":
       return t("Deny");
+    case "Approve and execute":
+      return t("Approve and execute");
+    case "Approve and compact the context, then execute":
+      return t("Approve and compact the context, then execute");
+    case "Approve, and stop here":
+      return t("Approve, and stop here");
+    case "Edit the plan":
+      return t("Edit the plan");
+    case "Leave plan mode":
+      return t("Leave plan mode");
+    case "Other (type your own)":
+      return t("Other (type your own)");
     default:
       return name;
   }

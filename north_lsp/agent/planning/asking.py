@@ -1,0 +1,177 @@
+"""Asks the user what a model wants to know: as one form where the editor has forms, else question by question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.ports.editor import NOBODY, Choice, Editor
+from north_lsp.agent.ports.events import CallEnded
+from north_lsp.agent.ports.forms import ChoiceField, Field, Form, FormAnswer, TextField
+from north_lsp.agent.ports.results import Result, ok
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.display import one_line, visible
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.storage.entries import new_entry_id
+from north_lsp.tools.questions import Option, UserQuestion
+
+_OWN, _DONE = "own", "done"
+_OTHER = "Other (type your own)"
+_MAX_ANSWER = 4000
+_CLOSED = "The user closed the question without an answer. Go on as you think best, or end your turn if you cannot."
+_NEXT = "The user wants to answer in their own words: end your turn now, their next message is the answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question: what was `chosen`, in the order of the options, and words of the user's `own`.
+    `automatic`: nobody answered in time. `later`: the user wants to answer with the next prompt."""
+
+    question: UserQuestion
+    chosen: tuple[str, ...] = ()
+    own: str = ""
+    automatic: bool = False
+    later: bool = False
+
+    @property
+    def words(self) -> str:
+        parts = [f"Chosen: {', '.join(self.chosen)}"] if self.chosen else []
+        parts += [f"Own answer: {self.own}"] if self.own else []
+        parts += [_NEXT] if self.later else []
+        late = " (nobody answered in time: this was taken automatically)" if self.automatic else ""
+        return ("; ".join(parts) or "no answer") + late
+
+    def to_json(self) -> dict[str, object]:
+        row: dict[str, object] = {"id": self.question.id, "chosen": list(self.chosen)}
+        row |= {"own": self.own} if self.own else {}
+        return row | ({"automatic": True} if self.automatic else {})
+
+
+class QuestionAsker:
+    """Asks for the model of one session."""
+
+    def __init__(self, reviews: ReviewRecord, editor: Editor) -> None:
+        self._reviews = reviews
+        self._editor = editor
+
+    async def ask(self, context: TurnContext, call: ToolCall, title: str, questions: Sequence[UserQuestion]) -> Result:
+        """Ask, and return the answers as the call's result. Raises ToolError."""
+        if not self._editor.has_user:
+            raise ToolError("UNAVAILABLE", NOBODY, "decide by yourself, and say what you assumed")
+        request = OtherRequest("question", {"questions": [one.text for one in questions]})
+        review = self._reviews.open(call.id, request).id
+        await self._reviews.sync_question()
+        limit = context.settings.planning.ask_timeout_s if not context.plans else 0
+        answers: Sequence[Answer] | None = [_automatic(one) for one in questions]
+        with anyio.move_on_after(limit or None):
+            answers = await self._answers(call, questions)
+        if answers is None:
+            self._reviews.close(review, StoredDecision("closed"))
+            ended = CallEnded(call.id, title, False, "You closed the question.")
+            return Result(ok({"answered": False, "note": _CLOSED}), False, ended)
+        self._reviews.close(review, StoredDecision("answered"))
+        text = _told(answers)
+        ended = CallEnded(call.id, title, True, visible(text))
+        rows = [answer.to_json() for answer in answers]
+        return Result(text, False, ended, rows[0] if len(rows) == 1 else {"results": rows})
+
+    async def _answers(self, call: ToolCall, questions: Sequence[UserQuestion]) -> Sequence[Answer] | None:
+        """Return the answers; None if the user closed a question."""
+        form = await self._editor.fill(_form(call.id, questions))
+        if form is not None:
+            return [_of_form(form, at, one) for at, one in enumerate(questions)] if form.kind == "accepted" else None
+        answers: list[Answer] = []
+        for at, question in enumerate(questions):
+            answer = await self._choose(question, (at, len(questions)))
+            if answer is None:
+                return None
+            answers.append(answer)
+            if answer.later:
+                break
+        return answers
+
+    async def _choose(self, question: UserQuestion, place: tuple[int, int]) -> Answer | None:
+        """Ask one question as a choice; one of several is asked again until the user is done. None if it was closed."""
+        taken: list[int] = []
+        at, count = place
+        text = question.text if count == 1 else f"{question.text} ({at + 1} of {count})"
+        while True:
+            options = [(str(number), _name(question, number, taken)) for number in range(len(question.options))]
+            options += [(_DONE, f"Done ({len(taken)} chosen)")] if question.several else []
+            choice = Choice(f"ask-{new_entry_id(())}", text, (*options, (_OWN, _OTHER)), _detail(question), alike=True)
+            decided = await self._editor.decide(choice)
+            labels = tuple(question.options[number].label for number in sorted(taken))
+            match decided.option:
+                case None:
+                    return None
+                case "own":
+                    own = (decided.comment or "").strip()
+                    return Answer(question, labels, own, later=not own)
+                case "done":
+                    return Answer(question, labels)
+                case chosen if not question.several:
+                    return Answer(question, (question.options[int(chosen)].label,))
+                case chosen:
+                    number = int(chosen)
+                    taken = [one for one in taken if one != number] if number in taken else [*taken, number]
+
+
+def _form(call_id: str, questions: Sequence[UserQuestion]) -> Form:
+    fields: list[Field] = []
+    for at, question in enumerate(questions):
+        detail = ""
+        if question.options:
+            recommended = question.recommended
+            default = str(recommended) if recommended is not None else None
+            options = tuple((str(number), _form_name(question, number)) for number in range(len(question.options)))
+            chosen = ChoiceField(
+                f"q{at}", question.text, options, required=False, default=default, several=question.several
+            )
+            fields.append(chosen)
+            detail = "Takes the place of the choice above." if not question.several else ""
+        title = _OTHER if question.options else question.text
+        fields.append(TextField(f"q{at}_own", title, detail, required=False, most=_MAX_ANSWER))
+    message = questions[0].text if len(questions) == 1 else f"North has {len(questions)} questions."
+    return Form(f"ask-{new_entry_id(())}", message, tuple(fields), call_id)
+
+
+def _of_form(form: FormAnswer, at: int, question: UserQuestion) -> Answer:
+    value, own = form.values.get(f"q{at}"), str(form.values.get(f"q{at}_own", "")).strip()
+    numbers = value if isinstance(value, tuple) else (str(value),) if value is not None else ()
+    labels = tuple(question.options[number].label for number in sorted(map(int, numbers)))
+    return Answer(question, labels if question.several or not own else (), own)
+
+
+def _automatic(question: UserQuestion) -> Answer:
+    """Answer in the user's place: with what is recommended, else with the first option."""
+    if not question.options:
+        return Answer(question, automatic=True)
+    return Answer(question, (question.options[question.recommended or 0].label,), automatic=True)
+
+
+def _name(question: UserQuestion, number: int, taken: Sequence[int]) -> str:
+    mark = "✓ " if number in taken else ""
+    best = " (recommended)" if number == question.recommended else ""
+    return visible(f"{mark}{one_line(question.options[number].label, 100)}{best}")
+
+
+def _form_name(question: UserQuestion, number: int) -> str:
+    described = _described(question.options[number])
+    return one_line(f"{described} (recommended)" if number == question.recommended else described, 300)
+
+
+def _detail(question: UserQuestion) -> str:
+    return "\n".join(f"- {_described(option)}" for option in question.options if option.description)
+
+
+def _described(option: Option) -> str:
+    return f"{option.label}: {one_line(option.description, 200)}" if option.description else option.label
+
+
+def _told(answers: Sequence[Answer]) -> str:
+    if len(answers) == 1:
+        return answers[0].words
+    return "\n".join(["Answers:", *(f"- {answer.question.id}: {answer.words}" for answer in answers)])

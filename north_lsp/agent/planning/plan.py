@@ -1,0 +1,170 @@
+"""Plan mode: the plan is a document that the model writes, the user edits, and only the user approves."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.log.choices import ModeEntry, PlanEntry
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.plans import last_plan
+from north_lsp.agent.log.projection import mode_shown
+from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.planning.plan_text import difference, digest_of, missing_of, steps_of
+from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.ports.editor import NOBODY, Choice, Decided
+from north_lsp.agent.ports.events import CallEnded, DocumentWanted
+from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.display import visible
+from north_lsp.errors import ToolError
+from north_lsp.providers.base import ToolCall
+from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.files import private_directory, write_atomic
+from north_lsp.tools.todo_list import Phase, Task, TodoList
+from north_lsp.vocabulary import Location
+
+_MAX_BYTES = 200_000
+_OPTIONS = (
+    ("execute", "Approve and execute"),
+    ("compact", "Approve and compact the context, then execute"),
+    ("approve", "Approve, and stop here"),
+    ("edit", "Edit the plan"),
+    ("leave", "Leave plan mode"),
+    ("reject", "Reject"),
+)
+_APPROVED = ("execute", "compact", "approve")
+_CARRY_OUT = "I approve the plan. Carry it out, step by step, and verify each step as the plan says."
+_TO_WRITE = "call write_plan with the whole plan first"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanKeeper:
+    """The plan of one conversation."""
+
+    log: Log
+    reviews: ReviewRecord
+    todo: TodoKeeper
+    ports: Ports
+
+    async def write(self, call: ToolCall, title: str, content: str) -> Result:
+        """Write a model's plan. Raises ToolError."""
+        if missing := missing_of(content):
+            told = f"the plan lacks {', '.join(missing)}"
+            raise ToolError("INVALID_INPUT", told, "write the whole plan again with all headings")
+        if len(content.encode("utf-8", "replace")) > _MAX_BYTES:
+            raise ToolError("TOO_LARGE", f"the plan is longer than {_MAX_BYTES:,} bytes", "write a shorter one")
+        await self._ensure_seen()
+        path = plan_file(self.log)
+        try:
+            await anyio.to_thread.run_sync(_write, path, content)
+        except OSError as error:
+            raise ToolError("IO_ERROR", f"the plan could not be written: {error.strerror or error}") from None
+        self.log.append(PlanEntry(content))
+        ended = CallEnded(call.id, title, True, visible(content), locations=(Location(path),))
+        return Result(ok({"written": True, "steps": len(steps_of(content))}), False, ended)
+
+    async def _ensure_seen(self) -> None:
+        """Refuse to write over what the user has made of the plan unless the model has been told. Raises ToolError."""
+        known, now = last_plan(self.log.path()), await anyio.to_thread.run_sync(read_plan, self.log)
+        if known is None or now is None or now == known.text:
+            return
+        self.log.append(PlanEntry(now))
+        told = f"the user has edited the plan, so nothing was written:\n{difference(known.text, now)}"
+        raise ToolError("STALE", told, "take these changes up, then call write_plan again")
+
+    async def present(self, call: ToolCall, title: str, summary: str) -> Result:
+        """Have the user decide on the plan. Raises StopTurn, ToolError."""
+        if not self.ports.editor.has_user:
+            raise ToolError("UNAVAILABLE", f"{NOBODY}: no plan can be approved", "end your turn with the plan as text")
+        text = await anyio.to_thread.run_sync(read_plan, self.log)
+        if text is None or not text.strip():
+            raise ToolError("NOT_FOUND", "there is no plan to present", _TO_WRITE)
+        path = plan_file(self.log)
+        request = OtherRequest("plan", {"summary": summary, "planFile": str(path), "sha256": digest_of(text)})
+        review = self.reviews.open(call.id, request).id
+        await self.reviews.sync_question()
+        decided = await self._decided(summary)
+        final = await anyio.to_thread.run_sync(read_plan, self.log)
+        self.reviews.close(review, StoredDecision(_status(decided), decided.comment))
+        match decided.option:
+            case None:
+                raise StopTurn(decided.comment)
+            case "leave":
+                await self._set_mode({"plan": {"planFile": str(path), "state": "paused"}})
+                ended = CallEnded(call.id, title, False, "You left plan mode; the plan is kept.")
+                told = {"approved": False, "note": "The user left plan mode without a decision. End your turn."}
+                return Result(ok(told), False, ended, ends_turn=True)
+            case option if option in _APPROVED and final is not None and final.strip():
+                return await self._approve(call, title, final, option)
+            case _:
+                return self._rejected(call, title, decided.comment)
+
+    async def _decided(self, summary: str) -> Decided:
+        """Ask about the plan as it is now, until the user is done with editing it."""
+        path = plan_file(self.log)
+        note = ""
+        while True:
+            text = await anyio.to_thread.run_sync(read_plan, self.log) or ""
+            detail = "\n\n".join(part for part in (note, summary, text, f"The plan is in `{path}`.") if part)
+            choice = Choice(f"plan-{new_entry_id(())}", "Approve this plan?", _OPTIONS, detail, alike=True)
+            decided = await self.ports.editor.decide(choice)
+            if decided.option != "edit":
+                return decided
+            await self.ports.show(DocumentWanted(path))
+            note = "**Save the plan when you have edited it, then decide.** What is in the file then counts."
+
+    async def _approve(self, call: ToolCall, title: str, final: str, option: str) -> Result:
+        path = plan_file(self.log)
+        self.log.append(PlanEntry(final, approved=True))
+        await self._set_mode({"acceptedPlan": {"planFile": str(path), "sha256": digest_of(final)}})
+        if steps := steps_of(final):
+            await self.todo.put(TodoList((Phase("Plan", tuple(map(Task, steps))),)).normalised())
+        note = "The plan is approved. End your turn: it is carried out with the next prompt."
+        ended = CallEnded(call.id, title, True, "You approved the plan.", locations=(Location(path),))
+        carried = NextPrompt(_CARRY_OUT, "agent", compacts=option == "compact") if option != "approve" else None
+        return Result(ok({"approved": True, "note": note}), False, ended, ends_turn=True, next=carried)
+
+    def _rejected(self, call: ToolCall, title: str, comment: str | None) -> Result:
+        data: dict[str, object] = {"approved": False} | ({"comment": comment} if comment else {})
+        data["note"] = "The user rejected the plan. Change it with write_plan, or ask; then present it again."
+        said = f": {comment}" if comment else "."
+        return Result(ok(data), False, CallEnded(call.id, title, False, visible(f"You rejected the plan{said}")))
+
+    async def _set_mode(self, data: dict[str, object]) -> None:
+        """Go on in agent mode from the next prompt on; the turn that runs stays as it is."""
+        entry = ModeEntry("agent", {"data": data})
+        self.log.append(entry)
+        self.log.mode = "agent"
+        for event in mode_shown(entry):
+            await self.ports.show(event)
+
+
+def plan_file(log: Log) -> Path:
+    """Return where the plan of a conversation is kept; it may not be there."""
+    return log.folder / "plan.md"
+
+
+def read_plan(log: Log) -> str | None:
+    """Read the plan as it is now; None if there is none."""
+    try:
+        with plan_file(log).open("rb") as file:
+            return file.read(_MAX_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
+        return None
+
+
+def _write(path: Path, content: str) -> None:
+    private_directory(path.parent)
+    write_atomic(path, content.encode("utf-8", "replace"))
+
+
+def _status(decided: Decided) -> str:
+    match decided.option:
+        case None:
+            return "cancelled"
+        case "leave":
+            return "left"
+        case option:
+            return "approved" if option in _APPROVED else "rejected"

@@ -1,0 +1,42 @@
+"""A plan as a document: what it needs, its steps, and how a changed one is told. Pure."""
+
+import difflib
+import hashlib
+import re
+
+SECTIONS = ("Goal", "Findings", "Steps", "Risks", "Out of scope")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
+_STEP = re.compile(r" {0,3}\d+[.)][ \t]+(.*\S)")
+_MARKS = re.compile(r"[*_`]{1,3}")
+_MAX_STEP = 200
+_MAX_DIFF_LINES = 400
+
+
+def missing_of(text: str) -> list[str]:
+    """Name the headings that a plan lacks, and `numbered steps` if it has none."""
+    found = {match[1].strip().rstrip(":").casefold() for line in text.splitlines() if (match := _HEADING.match(line))}
+    missing = [name for name in SECTIONS if name.casefold() not in found]
+    return missing if missing or steps_of(text) else ["numbered steps"]
+
+
+def steps_of(text: str) -> list[str]:
+    """Return the steps of a plan, each on one line and once."""
+    steps: dict[str, None] = {}
+    is_inside = False
+    for line in text.splitlines():
+        if (heading := _HEADING.match(line)) is not None:
+            is_inside = heading[1].strip().rstrip(":").casefold() == "steps"
+        elif is_inside and (step := _STEP.match(line)) is not None:
+            steps[" ".join(_MARKS.sub("", step[1]).split())[:_MAX_STEP]] = None
+    return [step for step in steps if step]
+
+
+def digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def difference(before: str, after: str) -> str:
+    """Return what has changed, as a unified diff."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "now", lineterm="", n=2))
+    left = len(lines) - _MAX_DIFF_LINES
+    return "\n".join([*lines[:_MAX_DIFF_LINES], *([f"[{left} more lines]"] if left > 0 else [])])

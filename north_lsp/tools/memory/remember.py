@@ -1,0 +1,33 @@
+"""`remember`: notes a fact for later conversations, if the user agrees."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.tools.base import Host, Output, R, Tool
+from north_lsp.tools.registry import Arguments
+from north_lsp.workspace.workspace import Workspace
+
+
+class RememberArgs(Arguments):
+    text: str = Field(min_length=1, max_length=2000, description="The fact, understandable alone.")
+    kind: Literal["decision", "constraint", "preference", "failure", "workflow", "fact"] = "fact"
+
+
+class Remember(Tool):
+    name = "remember"
+    kind = "think"
+    needs = frozenset({"ask"})
+    modes = frozenset({"ask", "agent", "plan"})
+    args = RememberArgs
+
+    def title(self, args: dict[str, Any]) -> str:
+        return one_line(f"Remembering: {args.get('text', '…')}")
+
+    async def invoke(self, args: RememberArgs, workspace: Workspace, host: Host[R]) -> Output | R:
+        if workspace.remember is None:
+            raise ToolError("UNAVAILABLE", "memory is disabled", "go on without it")
+        note = await workspace.remember(args.kind, args.text)
+        return Output(self.title({"text": args.text}), {"noted": note})

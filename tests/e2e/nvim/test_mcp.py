@@ -1,0 +1,51 @@
+"""An MCP server's tool in a real Neovim: asked about with its origin and its arguments, run, and listed."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.test_plugin import FILE, Bed, ask, bed, in_chat
+from tests.support import mcp_server
+from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer, call
+
+__all__ = ["bed"]
+
+QUESTION = (
+    "vim.iter(vim.api.nvim_list_wins()):map(function(win) return vim.wo[win].winbar .. '\\n'"
+    " .. table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true), '\\n') end):join('\\n')"
+)
+"""All that the windows show."""
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as model:
+        yield model
+
+
+def nvim_with(bed: Bed, model: ModelServer) -> Nvim:
+    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
+    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
+
+
+def test_a_tool_is_asked_about_run_and_listed(bed: Bed, model: ModelServer) -> None:
+    entry = {"command": sys.executable, "args": ["-I", mcp_server.__file__]}
+    (bed.folder / ".claude.json").write_text(json.dumps({"mcpServers": {"helper": entry}}))
+    model.script(answer(call("mcp_helper_echo", text="good morning")), answer(Say("It said so.")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "say good morning")
+        nvim.until(f"{QUESTION}:find('good morning\"', 1, true) ~= nil")
+        shown = str(nvim.lua(f"return {QUESTION}"))
+        assert "Run echo of the MCP server helper?" in shown
+        assert '"text": "good morning"' in shown
+        assert "~/.claude.json" in shown
+        nvim.command("North review")
+        nvim.keys("ga")
+        nvim.until(in_chat("It said so."))
+        ask(nvim, "/mcp")
+        nvim.until(in_chat("`helper`: ready"))
+    assert "echo: good morning" in json.dumps(model.requests[-1].body)
