@@ -105,8 +105,8 @@ def _refused(layer: Layer, row: Declared) -> str:
 
 
 def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
-    """Make the layer of what an editor or a session has, by the settings' keys. A wrong value is left out, or replaced
-    by the strictest, as in the file."""
+    """Make the layer of what an editor or a session has, by the settings' keys. A wrong value is left out,
+    so that what is below counts, or replaced by the strictest where it guards anything."""
     rows = declared(Settings)
     values: dict[str, object] = {}
     right: dict[str, object] = {}
@@ -133,7 +133,8 @@ def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
             for what in error.problems:
                 note(key, f"it {what}")
         except ValueError as error:
-            values |= {name: rows[name].setting.strict for name in (key, *row.setting.tightens)}
+            if row.setting.guards:
+                values |= {name: rows[name].setting.strict for name in (key, *row.setting.tightens)}
             note(key, f"it {error}")
     return Layer(origin, values, right, tuple(problems))
 
