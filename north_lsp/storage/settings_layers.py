@@ -73,7 +73,7 @@ def merged(layers: Sequence[Layer]) -> Layered:
             narrowed = stricter(rows[key], below, value) if _only_narrows(layer, rows[key]) else value
             if narrowed is None:
                 problems.append(_refused(layer, rows[key]))
-            else:
+            elif narrowed == value or narrowed != below:  # else it changes nothing
                 values[key], origins[key] = narrowed, layer.origin
         if layer.is_unknown:
             break
@@ -90,12 +90,10 @@ def stricter(row: Declared, below: object, value: object) -> object:
     match below, value:
         case tuple(), tuple():
             return tuple(dict.fromkeys((*below, *value)))
-        case _ if value in (below, row.setting.strict):
-            return value
         case ((int() | float()), (int() | float())) if row.kind in (int, float):
             return min(below, value)
         case _:
-            return None
+            return value if value == below or (row.setting.guards and value == row.setting.strict) else None
 
 
 def _refused(layer: Layer, row: Declared) -> str:
