@@ -10,7 +10,7 @@ import anyio.to_thread
 from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, Report, ServerAnswer, ServerSpec
 from north_lsp.display import one_line
 from north_lsp.mcp.client import McpClient
-from north_lsp.mcp.content import MAX_TOOLS, read_answer, read_tools
+from north_lsp.mcp.content import MAX_TOOLS, read_answer, read_contents, read_resources, read_tools
 from north_lsp.mcp.stdio import server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside
 
@@ -58,6 +58,15 @@ class McpConnection:
     async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
         params = {"name": tool, "arguments": dict(arguments)}
         return await read_answer(await self._client.request("tools/call", params, self._seconds, report))
+
+    async def resources(self) -> Sequence[tuple[str, str]]:
+        if "resources" not in self._offered:
+            return ()
+        page = await self._client.request("resources/list", {}, self._seconds)
+        return list(read_resources(page.get("resources")))
+
+    async def read(self, address: str) -> ServerAnswer:
+        return await read_contents(await self._client.request("resources/read", {"uri": address}, self._seconds))
 
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()

@@ -17,6 +17,7 @@ from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
 MAX_TOOLS = 200
 _MAX_DESCRIPTION = 4000
 _MAX_PICTURES = 10
+_MAX_RESOURCES = 200
 _MAX_SCHEMA = 64 * 1024
 
 
@@ -86,6 +87,29 @@ async def _block(row: object, pictures: list[Picture]) -> str:
         case _:
             kind = one_line(str(block.get("type")), 40)
             return f"[a part of the answer is left out: its kind, {kind}, is unknown, or it is damaged]"
+
+
+def read_resources(rows: object) -> Iterator[tuple[str, str]]:
+    """Read the list of resources: addresses, with words about them."""
+    for row in rows[:_MAX_RESOURCES] if isinstance(rows, list) else ():
+        match row:
+            case {"uri": str(uri)}:
+                about = [row.get(key) for key in ("title", "name", "mimeType", "description")]
+                yield uri, one_line("; ".join(text for text in about if isinstance(text, str) and text), 200)
+            case _:
+                pass
+
+
+async def read_contents(result: Mapping[str, Any]) -> ServerAnswer:
+    """Read what a resource has. Raises ToolError."""
+    rows = result.get("contents")
+    if not isinstance(rows, list):
+        raise failure("the answer is not what the protocol says: `contents` is not a list")
+    pictures: list[Picture] = []
+    found = [row for row in rows if isinstance(row, Mapping)]
+    if len(found) == 1 and isinstance(found[0].get("text"), str):
+        return ServerAnswer(str(found[0]["text"]))
+    return ServerAnswer("\n\n".join([await resource_text(str(row.get("uri")), row, pictures) for row in found]))
 
 
 async def resource_text(uri: str, resource: Mapping[str, Any], pictures: list[Picture]) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
+import anyio
+
 from north_lsp.agent.log import messages
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.images import PREFIX
@@ -22,6 +24,9 @@ from north_lsp.workspace.workspace import Workspace
 
 _LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
 _UNKNOWN = "unknown"
+_RESOURCE = re.compile(r"(?<!\S)@mcp:([A-Za-z0-9_.-]+/\S+)")
+_MOST_RESOURCES = 5
+_RESOURCE_SECONDS = 5.0
 _MAX_PREVIEW_LINES = 500
 _MAX_PREVIEW_CHARACTERS = 100_000
 
@@ -90,6 +95,7 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
         match part:
             case TextPart(text):
                 content.append(messages.Words(text))
+                content += [await _resource(name, workspace) for name in _RESOURCE.findall(text)[:_MOST_RESOURCES]]
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
@@ -115,6 +121,19 @@ async def _scaled(picture: TooLarge) -> Loaded | None:
     from north_lsp.workspace.formats.parsing_child import scale_in_child  # rarely needed, and the start shall be quick
 
     return await scale_in_child(picture)
+
+
+async def _resource(name: str, workspace: Workspace) -> Mention:
+    """Attach what a prompt names as `@mcp:<server>/<address>`; a server that does not answer soon is not waited for."""
+    path = f"mcp://{name}"
+    try:
+        if workspace.resource is None:
+            raise ToolError("NOT_FOUND", "there are no MCP servers here")
+        with anyio.move_on_after(_RESOURCE_SECONDS):
+            return _mention(path, await workspace.resource(name), None)
+    except ToolError as error:
+        return _mention(path, f"(not attached: {error.message})", None)
+    return _mention(path, f"(not attached: no answer within {_RESOURCE_SECONDS:g} s)", None)
 
 
 async def _placed(name: str, text: str, workspace: Workspace) -> Mention:

@@ -85,6 +85,14 @@ class Connection(Protocol):
 
     async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer: ...
 
+    async def resources(self) -> Sequence[tuple[str, str]]:
+        """Return the addresses of what can be read, each with words about it."""
+        ...
+
+    async def read(self, address: str) -> ServerAnswer:
+        """Read a resource."""
+        ...
+
     async def wait_closed(self) -> str:
         """Wait for the end of the connection; return why it ended."""
         ...
