@@ -28,6 +28,7 @@ from north_lsp.display import money, visible
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.project_profile import Profile, ProfileFile
+from north_lsp.vocabulary import Mode
 from north_lsp.workspace.git import run_git
 from north_lsp.workspace.roots import project_hash
 
@@ -52,6 +53,7 @@ class LearnedFile:
 class LearningSession(Protocol):
     """The part of a session that this needs."""
 
+    mode: Mode
     choice: ModelChoice
     questions: Questions
     memory: Memory
@@ -94,6 +96,8 @@ class Learning:
         wanted = environment.settings.context.offer_profile and not environment.environ.get(_SWITCH, "").strip("0 ")
         if self._was_offered or stopped != "end_turn" or not wanted or self._session.choice.model.api == "offline":
             return
+        if self._session.mode == "plan":
+            return  # it asks enough
         self._was_offered = True
         entries = (one.entry for one in self._means.stored.log.path())
         if sum(isinstance(one, PromptEntry) and not one.by_north for one in entries) == 1:

@@ -20,7 +20,7 @@ class Remember(Tool):
     name = "remember"
     kind = "think"
     needs = frozenset({"ask"})
-    modes = frozenset({"ask", "agent"})
+    modes = frozenset({"ask", "agent", "plan"})
     args = RememberArgs
 
     def title(self, args: dict[str, Any]) -> str:

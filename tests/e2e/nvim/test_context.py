@@ -61,3 +61,16 @@ def test_what_the_editor_shows_goes_along(bed: Bed, model: Obedient) -> None:
     assert f"Open files: {FILE}" in told
     assert f"Not saved: {FILE}" in told
     assert f"Edited lately: {FILE}:5" in told
+
+
+def test_a_project_is_learned_and_its_profile_opens(bed: Bed, model: Obedient) -> None:
+    with nvim_with(bed, model) as nvim:
+        nvim.command("North learned")
+        nvim.until("vim.fn.execute('messages'):find('nothing was learned of this project yet', 1, true)")
+        ask(nvim, "/learn")
+        nvim.until(f"{in_chat('Learned 10 of 10 topics')} and {in_chat('Learning this project')} and {IDLE}")
+        nvim.command("North learned")
+        nvim.until("vim.api.nvim_buf_get_name(0):find('/profile.md', 1, true) ~= nil")
+        shown = cast(list[str], nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"))
+        assert shown.count("Good day.") == 10
+        assert nvim.lua("return vim.bo.modifiable")

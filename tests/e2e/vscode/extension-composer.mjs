@@ -295,15 +295,15 @@ const cases = {
     await screenshot(page, "composer-8-settings");
     await page.keyboard.press("Enter");
     await listRow(page, "Change for This Conversation…").click();
-    await page.locator(".quick-input-widget input").fill("1");
+    await page.locator(".quick-input-widget input").fill("199");
     await page.keyboard.press("Enter");
     await until("it to be set", async () => {
       const rows = await chat.row("answer").count();
       await chat.send("/config turn.maxRequests");
       await until("an answer", async () => (await chat.row("answer").count()) > rows);
-      return (await chat.row("answer").last().textContent()).includes("is 1, from this conversation");
+      return (await chat.row("answer").last().textContent()).includes("is 199, from this conversation");
     });
-    await chat.idle();
+    await answered(() => chat.send("hello"));
   },
 
   async "problems and git's changes are attached by name, from the menu too"() {

@@ -53,4 +53,24 @@ await bed.each({
     assert.match(shown, /Project rules/);
     await screenshot(page, "context-page");
   },
+
+  async "a project is learned, and its profile opens"() {
+    const answers = await chat.row("answer").count();
+    model.answers.push(...Array.from({ length: 10 }, () => () => "Found out by reading."));
+    await chat.send("/learn");
+    await until("what came of it", async () => /Learned 10 of 10 topics/.test((await chat.row("answer").allInnerTexts()).slice(answers).join("\n")));
+    await chat.idle();
+    assert.match(await chat.row("tool").last().innerText(), /Learning this project - 10 of 10 topics/);
+    await screenshot(page, "context-learned");
+    await chat.row("answer").last().getByText("profile.md").click();
+    await editorTab(page, "profile.md").waitFor();
+    await palette(page, "View: Close All Editors");
+    await editorTab(page, "profile.md").waitFor({ state: "detached" });
+    await palette(page, "North: Open What Was Learned of the Project");
+    await editorTab(page, "profile.md").waitFor();
+    const editor = page.locator(".editor-group-container.active .monaco-editor").first();
+    await until("the profile", async () => /Project Summary/.test((await visibleLines(editor)).join("\n")));
+    await answered("greet me once more");
+    assert.match(JSON.stringify(model.requests.at(-1)), /Found out by reading/);
+  },
 });

@@ -11,9 +11,22 @@ interface LearnedFile {
   path: string;
 }
 
+async function learnedFiles(session: Session): Promise<LearnedFile[]> {
+  return (await session.ask<{ files: LearnedFile[] }>("_north/learned/list", {})).files;
+}
+
+/** Whether a file is one of them, which may be opened though it is in none of the open folders. */
+export async function isLearned(session: Session, path: string): Promise<boolean> {
+  try {
+    return (await learnedFiles(session)).some((file) => file.path === path);
+  } catch {
+    return false; // the server does not know the method, or is gone
+  }
+}
+
 /** Opens the only file, or the one that is chosen. */
 export async function openLearned(session: Session): Promise<void> {
-  const { files } = await session.ask<{ files: LearnedFile[] }>("_north/learned/list", {});
+  const files = await learnedFiles(session);
   if (files.length === 0) {
     void vscode.window.showInformationMessage(vscode.l10n.t("Nothing was learned of this project yet. Send /learn in the chat to have a model explore it."));
     return;

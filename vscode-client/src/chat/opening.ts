@@ -17,10 +17,11 @@ export async function openFile(file: string, line: number | null): Promise<void>
   }
 }
 
-/** A place that an answer names. Nothing outside of the open folders is opened, whatever its links lead to. */
-export async function openPlace(path: string, line: number | null): Promise<void> {
+/** A place that an answer names. Nothing outside of the open folders is opened, whatever its links lead to, but what `isOurs` knows. */
+export async function openPlace(path: string, line: number | null, isOurs: (path: string) => Promise<boolean>): Promise<void> {
   const file = await findInside(path);
   if (file !== undefined) return openFile(file, line);
+  if (isAbsolute(path) && (await isOurs(path))) return openFile(path, line);
   void vscode.window.showWarningMessage(vscode.l10n.t("{0} is not a file in the open folders.", path));
 }
 

@@ -16,6 +16,7 @@ import { pickerButtons } from "./choices";
 import { useCode } from "./code";
 import { actElsewhere, bannerOf } from "./elsewhere";
 import { readMessage } from "./incoming";
+import { isLearned } from "./learned";
 import { openFile, openLink, openPlace } from "./opening";
 import { pageOf } from "./page";
 import { pick } from "./pickers";
@@ -159,7 +160,7 @@ export class Panel implements vscode.Disposable {
       case "link":
         return openLink(message.address);
       case "place":
-        return openPlace(message.path, message.line);
+        return openPlace(message.path, message.line, (path) => isLearned(this.session, path));
       case "symbol":
         return openSymbol(message.name);
       case "diff": {

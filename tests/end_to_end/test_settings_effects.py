@@ -1,0 +1,45 @@
+"""A setting that is changed while a conversation goes on counts in it from the next prompt on, and not before."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.acp.test_approvals import session, turn
+from tests.end_to_end.world import World
+from tests.support.model_server import ModelServer
+from tests.support.script import call
+
+_READ = {"path": "json/decoder.py"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "name", "arguments", "seen"),
+    [
+        ("limits.readLines", 20, "read_file", _READ, '"endLine": 40'),
+        ("limits.readKb", 4, "read_file", {**_READ, "startLine": 1, "endLine": 356}, "nextRange"),
+        ("limits.files", 20, "find_files", {"pattern": "*", "limit": 100}, "limit is 20, its maximum"),
+        ("limits.matches", 20, "search_text", {"query": "def", "limit": 100}, "limit is 20, its maximum"),
+        ("limits.windowLines", 5, "read_file", {**_READ, "aroundMatch": "def", "windowLines": 9}, "windowLines is 5"),
+        ("limits.aroundLines", 5, "read_around", {**_READ, "anchor": "class JSONDecoder", "before": 9}, "before is 5"),
+        ("edits.protected", ["*.txt"], "edit_create_file", {"path": "{}.txt", "content": "x\n"}, "protected"),
+        ("shell.alwaysAsk", ["one"], "shell_run", {"command": "echo one"}, "denied"),
+        ("shell.interceptor.enabled", False, "shell_run", {"command": "head -2 json/tool.py"}, "Command-line tool"),
+    ],
+)
+async def test_a_change_counts_from_the_next_prompt_on(
+    world: World, server: ModelServer, key: str, value: object, name: str, arguments: dict[str, Any], seen: str
+) -> None:
+    async with session(world, "always") as (client, asked, id):
+
+        async def result(round: str) -> str:
+            filled = {name: text.format(round) if isinstance(text, str) else text for name, text in arguments.items()}
+            return json.dumps(await turn(client, id, server, call(name, **filled)))
+
+        assert seen not in await result("before")
+        place = {"sessionId": id, "key": key, "place": "session"}
+        assert (await client.request("_north/config/set", {**place, "value": value}))["origin"] == "session"
+        asked.choice = "deny" if key == "shell.alwaysAsk" else "always"
+        assert seen in await result("set")
+        assert (await client.request("_north/config/reset", place))["origin"] == "default"
+        assert seen not in await result("reset")
