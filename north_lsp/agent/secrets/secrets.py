@@ -17,7 +17,9 @@ from north_lsp.storage.masking import FORMS, PLACEHOLDER
 
 _T = TypeVar("_T")
 _MARK = "<<$env:S"
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(.{1,20000}?(?:-----END|\Z))", re.DOTALL)
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_END_OF_KEY = "-----END"
+_LONGEST_KEY = 20_000
 _KEY_LINE = re.compile(  # as it is written, in JSON, or with line numbers; the last one may be short
     r"(?:(?<=\\n)|(?<=\\r)|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]{4,}(?:(?<=[A-Za-z0-9+/=]{16})|(?=[\s\d|:\\nrt]{0,24}-----END))"
 )
@@ -166,7 +168,7 @@ class Secrets:
             return text
         text = self._replace(text)
         if "PRIVATE KEY-----" in text:
-            text = _PRIVATE_KEY.sub(self._key_lines, text)
+            text = self._private_keys(text)
         if _CUT in text:
             text = self._cut_values(text)
         for entry in self._given.entries:
@@ -247,9 +249,17 @@ class Secrets:
             return False
         return _is_json(text)
 
-    def _key_lines(self, match: re.Match[str]) -> str:
-        body = _KEY_LINE.sub(self._form, match[1])
-        return match[0][: match.start(1) - match.start()] + body
+    def _private_keys(self, text: str) -> str:
+        """Mask the lines between the marks of private keys."""
+        parts, at = list[str](), 0
+        for begin in _PRIVATE_KEY.finditer(text):
+            if begin.start() < at:
+                continue
+            end = text.find(_END_OF_KEY, begin.end(), begin.end() + _LONGEST_KEY)
+            end = min(begin.end() + _LONGEST_KEY, len(text)) if end < 0 else end + len(_END_OF_KEY)
+            parts += [text[at : begin.end()], _KEY_LINE.sub(self._form, text[begin.end() : end])]
+            at = end
+        return "".join([*parts, text[at:]])
 
     def _form(self, match: re.Match[str]) -> str:
         value = match[0]
