@@ -285,6 +285,26 @@ async def test_resources_are_listed_read_and_attached(world: World, server: Mode
     assert "there is no MCP server 'other'" in told[4]
 
 
+async def test_prompts_of_a_server_are_commands(world: World, server: ModelServer) -> None:
+    own(world, mine=entry())
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        update = await client.wait_update(lambda update: "mcp:mine:plan" in json.dumps(update))
+        (row,) = [one for one in update["availableCommands"] if one["name"] == "mcp:mine:plan"]
+        assert row["description"] == "Makes a plan."
+        assert row["input"]["hint"] == "<topic> [tone]"
+        assert "needs topic" in await command(client, session, "/mcp:mine:plan")
+        assert await prompt(client, session, "/mcp:mine:plan tone=friendly the next week") == "end_turn"
+        assert [text for role, text in sent(server)[-1] if role == "user"][-1].endswith(
+            "Plan the next week, in a friendly tone."
+        )
+        before = len(client.updates)
+        await command(client, session, "/mcp disable mine")
+        while not any("availableCommands" in one["update"] for one in client.updates[before:]):
+            await asyncio.sleep(0.01)
+        assert "mcp:mine:plan" not in json.dumps(client.updates[before:])
+
+
 async def test_no_server_gets_a_secret_in_an_address(world: World, server: ModelServer) -> None:
     (world.project / ".env").write_text("API_TOKEN=a-long-secret-value-1234\n")
     own(world, mine=entry())

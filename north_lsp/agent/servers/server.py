@@ -9,7 +9,15 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.servers import Connect, Connection, OfferedTool, Report, ServerAnswer, ServerSpec
+from north_lsp.agent.ports.servers import (
+    Connect,
+    Connection,
+    OfferedPrompt,
+    OfferedTool,
+    Report,
+    ServerAnswer,
+    ServerSpec,
+)
 from north_lsp.agent.servers.memory import ServerMemory
 from north_lsp.background import Background
 from north_lsp.display import one_line
@@ -46,6 +54,7 @@ class Server:
         self.error = ""
         self.title = ""
         self.tools: tuple[OfferedTool, ...] = ()
+        self.prompts: tuple[OfferedPrompt, ...] = ()
         self.problems: tuple[str, ...] = ()
         self.log: deque[str] = deque(maxlen=_LOG_LINES)
         self.settled = anyio.Event()
@@ -153,6 +162,10 @@ class Server:
         tools, problems = await connection.tools()
         self.tools = tuple(tool for tool in tools if self.spec.offers(tool.name))
         self.problems = tuple(problems)
+        try:
+            self.prompts = tuple(await connection.prompts())
+        except ToolError as error:  # its tools are there all the same
+            self.logged(f"its prompts cannot be listed: {error.message}")
         await self._memory.keep(self.tools)
         for tool in self.tools:
             self._first_seen.setdefault(tool.name, tool)
@@ -188,6 +201,10 @@ class Server:
                 "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "go on without it for now"
             )
         return await connection.call(tool.name, arguments, report)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text of a prompt. Raises ToolError."""
+        return await (await self._connected(_WAIT_FOR_CALL)).prompt(name, arguments)
 
     async def resources(self) -> Sequence[tuple[str, str]]:
         """List what can be read. Raises ToolError."""

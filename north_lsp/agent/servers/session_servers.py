@@ -1,9 +1,9 @@
 """The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -11,7 +11,7 @@ import anyio.to_thread
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.servers import Connect, ServerSpec
+from north_lsp.agent.ports.servers import Connect, OfferedPrompt, ServerSpec
 from north_lsp.agent.servers.config import expanded
 from north_lsp.agent.servers.memory import ServerMemory
 from north_lsp.agent.servers.names import tool_names
@@ -84,6 +84,9 @@ class SessionServers:
         self._asked: set[Server] = set()
         self._told: set[str] = set()
         self._seen: object = None
+        self.on_prompts: Callable[[], Coroutine[Any, Any, None]] | None = None
+        """Is told when there are other prompts than before."""
+        self._prompts: list[tuple[str, OfferedPrompt]] = []
 
     # -- their life -------------------------------------------------------------------------------------------------
 
@@ -224,6 +227,10 @@ class SessionServers:
     def _changed(self, server: Server) -> None:
         if self._closed:
             return
+        prompts = [(one.spec.name, prompt) for one, prompt in self.prompts()]
+        if prompts != self._prompts and self.on_prompts is not None:
+            self._prompts = prompts
+            self._means.background.start_soon(self.on_prompts)
         name = server.spec.name
         match server.state:
             case "failed" | "lost" if f"down {name}" not in self._told:
@@ -287,6 +294,11 @@ class SessionServers:
             return (await server.read(rest)).text
         rows = [f"mcp://{name}/{uri}{f'  ({about})' if about else ''}" for uri, about in await server.resources()]
         return "\n".join(rows) or f"The MCP server {name} has no resources."
+
+    def prompts(self) -> list[tuple[Server, OfferedPrompt]]:
+        """Return the prompts that can be called now, each with its server."""
+        usable = [server for server in self._servers.values() if server.state == "ready"]
+        return [(server, prompt) for server in usable for prompt in server.prompts]
 
     def rows(self) -> list[Row]:
         """List all servers, those that count first."""

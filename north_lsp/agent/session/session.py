@@ -156,6 +156,7 @@ class Session:
         self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
+        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
