@@ -91,6 +91,27 @@ async def test_a_conversation_goes_on_with_the_same_placeholders(world: World, s
     assert_nothing_left(world, server)
 
 
+async def test_what_was_known_by_its_form_is_found_again_in_the_files_that_were_read(
+    world: World, server: ModelServer
+) -> None:
+    (world.project / "other.py").write_text("A = 'npm_" + "z" * 36 + "'\n")
+    async with stage(world, server) as on:
+        look = answer(call("read_file", path="config.py"), call("read_file", path="other.py"))
+        await on.say("Look", answers=(look, answer(Say("It is <<$env:S0>>."))))
+        session = on.session
+    (world.project / "other.py").write_text("A = 'npm_" + "y" * 36 + "'\n")
+    async with stage(world, server) as on:
+        on.session = session
+        await on.ask("session/load", cwd=str(world.project), mcpServers=[])
+        replayed = json.dumps(shown(on.client.updates))
+        change = replace("config.py", 'KEY = "<<$env:S0>>"', 'TOKEN = "<<$env:S0>>"')
+        await on.say("Rename it", answers=(answer(change), answer(Say("Done."))))
+    assert f"It is {IN_FILE}." in replayed
+    assert "<<$env:S1>>" in replayed  # its value is gone
+    assert (world.project / "config.py").read_text() == f'TOKEN = "{IN_FILE}"\nDEBUG = True\n'
+    assert_nothing_left(world, server)
+
+
 async def test_the_user_is_told_once_and_context_says_how_many(world: World, server: ModelServer) -> None:
     async with stage(world, server) as on:
         await on.say(f"{OF_ENV_FILE} and {TOKEN}", answers=(answer(Say("Yes.")),))
