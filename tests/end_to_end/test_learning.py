@@ -40,6 +40,12 @@ def answering(client: RawAcpClient, *choices: str) -> list[dict[str, Any]]:
     return asked
 
 
+def costs(client: RawAcpClient) -> list[float]:
+    """What the conversation had cost, as the client was told."""
+    updates = [params["update"] for params in client.updates]
+    return [float(one["cost"]["amount"]) for one in updates if one["sessionUpdate"] == "usage_update"]
+
+
 def shown(client: RawAcpClient) -> list[dict[str, Any]]:
     """The updates of the call that shows learning."""
     calls = [one["update"] for one in client.updates if one["update"]["sessionUpdate"].startswith("tool_call")]
@@ -135,7 +141,9 @@ async def test_a_changed_profile_is_used_as_it_is_and_not_replaced_without_a_que
         await prompt(client, session, "/learn")
         assert "You have changed it" in json.dumps(asked[0])
         assert (profile(world).read_text(), len(server.requests)) == (mine, 1)
+        before = costs(client)[-1]
         await prompt(client, session, "/learn")
+        assert costs(client)[-1] > before
     text = profile(world).read_text()
     assert "What was found of Project Summary." in text
     assert "Mine alone." not in text
@@ -170,6 +178,18 @@ async def test_nothing_is_learned_or_told_of_a_project_that_is_not_trusted(world
         await prompt(client, session, "Hello")
     assert len(server.requests) == 1
     assert "Learned earlier." not in server.requests[0].body["system"][0]["text"]
+
+
+async def test_a_profile_that_cannot_be_read_is_left_out_and_that_is_said(world: World, server: ModelServer) -> None:
+    profile(world).mkdir(parents=True)
+    server.script(GOOD)
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        await prompt(client, session, "Hello")
+        assert "the project's profile" in json.dumps(client.updates)
+        await prompt(client, session, "/learn")
+        assert "the profile cannot be read or written" in texts(client)
+    assert "# Project Profile" not in server.requests[0].body["system"][0]["text"]
 
 
 async def test_keys_do_not_get_into_a_profile(world: World, server: ModelServer) -> None:

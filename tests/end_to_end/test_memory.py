@@ -160,6 +160,25 @@ async def test_it_is_rebuilt_with_what_the_user_changed(world: World, server: Mo
     assert "- Mine." in json.dumps(server.requests[-1].body)
 
 
+async def test_the_work_waits_while_a_turn_runs(world: World, server: ModelServer) -> None:
+    await had(world, server, "One")
+    on(world)
+    first = answer(Say("Looking."), Gate("turn"), call("read_file", path="json/decoder.py"))
+    server.script(first, GOOD, READ, WRITTEN)
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        blocks = text_blocks("Begin")
+        running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await server.reached("turn")
+        await prompt(client, session, "/memory enqueue")
+        await told(client, "Remembering what lasts of earlier conversations")
+        await client.request("_north/learned/list", {"sessionId": session})
+        server.open("turn")
+        await client.answer(running)
+        assert "All is well." in texts(client)
+        await told(client, "Read 1 of 1 conversations")
+
+
 async def test_stop_ends_a_rebuild_and_keeps_what_was_read(world: World, server: ModelServer) -> None:
     await had(world, server, "One", "Two")
     on(world)
