@@ -9,7 +9,7 @@ from north_lsp.agent.learning.topics import topics
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.test_faults import GOOD, configure, entries, fail, opened, prompt, texts
-from tests.end_to_end.test_turns import text_blocks
+from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
@@ -54,8 +54,7 @@ def shown(client: RawAcpClient) -> list[dict[str, Any]]:
 
 async def test_a_project_is_learned_and_later_prompts_are_told(world: World, server: ModelServer) -> None:
     server.script(answer(LOOK), *map(said, TITLES), GOOD)
-    async with inside(world.environ) as client:
-        session = await opened(client, world)
+    async with conversation(world) as (client, session):
         assert await prompt(client, session, "/learn") == "end_turn"
         assert "Learned 10 of 10 topics" in texts(client)
         assert str(profile(world)) in texts(client)
@@ -116,7 +115,7 @@ async def test_a_cancel_keeps_what_was_learned_if_the_user_says_so(world: World,
         await server.reached("never")
         await client.notify("session/cancel", {"sessionId": session})
         await client.answer(running)
-        assert "It is 3 of 10 topics" in json.dumps(asked[0])
+        assert "It is 3 of 10 topics: it was cancelled." in json.dumps(asked[0])
         sections = [line for line in profile(world).read_text().split("\n") if line.startswith("## ")]
         assert sections == [f"## {title}" for title in TITLES[:3]]
         await prompt(client, session, "/learn")
@@ -270,6 +269,17 @@ async def test_a_yes_learns(world: World, server: ModelServer) -> None:
         await prompt(client, await opened(client, world), "Hello")
         await client.wait(lambda message: "Learned 10 of 10 topics" in json.dumps(message))
     assert profile(world).exists()
+
+
+async def test_what_was_agreed_to_is_cancelled_by_a_command(world: World, server: ModelServer) -> None:
+    server.script(GOOD, answer(Say("Never"), Gate("never")))
+    async with inside(offering(world)) as client:
+        answering(client, "yes")
+        session = await opened(client, world)
+        await prompt(client, session, "Hello")
+        await server.reached("never")
+        await prompt(client, session, "/cancel")
+        await client.wait(lambda message: "nothing was learned: it was cancelled" in json.dumps(message))
 
 
 async def test_nothing_is_offered_where_it_is_switched_off_or_not_trusted(world: World, server: ModelServer) -> None:

@@ -11,7 +11,7 @@ from north_lsp.storage.memory_jobs import MemoryJobs
 from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.test_faults import GOOD, configure, entries, fail, opened, prompt, texts
 from tests.end_to_end.test_learning import answering
-from tests.end_to_end.test_turns import text_blocks
+from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
@@ -64,8 +64,7 @@ async def test_what_lasts_is_written_in_the_background_and_later_prompts_are_tol
     await had(world, server, "We use tabs", "Hello there")
     on(world)
     server.script(GOOD, READ, NOTHING, WRITTEN)
-    async with inside(world.environ) as client:
-        session = await opened(client, world)
+    async with conversation(world) as (client, session):
         await prompt(client, session, "Begin")
         await told(client, "Read 2 of 2 conversations, for ")
         assert [params["update"] for params in client.updates if "learn-" in json.dumps(params)]
