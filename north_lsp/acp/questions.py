@@ -61,7 +61,8 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     hunks for a client that decides on each hunk."""
     files = review.proposal.files
     words = describe_edit(files)
-    is_named = len(files) == 1 and files[0].action in ("create", "update")
+    # A client that does not know North may show the title alone, so that has the file's whole path.
+    is_named = client.knows_north and len(files) == 1 and files[0].action in ("create", "update")
     tool_call = {
         "toolCallId": review.proposal.tool_call_id,
         "title": review.title if is_named else words,

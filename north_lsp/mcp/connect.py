@@ -7,10 +7,26 @@ from typing import Any
 
 import anyio.to_thread
 
-from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, Report, ServerAnswer, ServerSpec
+from north_lsp.agent.ports.servers import (
+    Connection,
+    Listener,
+    OfferedPrompt,
+    OfferedTool,
+    Report,
+    ServerAnswer,
+    ServerSpec,
+)
 from north_lsp.display import one_line
 from north_lsp.mcp.client import McpClient
-from north_lsp.mcp.content import MAX_TOOLS, read_answer, read_tools
+from north_lsp.mcp.content import (
+    MAX_TOOLS,
+    read_answer,
+    read_contents,
+    read_messages,
+    read_prompts,
+    read_resources,
+    read_tools,
+)
 from north_lsp.mcp.stdio import server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside
 
@@ -59,6 +75,25 @@ class McpConnection:
         params = {"name": tool, "arguments": dict(arguments)}
         return await read_answer(await self._client.request("tools/call", params, self._seconds, report))
 
+    async def prompts(self) -> Sequence[OfferedPrompt]:
+        if "prompts" not in self._offered:
+            return ()
+        page = await self._client.request("prompts/list", {}, self._seconds)
+        return list(read_prompts(page.get("prompts")))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        params = {"name": name, "arguments": dict(arguments)}
+        return await read_messages(await self._client.request("prompts/get", params, self._seconds))
+
+    async def resources(self) -> Sequence[tuple[str, str]]:
+        if "resources" not in self._offered:
+            return ()
+        page = await self._client.request("resources/list", {}, self._seconds)
+        return list(read_resources(page.get("resources")))
+
+    async def read(self, address: str) -> ServerAnswer:
+        return await read_contents(await self._client.request("resources/read", {"uri": address}, self._seconds))
+
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()
 
@@ -78,7 +113,7 @@ class Connector:
     async def __call__(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
         def told(method: str, params: Mapping[str, Any]) -> None:
             match method:
-                case "notifications/tools/list_changed":
+                case "notifications/tools/list_changed" | "notifications/prompts/list_changed":
                     listener.tools_changed()
                 case "notifications/message":
                     listener.logged(f"{params.get('level', 'info')}: {params.get('data')}")

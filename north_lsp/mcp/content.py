@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from north_lsp.agent.ports.servers import OfferedTool, ServerAnswer
+from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool, PromptArgument, ServerAnswer
 from north_lsp.agent.servers.schema import usable_schema
 from north_lsp.display import one_line, visible
 from north_lsp.mcp.transport import failure
@@ -17,6 +17,9 @@ from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
 MAX_TOOLS = 200
 _MAX_DESCRIPTION = 4000
 _MAX_PICTURES = 10
+_MAX_RESOURCES = 200
+_MAX_PROMPTS = 100
+_MAX_PROMPT = 100_000
 _MAX_SCHEMA = 64 * 1024
 
 
@@ -86,6 +89,59 @@ async def _block(row: object, pictures: list[Picture]) -> str:
         case _:
             kind = one_line(str(block.get("type")), 40)
             return f"[a part of the answer is left out: its kind, {kind}, is unknown, or it is damaged]"
+
+
+def read_prompts(rows: object) -> Iterator[OfferedPrompt]:
+    """Read the list of prompts; those without a proper name are left out."""
+    for row in rows[:_MAX_PROMPTS] if isinstance(rows, list) else ():
+        match row:
+            case {"name": str(name)} if 0 < len(name) <= 100:
+                about = [row.get(key) for key in ("description", "title")]
+                words = next((one_line(text, 200) for text in about if isinstance(text, str) and text), "")
+                given = row.get("arguments")
+                read = [_argument(one) for one in given[:20]] if isinstance(given, list) else []
+                yield OfferedPrompt(name, words, tuple(one for one in read if one is not None))
+            case _:
+                pass
+
+
+def _argument(row: object) -> PromptArgument | None:
+    name = row.get("name") if isinstance(row, Mapping) else None
+    if not isinstance(row, Mapping) or not isinstance(name, str) or not name:
+        return None
+    return PromptArgument(one_line(name, 60), row.get("required") is True)
+
+
+async def read_messages(result: Mapping[str, Any]) -> str:
+    """Read what a prompt says, as one text; pictures are told of, not shown. Raises ToolError."""
+    rows = result.get("messages")
+    if not isinstance(rows, list):
+        raise failure("the answer is not what the protocol says: `messages` is not a list")
+    texts = [await _block(row.get("content"), []) for row in rows if isinstance(row, Mapping)]
+    return "\n\n".join(text for text in texts if text)[:_MAX_PROMPT]
+
+
+def read_resources(rows: object) -> Iterator[tuple[str, str]]:
+    """Read the list of resources: addresses, with words about them."""
+    for row in rows[:_MAX_RESOURCES] if isinstance(rows, list) else ():
+        match row:
+            case {"uri": str(uri)}:
+                about = [row.get(key) for key in ("title", "name", "mimeType", "description")]
+                yield uri, one_line("; ".join(text for text in about if isinstance(text, str) and text), 200)
+            case _:
+                pass
+
+
+async def read_contents(result: Mapping[str, Any]) -> ServerAnswer:
+    """Read what a resource has. Raises ToolError."""
+    rows = result.get("contents")
+    if not isinstance(rows, list):
+        raise failure("the answer is not what the protocol says: `contents` is not a list")
+    pictures: list[Picture] = []
+    found = [row for row in rows if isinstance(row, Mapping)]
+    if len(found) == 1 and isinstance(found[0].get("text"), str):
+        return ServerAnswer(str(found[0]["text"]))
+    return ServerAnswer("\n\n".join([await resource_text(str(row.get("uri")), row, pictures) for row in found]))
 
 
 async def resource_text(uri: str, resource: Mapping[str, Any], pictures: list[Picture]) -> str:

@@ -1,6 +1,6 @@
 """The commands by name."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from north_lsp.slash.base import Command, CommandError, Host, Reply
@@ -10,11 +10,13 @@ from north_lsp.slash.parsing import Invocation
 
 class Commands(Collection[str]):
     """The commands by name. A second command of the same name is left out; `problems` names it. `templates` are what
-    else can be called: they are listed, and not run from here."""
+    else can be called: they are listed, and not run from here. `prompts` are commands of MCP servers, which come and
+    go."""
 
     def __init__(self, commands: Iterable[Command] = ()) -> None:
         self.problems: list[str] = []
         self.templates: Sequence[Command] = ()
+        self.prompts: Mapping[str, Command] = {}
         self._commands: dict[str, Command] = {}
         for command in (
             *COMMANDS,
@@ -27,7 +29,7 @@ class Commands(Collection[str]):
                 self._commands[command.name] = command
 
     def __contains__(self, name: object) -> bool:
-        return name in self._commands
+        return name in self._commands or name in self.prompts
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._commands)
@@ -37,7 +39,9 @@ class Commands(Collection[str]):
 
     def all(self) -> Sequence[Command]:
         """Return what can be called, by name: the commands, and the templates."""
-        return sorted((*self._commands.values(), *self.templates), key=lambda command: command.name)
+        return sorted(
+            (*self._commands.values(), *self.prompts.values(), *self.templates), key=lambda command: command.name
+        )
 
     def hides(self, invocation: Invocation) -> bool:
         """Tell whether what was typed with a command must be kept out of the conversation."""
@@ -53,7 +57,7 @@ class Commands(Collection[str]):
 
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Run a command. Raises CommandError."""
-        command = self._commands[invocation.name]
+        command = self._commands.get(invocation.name) or self.prompts[invocation.name]
         if command.takes_text:
             text = invocation.typed.removeprefix(f"/{command.name}").strip()
             return await command.run(host, (text,) if text else ())

@@ -23,7 +23,7 @@ def _form(expression: str, *hints: str) -> Form:
 
 
 FORMS = (
-    _form(r"\bsk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}", "sk-"),  # Anthropic, OpenAI, OpenRouter
+    _form(r"\bsk-(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,}", "sk-"),  # Anthropic, OpenAI, OpenRouter
     _form(
         r"\bAIza[A-Za-z0-9_-]{30,}|\bGOCSPX-[A-Za-z0-9_-]{20,}|\bya29\.[A-Za-z0-9_-]{20,}", "AIza", "GOCSPX-", "ya29."
     ),
@@ -77,7 +77,7 @@ FORMS = (
         "sbp_",
     ),
     _form(r"(?<=AccountKey=)[A-Za-z0-9+/=]{40,}", "AccountKey="),  # Azure
-    _form(r"\bey[A-Za-z0-9_-]{10,}\.ey[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}", ".ey"),  # JSON Web Tokens
+    _form(r"\bey[A-Za-z0-9_-]{10,1000}\.ey[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}", ".ey"),  # JSON Web Tokens
     _form(r"(?<=://)[^/\s:@\"'`<>\\]{1,100}:(?![{$<%*])[^/\s@\"'`<>\\]{1,200}(?=@)", "://"),  # a password in an address
 )
 """What is a key by its form alone, apart from private keys, which have several lines."""

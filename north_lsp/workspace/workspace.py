@@ -51,6 +51,7 @@ class Workspace:
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
     so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
+    `resource` reads what an MCP server has, and raises ToolError.
     """
 
     roots: Roots
@@ -71,6 +72,7 @@ class Workspace:
     skill: Callable[[str], str] | None = None
     memory: Callable[[str], str] | None = None
     remember: Callable[[str, str], Awaitable[str]] | None = None
+    resource: Callable[[str], Awaitable[str]] | None = None
 
     @property
     def limits(self) -> Limits:

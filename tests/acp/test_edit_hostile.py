@@ -195,8 +195,8 @@ async def test_accepting_for_this_conversation_ends_with_it(world: World, server
         client.handlers["session/request_permission"] = accept
         await turn(client, id, server, new("1.txt"), new("2.txt"), new("package.json"), new("3.txt"))
         assert [question["toolCall"]["title"].split(" (")[0] for question in asked.questions] == [
-            "Creating 1.txt",
-            "Creating package.json",  # protected: asks every time
+            "Create 1.txt",
+            "Create package.json",  # protected: asks every time
         ]
         assert not (world.project / ".north").exists()
         made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})

@@ -250,6 +250,70 @@ async def test_a_forgotten_session_begins_anew(world: World, server: ModelServer
     assert "echo: hello" in last_result(server)
 
 
+async def test_tools_are_there_at_once_the_next_time(world: World, server: ModelServer, tmp_path: Path) -> None:
+    hold = tmp_path / "hold"
+    own(world, mine=entry(f"hold={hold}"))
+    look = answer(call("mcp_mine_look", text="hello"))
+    server.script(DONE, look, DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "mcp_mine_look" in offered(server)
+    hold.touch()
+    async with talk(world) as (client, session):
+        running = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Look")})
+        await client.wait_update(lambda update: update.get("status") == "in_progress")
+        assert "mcp_mine_look" in offered(server)
+        assert "`mine`: connecting" in await command(client, session, "/mcp")
+        hold.unlink()
+        assert (await client.answer(running))["stopReason"] == "end_turn"
+    assert "echo: hello" in last_result(server)
+
+
+async def test_resources_are_listed_read_and_attached(world: World, server: ModelServer) -> None:
+    own(world, mine=entry())
+    listed, read = (answer(call("read_file", path=f"mcp://mine{rest}")) for rest in ("", "/notes://today"))
+    binary, none = (answer(call("read_file", path=f"mcp://{rest}")) for rest in ("mine/a://b", "other/x"))
+    server.script(listed, read, binary, none, DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Read @mcp:mine/notes://tomorrow") == "end_turn"
+        assert questions(client) == []
+    told = [json.dumps(request.body["messages"]) for request in server.requests]
+    assert "What notes://tomorrow says." in told[0]
+    assert "mcp://mine/notes://today  (today; text/plain; What to do.)" in told[1]
+    assert "What notes://today says." in told[2]
+    assert "[resource b://c, unknown kind, about 3 bytes: not shown]" in told[3]
+    assert "there is no MCP server 'other'" in told[4]
+
+
+async def test_prompts_of_a_server_are_commands(world: World, server: ModelServer) -> None:
+    own(world, mine=entry())
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        update = await client.wait_update(lambda update: "mcp:mine:plan" in json.dumps(update))
+        (row,) = [one for one in update["availableCommands"] if one["name"] == "mcp:mine:plan"]
+        assert row["description"] == "Makes a plan."
+        assert row["input"]["hint"] == "<topic> [tone]"
+        assert "needs topic" in await command(client, session, "/mcp:mine:plan")
+        assert await prompt(client, session, "/mcp:mine:plan tone=friendly the next week") == "end_turn"
+        assert [text for role, text in sent(server)[-1] if role == "user"][-1].endswith(
+            "Plan the next week, in a friendly tone."
+        )
+        before = len(client.updates)
+        await command(client, session, "/mcp disable mine")
+        while not any("availableCommands" in one["update"] for one in client.updates[before:]):
+            await asyncio.sleep(0.01)
+        assert "mcp:mine:plan" not in json.dumps(client.updates[before:])
+
+
+async def test_no_server_gets_a_secret_in_an_address(world: World, server: ModelServer) -> None:
+    (world.project / ".env").write_text("API_TOKEN=a-long-secret-value-1234\n")
+    own(world, mine=entry())
+    server.script(answer(call("read_file", path="mcp://mine/notes://a-long-secret-value-1234")), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Read it") == "end_turn"
+    assert "a secret of the user's in it" in last_result(server)
+
+
 # -- files
 
 

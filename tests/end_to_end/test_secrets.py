@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.test_faults import configure
+from tests.end_to_end.test_faults import configure, each_api, opened, serve
+from tests.end_to_end.test_stable_prefix import Life
 from tests.end_to_end.world import World, make_world
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.recorded import replace, shell, stage
-from tests.support.script import Say, answer, call
+from tests.support.script import Answer, Say, answer, call
 from tests.support.shown import shown
 
 TOKEN = "deploy-4f9c2e7a1b"
@@ -86,6 +88,27 @@ async def test_a_conversation_goes_on_with_the_same_placeholders(world: World, s
     assert "<<$env:S0>> and <<$env:S1>>" in said[0]
     assert "Yes, <<$env:S1>>." in said[1]
     assert "Again <<$env:S1>>" in said[2]
+    assert_nothing_left(world, server)
+
+
+async def test_what_was_known_by_its_form_is_found_again_in_the_files_that_were_read(
+    world: World, server: ModelServer
+) -> None:
+    (world.project / "other.py").write_text("A = 'npm_" + "z" * 36 + "'\n")
+    async with stage(world, server) as on:
+        look = answer(call("read_file", path="config.py"), call("read_file", path="other.py"))
+        await on.say("Look", answers=(look, answer(Say("It is <<$env:S0>>."))))
+        session = on.session
+    (world.project / "other.py").write_text("A = 'npm_" + "y" * 36 + "'\n")
+    async with stage(world, server) as on:
+        on.session = session
+        await on.ask("session/load", cwd=str(world.project), mcpServers=[])
+        replayed = json.dumps(shown(on.client.updates))
+        change = replace("config.py", 'KEY = "<<$env:S0>>"', 'TOKEN = "<<$env:S0>>"')
+        await on.say("Rename it", answers=(answer(change), answer(Say("Done."))))
+    assert f"It is {IN_FILE}." in replayed
+    assert "<<$env:S1>>" in replayed  # its value is gone
+    assert (world.project / "config.py").read_text() == f'TOKEN = "{IN_FILE}"\nDEBUG = True\n'
     assert_nothing_left(world, server)
 
 
@@ -183,3 +206,35 @@ async def test_a_placeholder_whose_value_is_gone_is_neither_run_nor_written(
     assert "<<$env:S0>> is not known any more" in sent(server)[-2]
     assert "<<$env:S0>> is not known any more, so the file was not written" in sent(server)[-1]
     assert "Take <<$env:S0>>" in sent(server)[-1]
+
+
+class Secretive(Life):
+    """A conversation in which secrets are said and read all the time."""
+
+    def good(self) -> Answer:
+        self.count += 1
+        return answer(Say(f"Answer {self.count}: <<$env:S0>>.", 5))
+
+    def looking(self) -> Answer:
+        return answer(Say("I look."), call("read_file", path="config.py"), call("read_file", path=".env"))
+
+
+@each_api
+async def test_whatever_happens_no_request_has_a_secret_and_numbers_stay(
+    world: World, server: ModelServer, api: str
+) -> None:
+    (world.project / "AGENTS.md").write_text(f"Deploy with {TOKEN}.")
+    chains = {"there/m-1": ["there/m-2"], "there/m-2": ["there/m-1"]}
+    retry = {"baseDelayMs": 8, "requestMaxRetries": 0, "streamMaxRetries": 0, "maxRetries": 1, "fallbackChains": chains}
+    (world.folder / "config" / "config.json").write_text(json.dumps({"retry": retry}))
+    serve(world, api, server.url, "m-1", "m-2")
+    async with inside(world.environ, "there/m-1") as client:
+        life = Secretive(client, world, server, api, thinks=False)
+        life.session = await opened(client, world)
+        order = [life.look, life.break_off, life.fall_back, life.steer, life.cancel, life.switch, life.load, life.look]
+        order += [life.summarize, life.load, life.look]
+        for happening in (life.talk, *order, life.talk):
+            await happening()
+    assert_nothing_left(world, server)
+    numbers = [json.loads(line) for line in world.log_entries() if '"secret_index"' in line]
+    assert [one["index"] for one in numbers] == [0, 1, 2]

@@ -12,7 +12,7 @@ Modes, hostile ones first:
     changes         its tools change after the first call
     child           starts a process that must end with it
     deaf            reads nothing any more after `initialize`
-    slow=SECONDS    waits before it answers `initialize`
+    hold=FILE       does not answer `initialize` as long as there is such a file
     no-session      (HTTP) forgets its session after the first call
 """
 
@@ -84,9 +84,10 @@ class Server:
         if method is None or "hang" in MODES:
             return
         if method == "initialize":
-            time.sleep(float(MODES.get("slow", 0)))
+            while os.path.exists(MODES.get("hold") or "/no/such/file"):
+                time.sleep(0.01)
             about = {"name": "test-server", "version": "1.2"}
-            offered = {"tools": {"listChanged": True}, "logging": {}}
+            offered = {"tools": {"listChanged": True}, "logging": {}, "resources": {}, "prompts": {}}
             version = "1999-01-01" if "old" in MODES else params["protocolVersion"]
             self.answer(id, {"protocolVersion": version, "capabilities": offered, "serverInfo": about})
         elif method == "notifications/initialized":
@@ -98,6 +99,21 @@ class Server:
             self.answer(id, page | more)
         elif method == "tools/call":
             threading.Thread(target=self.call, args=(id, params), daemon=True).start()
+        elif method == "resources/list":
+            row = {"uri": "notes://today", "name": "today", "mimeType": "text/plain", "description": "What to do."}
+            self.answer(id, {"resources": [row, {"name": "no address"}, 7]})
+        elif method == "resources/read":
+            text = {"uri": params["uri"], "mimeType": "text/plain", "text": f"What {params['uri']} says."}
+            rows = [text] if params["uri"].startswith("notes:") else [text, {"uri": "b://c", "blob": "AAAA"}]
+            self.answer(id, {"contents": rows})
+        elif method == "prompts/list":
+            argument = {"name": "topic", "description": "what about", "required": True}
+            rows = [{"name": "plan", "description": "Makes a plan.", "arguments": [argument, {"name": "tone"}]}]
+            self.answer(id, {"prompts": [*rows, {"name": "a b"}, 7]})
+        elif method == "prompts/get":
+            given = params.get("arguments") or {}
+            said = {"type": "text", "text": f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."}
+            self.answer(id, {"messages": [{"role": "user", "content": said}]})
         elif method == "notifications/cancelled":
             self.log(f"cancelled: {params.get('reason')}")
             if (stop := self.stops.get(params.get("requestId"))) is not None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
+import anyio
+import anyio.to_thread
+
 from north_lsp.agent.log import messages
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.images import PREFIX
@@ -22,8 +25,13 @@ from north_lsp.workspace.workspace import Workspace
 
 _LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
 _UNKNOWN = "unknown"
+_RESOURCE = re.compile(r"(?<!\S)@mcp:([A-Za-z0-9_.-]+/\S+)")
+_MOST_RESOURCES = 5
+_RESOURCE_SECONDS = 5.0
 _MAX_PREVIEW_LINES = 500
 _MAX_PREVIEW_CHARACTERS = 100_000
+# Longer files are attached by their beginning and an outline.
+_WHOLE_LINES, _WHOLE_CHARACTERS = 120, 8 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,7 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
         match part:
             case TextPart(text):
                 content.append(messages.Words(text))
+                content += [await _resource(name, workspace) for name in _RESOURCE.findall(text)[:_MOST_RESOURCES]]
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
             case FileLink(path, lines):
@@ -115,6 +124,19 @@ async def _scaled(picture: TooLarge) -> Loaded | None:
     from north_lsp.workspace.formats.parsing_child import scale_in_child  # rarely needed, and the start shall be quick
 
     return await scale_in_child(picture)
+
+
+async def _resource(name: str, workspace: Workspace) -> Mention:
+    """Attach what a prompt names as `@mcp:<server>/<address>`; a server that does not answer soon is not waited for."""
+    path = f"mcp://{name}"
+    try:
+        if workspace.resource is None:
+            raise ToolError("NOT_FOUND", "there are no MCP servers here")
+        with anyio.move_on_after(_RESOURCE_SECONDS):
+            return _mention(path, await workspace.resource(name), None)
+    except ToolError as error:
+        return _mention(path, f"(not attached: {error.message})", None)
+    return _mention(path, f"(not attached: no answer within {_RESOURCE_SECONDS:g} s)", None)
 
 
 async def _placed(name: str, text: str, workspace: Workspace) -> Mention:
@@ -165,6 +187,14 @@ async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Worksp
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
     whole = split_lines(text.text)
+    if lines is None and (len(whole) > _WHOLE_LINES or len(text.text) > _WHOLE_CHARACTERS):
+        from north_lsp.workspace.structure.preview import preview_of  # rarely needed, and the start shall be quick
+
+        preview, shown = await anyio.to_thread.run_sync(preview_of, resolved.path.name, text.text)
+        if shown:
+            workspace.seen.note(resolved.path, text.tag, [(1, shown)])
+        named = f"1-{shown}" if shown else _UNKNOWN
+        return replace(_mention(resolved.relative, preview, named), seen=seen_of(workspace.seen.drain()))
     first, last = lines if lines is not None else (1, len(whole))
     workspace.seen.note(resolved.path, text.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
     seen = seen_of(workspace.seen.drain())

@@ -59,6 +59,23 @@ class OfferedTool:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """A word that a prompt takes."""
+
+    name: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedPrompt:
+    """A prompt that a server has ready, for the user to call."""
+
+    name: str
+    description: str
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerAnswer:
     """What a call came to."""
 
@@ -84,6 +101,22 @@ class Connection(Protocol):
         ...
 
     async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer: ...
+
+    async def prompts(self) -> Sequence[OfferedPrompt]:
+        """Return the prompts that the user can call."""
+        ...
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text of a prompt."""
+        ...
+
+    async def resources(self) -> Sequence[tuple[str, str]]:
+        """Return the addresses of what can be read, each with words about it."""
+        ...
+
+    async def read(self, address: str) -> ServerAnswer:
+        """Read a resource."""
+        ...
 
     async def wait_closed(self) -> str:
         """Wait for the end of the connection; return why it ended."""

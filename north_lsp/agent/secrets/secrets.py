@@ -17,7 +17,9 @@ from north_lsp.storage.masking import FORMS, PLACEHOLDER
 
 _T = TypeVar("_T")
 _MARK = "<<$env:S"
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(.{1,20000}?(?:-----END|\Z))", re.DOTALL)
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_END_OF_KEY = "-----END"
+_LONGEST_KEY = 20_000
 _KEY_LINE = re.compile(  # as it is written, in JSON, or with line numbers; the last one may be short
     r"(?:(?<=\\n)|(?<=\\r)|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]{4,}(?:(?<=[A-Za-z0-9+/=]{16})|(?=[\s\d|:\\nrt]{0,24}-----END))"
 )
@@ -62,6 +64,7 @@ class Secrets:
         self._texts = 0
         self._is_told = False
         self._replaces = False
+        self._recalls = False
         self.revision = 0
         self.on_news: Callable[[int, Sequence[str]], Awaitable[None]] | None = None
         """Is told, once in a conversation, how many values are masked, and each problem once."""
@@ -109,6 +112,23 @@ class Secrets:
                 self._load()
                 for value in self._literals:
                     self._find(value)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether the log has numbers whose values are not known now."""
+        return bool(self._hashes)
+
+    def recall(self, texts: Iterable[str]) -> None:
+        """Look in texts for values that were known by their form alone and whose numbers the log has."""
+        with self._mutex:
+            self._recalls = True
+            try:
+                for text in texts:
+                    if self._hashes:
+                        self._mask(text)
+            finally:
+                self._recalls = False
+            self._lost.clear()
 
     async def tell(self) -> None:
         """Tell the user that secrets are masked, if that has not been told in this conversation."""
@@ -166,7 +186,7 @@ class Secrets:
             return text
         text = self._replace(text)
         if "PRIVATE KEY-----" in text:
-            text = _PRIVATE_KEY.sub(self._key_lines, text)
+            text = self._private_keys(text)
         if _CUT in text:
             text = self._cut_values(text)
         for entry in self._given.entries:
@@ -247,13 +267,21 @@ class Secrets:
             return False
         return _is_json(text)
 
-    def _key_lines(self, match: re.Match[str]) -> str:
-        body = _KEY_LINE.sub(self._form, match[1])
-        return match[0][: match.start(1) - match.start()] + body
+    def _private_keys(self, text: str) -> str:
+        """Mask the lines between the marks of private keys."""
+        parts, at = list[str](), 0
+        for begin in _PRIVATE_KEY.finditer(text):
+            if begin.start() < at:
+                continue
+            end = text.find(_END_OF_KEY, begin.end(), begin.end() + _LONGEST_KEY)
+            end = min(begin.end() + _LONGEST_KEY, len(text)) if end < 0 else end + len(_END_OF_KEY)
+            parts += [text[at : begin.end()], _KEY_LINE.sub(self._form, text[begin.end() : end])]
+            at = end
+        return "".join([*parts, text[at:]])
 
     def _form(self, match: re.Match[str]) -> str:
         value = match[0]
-        if _MARK in value or not _is_kept_apart(value):
+        if _MARK in value or not _is_kept_apart(value) or (self._recalls and self._find(value) is None):
             return value
         if value not in self._seen and len(self._seen) < _MOST_FOUND:
             self._seen[value] = None
@@ -263,6 +291,8 @@ class Secrets:
 
     def _placeholder(self, value: str, *, is_text: bool = False) -> str:
         number = self._find(value)
+        if number is None and self._recalls:
+            return value
         if number is None:
             number, self._next = self._next, self._next + 1
             self._bind(value, number)

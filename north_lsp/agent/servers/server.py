@@ -6,9 +6,19 @@ from pathlib import Path
 from typing import Literal
 
 import anyio
+import anyio.to_thread
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.servers import Connect, Connection, OfferedTool, Report, ServerAnswer, ServerSpec
+from north_lsp.agent.ports.servers import (
+    Connect,
+    Connection,
+    OfferedPrompt,
+    OfferedTool,
+    Report,
+    ServerAnswer,
+    ServerSpec,
+)
+from north_lsp.agent.servers.memory import ServerMemory
 from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -18,6 +28,7 @@ State = Literal["connecting", "ready", "failed", "lost", "off"]
 _WAITS = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0, 60.0, 60.0, 60.0, 60.0)
 """Seconds before each further attempt."""
 _WAIT_FOR_CALL = 10.0
+_WAIT_FOR_START = 30.0
 _BETWEEN_LISTS = 1.0
 _CLOSE_SECONDS = 1.4
 _LOG_LINES = 200
@@ -35,12 +46,15 @@ class Server:
         background: Background,
         diagnostics: Diagnostics,
         on_change: Callable[["Server"], None],
+        memory: ServerMemory,
     ) -> None:
         self.spec = spec
+        self._memory = memory
         self.state: State = "off"
         self.error = ""
         self.title = ""
         self.tools: tuple[OfferedTool, ...] = ()
+        self.prompts: tuple[OfferedPrompt, ...] = ()
         self.problems: tuple[str, ...] = ()
         self.log: deque[str] = deque(maxlen=_LOG_LINES)
         self.settled = anyio.Event()
@@ -79,6 +93,11 @@ class Server:
     async def _run(self, scope: anyio.CancelScope) -> None:
         try:
             with scope:
+                if not self.tools:
+                    self.tools = await anyio.to_thread.run_sync(self._memory.recall)
+                    self._first_seen = {tool.name: tool for tool in self.tools}
+                if self.tools:  # they are there at once; a call waits for the connection
+                    self.settled.set()
                 await self._stay_connected()
         finally:
             self._connection = None
@@ -143,6 +162,11 @@ class Server:
         tools, problems = await connection.tools()
         self.tools = tuple(tool for tool in tools if self.spec.offers(tool.name))
         self.problems = tuple(problems)
+        try:
+            self.prompts = tuple(await connection.prompts())
+        except ToolError as error:  # its tools are there all the same
+            self.logged(f"its prompts cannot be listed: {error.message}")
+        await self._memory.keep(self.tools)
         for tool in self.tools:
             self._first_seen.setdefault(tool.name, tool)
 
@@ -169,7 +193,7 @@ class Server:
     async def call(self, tool: OfferedTool, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
         """Call a tool as it was approved. While the connection is lost, wait a little for the next one. Raises
         ToolError."""
-        connection = await self._connected()
+        connection = await self._connected(_WAIT_FOR_START if self.state == "connecting" else _WAIT_FOR_CALL)
         if tool not in self.tools:
             changed = any(one.name == tool.name for one in self.tools)
             what = "has changed since this turn began" if changed else "is not offered any more"
@@ -178,8 +202,20 @@ class Server:
             )
         return await connection.call(tool.name, arguments, report)
 
-    async def _connected(self) -> Connection:
-        with anyio.move_on_after(_WAIT_FOR_CALL):
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text of a prompt. Raises ToolError."""
+        return await (await self._connected(_WAIT_FOR_CALL)).prompt(name, arguments)
+
+    async def resources(self) -> Sequence[tuple[str, str]]:
+        """List what can be read. Raises ToolError."""
+        return await (await self._connected(_WAIT_FOR_CALL)).resources()
+
+    async def read(self, address: str) -> ServerAnswer:
+        """Read a resource. Raises ToolError."""
+        return await (await self._connected(_WAIT_FOR_CALL)).read(address)
+
+    async def _connected(self, seconds: float) -> Connection:
+        with anyio.move_on_after(seconds):
             while self._connection is None and self.state in ("connecting", "lost"):
                 await self._news.wait()
         if self._connection is None:

@@ -1,9 +1,9 @@
 """The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.to_thread
@@ -11,16 +11,19 @@ import anyio.to_thread
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.servers import Connect, ServerSpec
+from north_lsp.agent.ports.servers import Connect, OfferedPrompt, ServerSpec
 from north_lsp.agent.servers.config import expanded
+from north_lsp.agent.servers.memory import ServerMemory
 from north_lsp.agent.servers.names import tool_names
 from north_lsp.agent.servers.server import Server
 from north_lsp.agent.servers.sources import Found, find_servers, watched_files
 from north_lsp.background import Background
 from north_lsp.display import one_line
+from north_lsp.errors import ToolError
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.mcp_settings import McpSettings
+from north_lsp.storage.server_cache import ServerCache
 from north_lsp.storage.server_choices import ServerChoices
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import project_hash
@@ -37,7 +40,8 @@ _START = (("start", "Start it"), ("not", "Leave it off"))
 
 @dataclass(frozen=True)
 class ServerMeans:
-    """What servers are started with. Project files get no values of the variables in `secret_names`."""
+    """What servers are started with. Project files get no values of the variables in `secret_names`; `has_secret` tells
+    whether a text has a value in it that no model is told."""
 
     locations: Locations
     environ: Mapping[str, str]
@@ -45,6 +49,7 @@ class ServerMeans:
     background: Background
     settings: Callable[[], McpSettings]
     secret_names: Callable[[], frozenset[str]]
+    has_secret: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,9 @@ class SessionServers:
         self._asked: set[Server] = set()
         self._told: set[str] = set()
         self._seen: object = None
+        self.on_prompts: Callable[[], Coroutine[Any, Any, None]] | None = None
+        """Is told when there are other prompts than before."""
+        self._prompts: list[tuple[str, OfferedPrompt]] = []
 
     # -- their life -------------------------------------------------------------------------------------------------
 
@@ -199,7 +207,10 @@ class SessionServers:
     def _start(self, spec: ServerSpec) -> None:
         means = self._means
         if means.connect is not None:
-            server = Server(spec, means.connect, self._roots, means.background, self._diagnostics, self._changed)
+            memory = ServerMemory(ServerCache(means.locations), spec)
+            server = Server(
+                spec, means.connect, self._roots, means.background, self._diagnostics, self._changed, memory
+            )
             self._servers[spec.name] = server
             self._diagnostics.event("mcp_connect", server=spec.name, kind=spec.carrier)
             server.start()
@@ -216,6 +227,10 @@ class SessionServers:
     def _changed(self, server: Server) -> None:
         if self._closed:
             return
+        prompts = [(one.spec.name, prompt) for one, prompt in self.prompts()]
+        if prompts != self._prompts and self.on_prompts is not None:
+            self._prompts = prompts
+            self._means.background.start_soon(self.on_prompts)
         name = server.spec.name
         match server.state:
             case "failed" | "lost" if f"down {name}" not in self._told:
@@ -256,7 +271,7 @@ class SessionServers:
         tools are made of: call it on a thread."""
         from north_lsp.agent.servers.tool import ServerTool
 
-        usable = [server for server in list(self._servers.values()) if server.state in ("ready", "lost")]
+        usable = [server for server in list(self._servers.values()) if server.state in ("ready", "lost", "connecting")]
         offered = [(server, tool) for server in usable for tool in server.tools]
         names, warnings = tool_names([(server.spec.name, tool.name) for server, tool in offered], taken)
         for warning in warnings:
@@ -264,6 +279,26 @@ class SessionServers:
                 self._told.add(warning)
                 self._diagnostics.warning("capability_warning", path=None, key=None, message=warning)
         return [ServerTool(name, server, tool) for name, (server, tool) in zip(names, offered, strict=True)]
+
+    async def read(self, address: str) -> str:
+        """Read what stands behind `mcp://<server>/<address>`; without an address, list what the server has. Raises
+        ToolError."""
+        name, _, rest = address.partition("/")
+        server = self._servers.get(name)
+        if server is None:
+            names = ", ".join(self._servers) or "none"
+            raise ToolError("NOT_FOUND", f"there is no MCP server {one_line(name)!r}", f"servers: {names}")
+        if rest:
+            if await anyio.to_thread.run_sync(self._means.has_secret, rest):
+                raise ToolError("DENIED", "the address has a secret of the user's in it, which a server must not get")
+            return (await server.read(rest)).text
+        rows = [f"mcp://{name}/{uri}{f'  ({about})' if about else ''}" for uri, about in await server.resources()]
+        return "\n".join(rows) or f"The MCP server {name} has no resources."
+
+    def prompts(self) -> list[tuple[Server, OfferedPrompt]]:
+        """Return the prompts that can be called now, each with its server."""
+        usable = [server for server in self._servers.values() if server.state == "ready"]
+        return [(server, prompt) for server in usable for prompt in server.prompts]
 
     def rows(self) -> list[Row]:
         """List all servers, those that count first."""

@@ -79,7 +79,7 @@ class Exports:
 
     def _mask(self) -> "Mask":
         keys = mask_of(self._environment.models.catalog, self._environment.environ)
-        return lambda text: self._log.conversation.masked(keys(text))
+        return lambda text: keys(self._log.conversation.masked(text))
 
     async def replaced(self, summary_id: str) -> str:
         """Return what a summary of the conversation replaced for the model, as plain text. Raises ToolError
@@ -161,13 +161,14 @@ def mask_of(known: "Catalog", environ: "Mapping[str, str]") -> "Mask":
     """Return what masks the user's keys and home folder. Raises ToolError UNAVAILABLE if the keys cannot be known. May
     read files, and ask a broker: for a thread."""
     from north_lsp.agent.exports.masking import mask_for
+    from north_lsp.agent.secrets.names import of_environment
     from north_lsp.providers.catalog.known_secrets import known_secrets
 
     known.keys.refresh()
     if known.keys.problem is not None:
         why = f"the keys that have to be masked are not known: {known.keys.problem}"
         raise ToolError("UNAVAILABLE", why, _UNMASKED)
-    return mask_for(known_secrets(known, environ), environ.get("HOME") or str(Path.home()))
+    return mask_for({*known_secrets(known, environ), *of_environment(environ)}, environ.get("HOME") or str(Path.home()))
 
 
 def private_folders(locations: Locations) -> tuple[Path, ...]:

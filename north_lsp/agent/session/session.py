@@ -117,6 +117,8 @@ class Session:
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        workspace = replace(workspace, resource=self.servers.read)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
@@ -147,7 +149,6 @@ class Session:
             stored, self.queue, self._settings, self.choice, self._editor, self.saved, self.templates
         )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
-        self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
@@ -155,6 +156,7 @@ class Session:
         self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
         self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
+        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner

@@ -16,6 +16,7 @@ from north_lsp.agent.planning.plan import plan_file, read_plan
 from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
+from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_compaction import CompactionHost
 from north_lsp.agent.session.slash_config import ConfigHost
@@ -26,7 +27,7 @@ from north_lsp.agent.session.slash_keeping import KeepingHost
 from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
-from north_lsp.agent.session.slash_servers import ServersHost
+from north_lsp.agent.session.slash_servers import ServersHost, prompt_commands
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line, visible
@@ -60,6 +61,12 @@ class SlashCommands:
     @property
     def infos(self) -> tuple[CommandInfo, ...]:
         return tuple(CommandInfo(one.name, one.description, one.hint) for one in self._commands.all())
+
+    async def offer_prompts(self, servers: SessionServers) -> None:
+        """Have the prompts of MCP servers be commands from now on."""
+        self._commands.prompts = {one.name: one for one in prompt_commands(servers)}
+        await self.refresh()
+        await self._editor.show(CommandsChanged(self.infos))
 
     async def refresh(self) -> bool:
         """Read the templates again; return whether there are others."""

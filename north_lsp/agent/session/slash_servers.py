@@ -1,11 +1,16 @@
 """The slash command about tool servers, as far as it needs a session."""
 
+import re
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from north_lsp.agent.ports.servers import OfferedPrompt
 from north_lsp.agent.servers.server import Server
-from north_lsp.agent.servers.session_servers import Held, Row
+from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
 from north_lsp.display import counted, fenced, one_line
-from north_lsp.slash.base import CommandError
+from north_lsp.errors import ToolError
+from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
@@ -26,6 +31,50 @@ _HELD: dict[Held, str] = {
 }
 _SHOWN_TOOLS = 30
 _LOG_LINES = 50
+
+
+def prompt_commands(servers: SessionServers) -> list[Command]:
+    """Make a command of each prompt that a server has."""
+    commands: dict[str, Command] = {}
+    for server, prompt in servers.prompts():
+        name = f"mcp:{_word(server.spec.name)}:{_word(prompt.name)}"
+        hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
+        about = prompt.description or f"A prompt of the MCP server {server.spec.name}"
+        commands.setdefault(name, Command(name, about, partial(_call_prompt, server, prompt), hint))
+    return list(commands.values())
+
+
+async def _call_prompt(server: Server, prompt: OfferedPrompt, host: Host, words: Sequence[str]) -> Reply:
+    """Fetch a prompt: its words are given by name (`topic=…`) or in order, the last of which takes the rest."""
+    left = [one.name for one in prompt.arguments]
+    given: dict[str, str] = {}
+    rest: list[str] = []
+    for word in words:
+        name, found, value = word.partition("=")
+        if found and name in left:
+            given[name] = value
+            left.remove(name)
+        else:
+            rest.append(word)
+    while rest and left:
+        last = len(left) == 1
+        given[left.pop(0)] = " ".join(rest) if last else rest[0]
+        rest = [] if last else rest[1:]
+    if missing := [one.name for one in prompt.arguments if one.required and one.name not in given]:
+        raise CommandError(f"this prompt needs {', '.join(missing)}")
+    if rest:
+        raise CommandError(f"this prompt takes {', '.join(one.name for one in prompt.arguments) or 'no words'}")
+    try:
+        text = await server.prompt(prompt.name, given)
+    except ToolError as error:
+        raise CommandError(error.message) from None
+    if not text.strip():
+        raise CommandError("the server's prompt is empty")
+    return Reply("", text)
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-") or "prompt"
 
 
 class ServersHost:

@@ -17,6 +17,7 @@ _SCHEMES = (
     "rule://<name>",
     "skill://<name>[/<file>]",
     "memory://root[/<file>]",
+    "mcp://<server>[/<address>]",
 )
 
 
@@ -54,6 +55,10 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
             if workspace.memory is None:
                 raise ToolError("NOT_FOUND", "there is no memory here")
             return f"memory://{rest}", await on_thread(workspace.memory, rest)
+        case "mcp":
+            if workspace.resource is None:
+                raise ToolError("NOT_FOUND", "there are no MCP servers here")
+            return f"mcp://{rest}", await workspace.resource(rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 

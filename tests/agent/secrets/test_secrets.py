@@ -212,3 +212,18 @@ def test_a_call_with_a_placeholder_that_nobody_knows_any_more_is_not_run() -> No
     assert isinstance(end, BlockEnd)
     assert isinstance(end.block, ToolCall)
     assert "<<$env:S0>> is not known any more" in str(end.block.problem)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-" + "a-sk-" * 50_000,
+        "eyaaaaaaaaaaa-" * 20_000 + ".ey",
+        "-----BEGIN PRIVATE KEY-----" * 8000,
+        "://a:" * 60_000,
+    ],
+    ids=lambda text: text[:10],
+)
+def test_no_text_takes_long_to_look_through(text: str) -> None:
+    """With a form that looks back and forth, these took minutes."""
+    assert secrets().masked(text) == text

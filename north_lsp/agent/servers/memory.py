@@ -1,0 +1,44 @@
+"""What is remembered of a server from one session to the next: the tools that it told last."""
+
+import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
+
+import anyio.to_thread
+
+from north_lsp.agent.ports.servers import OfferedTool, ServerSpec
+from north_lsp.agent.servers.schema import usable_schema
+from north_lsp.storage.server_cache import ServerCache
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMemory:
+    """That of one server, as it is written now."""
+
+    cache: ServerCache
+    spec: ServerSpec
+
+    def recall(self) -> tuple[OfferedTool, ...]:
+        """Return the tools that the server told last; empty if they are not known. Reads a file: for a thread."""
+        found = []
+        for row in self.cache.tools(self._fingerprint):
+            match row:
+                case {"name": str(name), "description": str(text), "schema": dict(schema), "onlyReads": bool(reads)}:
+                    found.append(OfferedTool(name, text, usable_schema(schema), reads))
+                case _:
+                    pass
+        return tuple(tool for tool in found if self.spec.offers(tool.name))
+
+    async def keep(self, tools: tuple[OfferedTool, ...]) -> None:
+        """Keep the tools for the next session, as far as that is possible."""
+        rows = [
+            {"name": one.name, "description": one.description, "schema": one.schema, "onlyReads": one.only_reads}
+            for one in tools
+        ]
+        with suppress(OSError):
+            await anyio.to_thread.run_sync(self.cache.keep, self._fingerprint, rows)
+
+    @property
+    def _fingerprint(self) -> str:
+        """Stand for the server as it is written, without the values of variables."""
+        return hashlib.sha256(f"{self.spec.origin} {self.spec.name} {self.spec.digest}".encode()).hexdigest()
