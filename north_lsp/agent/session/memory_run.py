@@ -94,6 +94,7 @@ class MemoryRun:
         try:
             read = await self._read(candidates, progress)
             written = await self._merge(texts, before, progress)
+            await (await self._means.parts()).account.report_rest(self._session.choice.model)
             is_done = True
         except (MissingCredential, LimitReached, ToolError) as error:
             raise ValueError(str(error)) from None
