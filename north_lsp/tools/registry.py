@@ -121,9 +121,17 @@ def _description(tool: Tool) -> str:
 def _schema(model: type[BaseModel]) -> Mapping[str, object]:
     """Make the JSON Schema of a tool's arguments. All requests share the cached object: it must not be changed."""
     schema = model.model_json_schema(by_alias=True)
+    for part in (schema, *schema.get("$defs", {}).values()):
+        _slim(part)
+    return schema
+
+
+def _slim(schema: dict[str, Any]) -> None:
+    """Take out of an object's schema what only repeats names, is a docstring, or is said when it matters: a call with
+    an unknown argument is told the known ones."""
+    schema.pop("additionalProperties", None)
     schema.pop("title", None)
     schema.pop("description", None)
-    schema["additionalProperties"] = False
     for value in schema.get("properties", {}).values():
         value.pop("title", None)
         if value.get("default", 0) is None:
@@ -132,7 +140,6 @@ def _schema(model: type[BaseModel]) -> Mapping[str, object]:
         if len(options) == 1:  # an optional field: saying "or null" only invites nulls
             del value["anyOf"]
             value.update(options[0])
-    return schema
 
 
 def invalid(error: ValidationError, args: type[BaseModel], given: Mapping[str, object]) -> ToolError:

@@ -17,7 +17,8 @@ _SHORTEST_TEXT = 500
 """An expression that may take long in shorter texts is refused."""
 _IN_SLASHES = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "u": re.UNICODE, "g": re.NOFLAG}
-_KEYS = frozenset({"type", "content", "mode", "replacement", "flags"})
+_KIND = "type"
+_KEYS = frozenset({_KIND, "content", "mode", "replacement", "flags"})
 
 
 class BadFile(ValueError):
@@ -106,11 +107,11 @@ def _entry(row: Node) -> Entry:
         raise ValueError("it must have `type` and `content`, as texts")
     if unknown := sorted(fields.keys() - _KEYS):
         raise ValueError(f"it has the unknown field {unknown[0][:40]!r}")
-    content, mode = fields.get("content", ""), fields.get("mode", "obfuscate")
+    kind, content, mode = fields.get(_KIND), fields.get("content", ""), fields.get("mode", "obfuscate")
     if mode not in ("obfuscate", "replace"):
         raise ValueError("`mode` must be `obfuscate` or `replace`")
     entry = Entry(content, fields.get("replacement", "") if mode == "replace" else None)
-    match fields.get("type"):
+    match kind:
         case "plain" if len(content) < _LEAST:
             raise ValueError(f"`content` must have {_LEAST} characters at least")
         case "plain" if entry.replacement and content in entry.replacement:

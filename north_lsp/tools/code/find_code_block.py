@@ -21,7 +21,7 @@ _LINE = 500
 
 
 class FindCodeBlockArgs(Arguments):
-    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    path: str = Field(min_length=1)
     query: str = Field(min_length=1, description="A name, or a text in the block.")
     kind: CodeKind = "any"
 

@@ -17,7 +17,7 @@ from north_lsp.workspace.workspace import Workspace
 
 
 class GetFileOutlineArgs(Arguments):
-    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    path: str = Field(min_length=1)
 
 
 class GetFileOutline(ReadTool):

@@ -18,7 +18,7 @@ _PAGES = frozenset({"html", "css", "scss", "less", "vue", "svelte"})
 
 
 class GetFileSymbolsArgs(Arguments):
-    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    path: str = Field(min_length=1)
 
 
 class GetFileSymbols(ReadTool):

@@ -49,7 +49,7 @@ _LINE = 300
 
 class LspArgs(Arguments):
     action: Action
-    path: str | None = Field(None, description="Relative to the workspace root.")
+    path: str | None = None
     line: int | None = Field(None, ge=1, description="The line of the symbol, from 1.")
     symbol: str | None = Field(None, min_length=1, description="The name as it stands on that line.")
     occurrence: int = Field(1, ge=1, description="Which `symbol` of the line.")

@@ -13,7 +13,7 @@ from north_lsp.tools.registry import Arguments
 
 
 class EditAfterAnchorArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     anchor: str = Field(description="Part of the line you mean, or consecutive lines.")
     content: str = Field(description="Whole lines.")
     occurrence: int | None = Field(None, ge=1, description="Which match, from 1, if there are several.")

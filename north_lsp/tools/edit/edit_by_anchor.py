@@ -19,7 +19,7 @@ AnchorMode = Literal["insert_before", "insert_after", "replace_line", "replace_b
 
 
 class EditByAnchorArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     mode: AnchorMode
     anchor: str = Field(description="Part of the line you mean, or consecutive lines.")
     anchorEnd: str | None = Field(None, description="Where the replaced lines end, for replace_between only.")

@@ -10,7 +10,7 @@ from north_lsp.tools.registry import Arguments
 
 
 class EditCreateFileArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     content: str = Field(description="The whole text of the file.")
     overwrite: bool = Field(False, description="Replace a file that exists.")
 

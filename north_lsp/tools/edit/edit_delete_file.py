@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 
 
 class EditDeleteFileArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
 
 
 class EditDeleteFile(EditTool):

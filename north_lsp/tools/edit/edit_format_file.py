@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from pydantic import Field
-
 from north_lsp.errors import ToolError
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.registry import Arguments
@@ -16,7 +14,7 @@ _OTHERWISE = "run the project's formatter with shell_run"
 
 
 class EditFormatFileArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
 
 
 class EditFormatFile(EditTool):

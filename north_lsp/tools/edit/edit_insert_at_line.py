@@ -13,7 +13,7 @@ from north_lsp.workspace.text import split_lines
 
 
 class EditInsertAtLineArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     line: int = Field(description="The first line of the content gets this number; one more than the last appends.")
     content: str = Field(description="Whole lines.")
     snapshot: str | None = Field(None, description="The snapshot that the line number was taken from.")

@@ -11,7 +11,7 @@ from north_lsp.vocabulary import Kind
 
 
 class EditMoveFileArgs(Arguments):
-    from_: str = Field(alias="from", description="Relative to the workspace root.")
+    from_: str = Field(alias="from")
     to: str = Field(description="The new path, with the name; missing folders are created.")
     overwrite: bool = Field(False, description="Replace a file that exists there.")
 

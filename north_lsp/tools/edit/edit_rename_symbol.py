@@ -14,7 +14,7 @@ from north_lsp.workspace.edit.positions import replaced
 
 
 class EditRenameSymbolArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     line: int = Field(ge=1, description="A line where the symbol stands, from 1.")
     symbol: str = Field(min_length=1, description="The name as it stands there.")
     occurrence: int = Field(1, ge=1, description="Which `symbol` of the line.")

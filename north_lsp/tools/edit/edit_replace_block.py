@@ -15,7 +15,7 @@ _NAMES = ("startAnchor", "endAnchor")
 
 
 class EditReplaceBlockArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     startAnchor: str = Field(description="Part of the line before the block, or consecutive lines.")
     endAnchor: str = Field(description="Part of the line after the block; the first match after the start counts.")
     content: str = Field(description="Whole lines; empty to delete the block.")

@@ -18,7 +18,7 @@ from north_lsp.workspace.edit.whitespace_match import find_ignoring_whitespace
 
 
 class EditReplaceExactArgs(Arguments):
-    path: str = Field(description="Relative to the workspace root.")
+    path: str
     old: str = Field(min_length=1, description="The exact text to replace, without line numbers.")
     new: str = Field(description="The text to put in its place.")
     expectedOccurrences: int = Field(1, ge=1, description="How many times `old` occurs.")

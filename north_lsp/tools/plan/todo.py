@@ -30,15 +30,13 @@ class _NewPhase(_Strict):
 
 
 class _Operation(_Strict):
-    """One operation. What may be left out is None then, which its schema need not say."""
+    """Describe one operation. What may be left out is None then, which its schema need not say."""
 
     op: Action
-    phases: list[_NewPhase] = Field(
-        default_factory=_absent, alias="list", description="For init: all phases with their tasks."
-    )
-    task: str = Field(default_factory=_absent, description="The exact text of a task: for start, done, drop, rm.")
-    phase: str = Field(default_factory=_absent, description="The exact name of a phase: for append, done, drop, rm.")
-    items: list[str] = Field(default_factory=_absent, description="For append: the texts of the new tasks.")
+    phases: list[_NewPhase] = Field(default_factory=_absent, alias="list")
+    task: str = Field(default_factory=_absent)
+    phase: str = Field(default_factory=_absent)
+    items: list[str] = Field(default_factory=_absent)
 
     def change(self) -> Change:
         phases: tuple[Phase, ...] | None = None
@@ -48,7 +46,7 @@ class _Operation(_Strict):
 
 
 class TodoArgs(Arguments):
-    ops: list[_Operation] = Field(min_length=1, description="Carried out in order, all of them or none.")
+    ops: list[_Operation] = Field(min_length=1)
 
 
 class Todo(Tool):

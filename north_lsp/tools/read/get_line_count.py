@@ -20,7 +20,7 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class GetLineCountArgs(Arguments):
-    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    path: str = Field(min_length=1)
 
 
 class GetLineCount(ReadTool):

@@ -22,7 +22,7 @@ _NONE = "use search_text to find where it is"
 
 
 class ReadAroundArgs(Arguments):
-    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    path: str = Field(min_length=1)
     anchor: str = Field(min_length=1, description="A text in the file.")
     before: int = Field(12, ge=0, description="Lines before, at most 200.")
     after: int = Field(20, ge=0, description="Lines after, at most 200.")

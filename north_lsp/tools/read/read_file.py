@@ -35,7 +35,7 @@ _HEAD, _TAIL = 50, 10
 
 
 class ReadFileArgs(Arguments):
-    path: str = Field(min_length=1, description="Relative to the workspace root.")
+    path: str = Field(min_length=1)
     startLine: int | None = Field(None, ge=1, description="First line, from 1.")
     endLine: int | None = Field(None, ge=1, description="Last line, inclusive.")
     aroundMatch: str | None = Field(None, min_length=1, description="Show the first line that contains this text.")

@@ -35,11 +35,11 @@ class LineRange(BaseModel):
 class SearchTextArgs(Arguments):
     query: str = Field(min_length=1)
     regex: bool = False
-    path: str | None = Field(None, description="A file or folder to search in.")
-    file: str | None = Field(None, description="One file to search in.")
+    path: str | None = None
+    file: str | None = None
     lineRange: LineRange | None = Field(None, description="Only these lines of `file`.")
     glob: str | None = Field(None, description="Only files whose path matches, for example `*.py`.")
-    type: str | None = Field(None, description="Only files of a language: py, js, ts, rust, go, java …")
+    type: str | None = None
     caseSensitive: bool = False
     multiline: bool = Field(False, description="The query may match across several lines.")
     contextLines: int = Field(0, ge=0, description="Lines before and after each match, at most 5.")
