@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from north_lsp.agent.log.thoughts import thoughts_apart, with_thoughts
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.storage.entries import Record
 
@@ -15,12 +16,12 @@ class LogVeil:
         self.secrets = secrets
 
     def masked(self, record: Record) -> Record:
-        thoughts, record = _apart(record)
-        return _together(self.secrets.masked(record), thoughts)
+        thoughts, record = thoughts_apart(record)
+        return with_thoughts(self.secrets.masked(record), thoughts)
 
     def loaded(self, record: Record) -> Record:
-        thoughts, record = _apart(record)
-        return _together(self.secrets.loaded(record), thoughts)
+        thoughts, record = thoughts_apart(record)
+        return with_thoughts(self.secrets.loaded(record), thoughts)
 
     def masked_text(self, text: str) -> str:
         return self.secrets.masked(text)
@@ -33,24 +34,3 @@ class LogVeil:
 
     def take_unrecorded(self) -> list[dict[str, object]]:
         return self.secrets.take_unrecorded()
-
-
-def _apart(record: Record) -> tuple[dict[int, Any], Record]:
-    """Take the thoughts out of an answer; returns them by their place."""
-    message = record.get("message")
-    content = message.get("content") if isinstance(message, Mapping) else None
-    if not isinstance(message, Mapping) or not isinstance(content, list):
-        return {}, record
-    thoughts = {at: one for at, one in enumerate(content) if isinstance(one, dict) and one.get("type") == "thinking"}
-    if not thoughts:
-        return {}, record
-    rest = [None if at in thoughts else one for at, one in enumerate(content)]
-    return thoughts, {**record, "message": {**message, "content": rest}}
-
-
-def _together(record: Record, thoughts: Mapping[int, Any]) -> Record:
-    if not thoughts:
-        return record
-    message = record["message"]
-    content = [thoughts.get(at, one) for at, one in enumerate(message["content"])]
-    return {**record, "message": {**message, "content": content}}

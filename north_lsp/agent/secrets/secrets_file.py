@@ -106,11 +106,11 @@ def _entry(row: Node) -> Entry:
         raise ValueError("it must have `type` and `content`, as texts")
     if unknown := sorted(fields.keys() - _KEYS):
         raise ValueError(f"it has the unknown field {unknown[0][:40]!r}")
-    content, mode = fields.get("content", ""), fields.get("mode", "obfuscate")
-    if mode not in ("obfuscate", "replace"):
+    kind, content, mode = (fields.get(key, "") for key in ("type", "content", "mode"))
+    if mode not in ("", "obfuscate", "replace"):
         raise ValueError("`mode` must be `obfuscate` or `replace`")
     entry = Entry(content, fields.get("replacement", "") if mode == "replace" else None)
-    match fields.get("type"):
+    match kind:
         case "plain" if len(content) < _LEAST:
             raise ValueError(f"`content` must have {_LEAST} characters at least")
         case "plain" if entry.replacement and content in entry.replacement:
