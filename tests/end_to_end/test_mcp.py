@@ -355,6 +355,35 @@ async def test_a_server_of_the_project_that_has_changed_is_asked_about_once(worl
         assert len(questions(client)) == 1
 
 
+async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed(world: World, server: ModelServer) -> None:
+    file, only = world.project / ".mcp.json", {"include": ["echo"]}
+    file.write_text(json.dumps({"mcpServers": {"theirs": entry(tools=only)}}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    file.write_text(
+        json.dumps({"mcpServers": {"theirs": entry("child=/dev/null", tools=only), "other": entry(tools=only)}})
+    )
+    answered = asyncio.Event()
+
+    async def decide(params: dict[str, Any]) -> dict[str, Any]:
+        await answered.wait()
+        return {"outcome": {"outcome": "selected", "optionId": "start"}}
+
+    server.script(DONE, DONE)
+    async with talk(world) as (client, session):
+        client.handlers["session/request_permission"] = decide
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_other_echo" in offered(server)
+        assert "mcp_theirs_echo" not in offered(server)
+        answered.set()
+        while "`theirs`: ready" not in await command(client, session, "/mcp"):
+            await asyncio.sleep(0.02)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "mcp_theirs_echo" in offered(server)
+
+
 async def test_the_tools_of_a_project_always_ask(world: World, server: ModelServer) -> None:
     servers = {"theirs": entry(autoApprove=["echo"]), "mine": entry()}
     (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
