@@ -30,11 +30,12 @@ from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 FILE_SECONDS = 10.0
 _SILENT_SECONDS = 2.0
+_AGAIN_SECONDS = 60.0
 
 
 class ClientFiles:
     """One session's texts, as far as the client announced `fs/*`. A read or a write waits up to `seconds` for the
-    client; after a read without an answer the next ones wait less, until the client answers again."""
+    client; after a read without an answer those of the next minute wait less, unless the client answers again."""
 
     def __init__(
         self, peer: Peer, session_id: str, client: Client, diagnostics: Diagnostics, seconds: float = FILE_SECONDS
@@ -46,7 +47,7 @@ class ClientFiles:
         self._diagnostics = diagnostics
         self._known: set[Path] = set()
         self._seconds = seconds
-        self._patience = seconds
+        self._silent_until = 0.0
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         """Return the client's texts of the files that this session has touched, since ACP does not tell which files are
@@ -84,7 +85,8 @@ class ClientFiles:
             return None
         answer: object = None
         why = "its answer has no text"
-        seconds = self._patience
+        is_silent = anyio.current_time() < self._silent_until
+        seconds = min(_SILENT_SECONDS, self._seconds) if is_silent else self._seconds
         with anyio.move_on_after(seconds) as waiting:
             try:
                 params = {"sessionId": self._session_id, "path": str(path)}
@@ -98,9 +100,9 @@ class ClientFiles:
                     return None
                 why = f"it answered: {error}"
         if waiting.cancelled_caught:
-            self._patience = min(_SILENT_SECONDS, self._seconds)
+            self._silent_until = anyio.current_time() + _AGAIN_SECONDS
             raise self._unknown(path, f"it did not answer within {seconds:g} s")
-        self._patience = self._seconds
+        self._silent_until = 0.0
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
             return content

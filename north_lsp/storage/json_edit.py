@@ -75,7 +75,7 @@ def _cut(text: str, member: Member) -> str:
         comma = len(bare[:start].rstrip()) - 1
         before = text[:comma] + text[comma + 1 : start] if bare[comma : comma + 1] == "," else text[:start]
     rest = text[end:]
-    line = re.search(r"\n[ \t]*\Z", before)
+    line = re.search(r"\r?\n[ \t]*\Z", before)
     if line is not None and (blank := re.match(r"[ \t]*(?=\r?\n)", rest)) is not None:
         return before[: line.start()] + rest[blank.end() :]
     return before + (rest.lstrip(" \t") if line is None else rest)

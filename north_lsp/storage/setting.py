@@ -40,7 +40,8 @@ class Setting:
     the value unchecked.
 
     `former` are names from earlier versions or other tools: they are read, and the user is told the new one. `project`
-    says what a project's own file may do with the setting, and `secret` that its value is shown to nobody.
+    says what a project's own file may do with the setting, and `secret` that its value is shown to nobody. `guards`: a
+    wrong value holds back as much as it can, in whichever layer it stands.
     """
 
     key: str
@@ -57,6 +58,7 @@ class Setting:
     former: tuple[str, ...]
     project: InProject
     secret: bool
+    guards: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,9 +86,9 @@ def setting(
     """Declare a field of a dataclass as a setting; the field's type says which values it takes. Without `strict`, the
     default replaces a wrong value. A number is at least `low`, and at most `high` if that is given."""
     instead = default if strict is _SAME else strict
-    row = Setting(
-        key, text, default, instead, aliases, low, high, restart, tightens, parse, schema, former, project, secret
-    )
+    guards = strict is not _SAME or bool(tightens)
+    bounds = (low, high, restart, tightens, parse, schema)
+    row = Setting(key, text, default, instead, aliases, *bounds, former, project, secret, guards)
     return field(default_factory=lambda: default, metadata={"setting": row})
 
 

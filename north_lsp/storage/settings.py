@@ -102,7 +102,6 @@ class ReadSettings:
         "digest.enabled",
         True,
         "Shorten long results; with `false` they are sent in full, up to their limits.",
-        project="yes",
     )
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
@@ -118,7 +117,7 @@ class ReadSettings:
         "How many files of a root can be suggested as you type; if there are more, the open and most recent ones.",
         low=100,
         high=1_000_000,
-        project="yes",
+        project="stricter",
     )
 
 

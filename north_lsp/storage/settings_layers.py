@@ -73,7 +73,7 @@ def merged(layers: Sequence[Layer]) -> Layered:
             narrowed = stricter(rows[key], below, value) if _only_narrows(layer, rows[key]) else value
             if narrowed is None:
                 problems.append(_refused(layer, rows[key]))
-            else:
+            elif narrowed == value or narrowed != below:  # else it changes nothing
                 values[key], origins[key] = narrowed, layer.origin
         if layer.is_unknown:
             break
@@ -90,12 +90,10 @@ def stricter(row: Declared, below: object, value: object) -> object:
     match below, value:
         case tuple(), tuple():
             return tuple(dict.fromkeys((*below, *value)))
-        case _ if value in (below, row.setting.strict):
-            return value
         case ((int() | float()), (int() | float())) if row.kind in (int, float):
             return min(below, value)
         case _:
-            return None
+            return value if value == below or (row.setting.guards and value == row.setting.strict) else None
 
 
 def _refused(layer: Layer, row: Declared) -> str:
@@ -105,8 +103,8 @@ def _refused(layer: Layer, row: Declared) -> str:
 
 
 def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
-    """Make the layer of what an editor or a session has, by the settings' keys. A wrong value is left out, or replaced
-    by the strictest, as in the file."""
+    """Make the layer of what an editor or a session has, by the settings' keys. A wrong value is left out,
+    so that what is below counts, or replaced by the strictest where it guards anything."""
     rows = declared(Settings)
     values: dict[str, object] = {}
     right: dict[str, object] = {}
@@ -133,7 +131,8 @@ def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
             for what in error.problems:
                 note(key, f"it {what}")
         except ValueError as error:
-            values |= {name: rows[name].setting.strict for name in (key, *row.setting.tightens)}
+            if row.setting.guards:
+                values |= {name: rows[name].setting.strict for name in (key, *row.setting.tightens)}
             note(key, f"it {error}")
     return Layer(origin, values, right, tuple(problems))
 

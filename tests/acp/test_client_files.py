@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from north_lsp.acp import files as files_module
 from north_lsp.acp.files import FILE_SECONDS, ClientFiles
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.diagnostics import Diagnostics
@@ -141,6 +142,26 @@ class Dropping:
         if does == "u":
             await anyio.sleep_forever()
         return answer
+
+
+@pytest.mark.parametrize(("minute", "second"), [(60.0, "0.01 s"), (0.0, "0.05 s")])
+async def test_a_client_that_was_silent_is_waited_for_less_until_it_answers_or_a_minute_has_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minute: float, second: str
+) -> None:
+    monkeypatch.setattr(files_module, "_SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(files_module, "_AGAIN_SECONDS", minute)
+    path = tmp_path / "a.txt"
+    path.write_text("text")
+    files = ClientFiles(
+        cast(Any, Dropping("llal", {})), "s1", Client(reads_files=True), Diagnostics(cast(Any, Log())), 0.05
+    )
+    told: list[str] = []
+    for _ in range(4):
+        try:
+            told.append(str(await files.read_unsaved(path)))
+        except UnsavedUnknown as unknown:
+            told.append(unknown.message.rsplit("within ", 1)[1])
+    assert told == ["0.05 s", second, "text", "0.05 s"]
 
 
 @pytest.mark.parametrize("kind", ["saved", "unsaved", "new"])

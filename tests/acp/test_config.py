@@ -106,6 +106,15 @@ async def test_the_request_lists_sets_and_resets(offline: World) -> None:
             assert (await fails(client, "_north/config/set", wrong)).code == -32602
 
 
+async def test_what_a_project_sets_in_vain_is_said(offline: World) -> None:
+    async with agent(offline) as client:
+        session = await new_session(client, offline)
+        said = await told(client, session, "/config limits.readLines 600 --project")
+        assert "But `limits.readLines` is `500`, from the default. That counts first." in said
+        said = await told(client, session, "/config limits.readLines 100 --project")
+        assert "It counts from the next prompt on" in said
+
+
 async def test_a_plain_client_tells_its_own_settings(offline: World) -> None:
     async with agent(offline) as client:
         session = await new_session(client, offline)

@@ -327,3 +327,19 @@ async def test_the_branch_is_told_once_and_again_when_it_changes(world: World, s
     assert [messages_of(server, at).count("The git branch is") for at in range(3)] == [1, 1, 2]
     assert "[The git branch is first" in messages_of(server, 0)
     assert "[The git branch is second" in messages_of(server, 2)
+
+
+async def test_what_a_prompt_mentions_is_sent_along(world: World, server: ModelServer) -> None:
+    write(
+        world.project,
+        {"src/app.py": "one\ntwo\nthree\nfour\n", ".northignore": "closed\n", "closed": "not for models\n"},
+    )
+    server.script(answer(Say("Done")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Compare @src/app.py:2-3, @src/ and @closed with @nothing.")
+    sent = json.dumps(server.requests[-1].body["messages"])
+    assert "two\\nthree" in sent
+    assert "four" not in sent
+    assert "app.py" in sent
+    assert "not for models" not in sent
+    assert "Compare @src/app.py:2-3, @src/ and @closed with @nothing." in sent

@@ -9,7 +9,7 @@ from north_lsp.agent.learning.topics import topics
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.test_faults import GOOD, configure, entries, fail, opened, prompt, texts
-from tests.end_to_end.test_turns import text_blocks
+from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
@@ -40,6 +40,12 @@ def answering(client: RawAcpClient, *choices: str) -> list[dict[str, Any]]:
     return asked
 
 
+def costs(client: RawAcpClient) -> list[float]:
+    """What the conversation had cost, as the client was told."""
+    updates = [params["update"] for params in client.updates]
+    return [float(one["cost"]["amount"]) for one in updates if one["sessionUpdate"] == "usage_update"]
+
+
 def shown(client: RawAcpClient) -> list[dict[str, Any]]:
     """The updates of the call that shows learning."""
     calls = [one["update"] for one in client.updates if one["update"]["sessionUpdate"].startswith("tool_call")]
@@ -48,8 +54,7 @@ def shown(client: RawAcpClient) -> list[dict[str, Any]]:
 
 async def test_a_project_is_learned_and_later_prompts_are_told(world: World, server: ModelServer) -> None:
     server.script(answer(LOOK), *map(said, TITLES), GOOD)
-    async with inside(world.environ) as client:
-        session = await opened(client, world)
+    async with conversation(world) as (client, session):
         assert await prompt(client, session, "/learn") == "end_turn"
         assert "Learned 10 of 10 topics" in texts(client)
         assert str(profile(world)) in texts(client)
@@ -110,7 +115,7 @@ async def test_a_cancel_keeps_what_was_learned_if_the_user_says_so(world: World,
         await server.reached("never")
         await client.notify("session/cancel", {"sessionId": session})
         await client.answer(running)
-        assert "It is 3 of 10 topics" in json.dumps(asked[0])
+        assert "It is 3 of 10 topics: it was cancelled." in json.dumps(asked[0])
         sections = [line for line in profile(world).read_text().split("\n") if line.startswith("## ")]
         assert sections == [f"## {title}" for title in TITLES[:3]]
         await prompt(client, session, "/learn")
@@ -135,7 +140,9 @@ async def test_a_changed_profile_is_used_as_it_is_and_not_replaced_without_a_que
         await prompt(client, session, "/learn")
         assert "You have changed it" in json.dumps(asked[0])
         assert (profile(world).read_text(), len(server.requests)) == (mine, 1)
+        before = costs(client)[-1]
         await prompt(client, session, "/learn")
+        assert costs(client)[-1] > before
     text = profile(world).read_text()
     assert "What was found of Project Summary." in text
     assert "Mine alone." not in text
@@ -170,6 +177,18 @@ async def test_nothing_is_learned_or_told_of_a_project_that_is_not_trusted(world
         await prompt(client, session, "Hello")
     assert len(server.requests) == 1
     assert "Learned earlier." not in server.requests[0].body["system"][0]["text"]
+
+
+async def test_a_profile_that_cannot_be_read_is_left_out_and_that_is_said(world: World, server: ModelServer) -> None:
+    profile(world).mkdir(parents=True)
+    server.script(GOOD)
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        await prompt(client, session, "Hello")
+        assert "the project's profile" in json.dumps(client.updates)
+        await prompt(client, session, "/learn")
+        assert "the profile cannot be read or written" in texts(client)
+    assert "# Project Profile" not in server.requests[0].body["system"][0]["text"]
 
 
 async def test_keys_do_not_get_into_a_profile(world: World, server: ModelServer) -> None:
@@ -250,6 +269,17 @@ async def test_a_yes_learns(world: World, server: ModelServer) -> None:
         await prompt(client, await opened(client, world), "Hello")
         await client.wait(lambda message: "Learned 10 of 10 topics" in json.dumps(message))
     assert profile(world).exists()
+
+
+async def test_what_was_agreed_to_is_cancelled_by_a_command(world: World, server: ModelServer) -> None:
+    server.script(GOOD, answer(Say("Never"), Gate("never")))
+    async with inside(offering(world)) as client:
+        answering(client, "yes")
+        session = await opened(client, world)
+        await prompt(client, session, "Hello")
+        await server.reached("never")
+        await prompt(client, session, "/cancel")
+        await client.wait(lambda message: "nothing was learned: it was cancelled" in json.dumps(message))
 
 
 async def test_nothing_is_offered_where_it_is_switched_off_or_not_trusted(world: World, server: ModelServer) -> None:

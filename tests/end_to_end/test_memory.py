@@ -11,7 +11,7 @@ from north_lsp.storage.memory_jobs import MemoryJobs
 from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.test_faults import GOOD, configure, entries, fail, opened, prompt, texts
 from tests.end_to_end.test_learning import answering
-from tests.end_to_end.test_turns import text_blocks
+from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
@@ -64,8 +64,7 @@ async def test_what_lasts_is_written_in_the_background_and_later_prompts_are_tol
     await had(world, server, "We use tabs", "Hello there")
     on(world)
     server.script(GOOD, READ, NOTHING, WRITTEN)
-    async with inside(world.environ) as client:
-        session = await opened(client, world)
+    async with conversation(world) as (client, session):
         await prompt(client, session, "Begin")
         await told(client, "Read 2 of 2 conversations, for ")
         assert [params["update"] for params in client.updates if "learn-" in json.dumps(params)]
@@ -158,6 +157,25 @@ async def test_it_is_rebuilt_with_what_the_user_changed(world: World, server: Mo
         await prompt(client, session, "/memory rebuild")
     assert memory.read_text() == "# Style\n\n## Your changes\n\n- Mine.\n"
     assert "- Mine." in json.dumps(server.requests[-1].body)
+
+
+async def test_the_work_waits_while_a_turn_runs(world: World, server: ModelServer) -> None:
+    await had(world, server, "One")
+    on(world)
+    first = answer(Say("Looking."), Gate("turn"), call("read_file", path="json/decoder.py"))
+    server.script(first, GOOD, READ, WRITTEN)
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        blocks = text_blocks("Begin")
+        running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await server.reached("turn")
+        await prompt(client, session, "/memory enqueue")
+        await told(client, "Remembering what lasts of earlier conversations")
+        await client.request("_north/learned/list", {"sessionId": session})
+        server.open("turn")
+        await client.answer(running)
+        assert "All is well." in texts(client)
+        await told(client, "Read 1 of 1 conversations")
 
 
 async def test_stop_ends_a_rebuild_and_keeps_what_was_read(world: World, server: ModelServer) -> None:

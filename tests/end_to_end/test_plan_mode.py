@@ -254,3 +254,22 @@ async def test_plan_mode_and_its_question_survive_a_kill(world: World, server: M
         assert await client.request("_north/turn/resume", {"sessionId": session}) == {"stopReason": "end_turn"}
         assert (await client.request("_north/state/get", {"sessionId": session}))["mode"] == "agent"
     assert statuses(world) == ["superseded", "approved"]
+
+
+async def test_a_turn_that_goes_on_after_a_kill_keeps_the_mode_of_its_prompt(world: World, server: ModelServer) -> None:
+    server.script(write(), SHOW, answer(call("edit_create_file", **EDIT)), answer(Say("Well.")))
+    async with client_of(world, **NORTH) as client:
+        asked(client)
+        session = await new_session(client, world)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Plan it")})
+        await question(client)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "agent"})  # for the next prompt
+        client.process.kill()
+        await client.wait_exit()
+    async with client_of(world, **NORTH) as client:
+        await load(client, world, session)
+        answering(client, "reject")
+        assert await client.request("_north/turn/resume", {"sessionId": session}) == {"stopReason": "end_turn"}
+    assert "PLAN_REQUIRED" in str(results(server)[-1]["content"])
+    assert not (world.project / "new.txt").exists()

@@ -3,6 +3,7 @@ placeholders, and what the model does with those is done with the real values.""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.end_to_end.test_stable_prefix import Life
 from tests.end_to_end.world import World, make_world
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.recorded import replace, shell, stage
+from tests.support.recorded import option, replace, shell, stage
 from tests.support.script import Answer, Say, answer, call
 from tests.support.shown import shown
 
@@ -88,6 +89,27 @@ async def test_a_conversation_goes_on_with_the_same_placeholders(world: World, s
     assert "<<$env:S0>> and <<$env:S1>>" in said[0]
     assert "Yes, <<$env:S1>>." in said[1]
     assert "Again <<$env:S1>>" in said[2]
+    assert_nothing_left(world, server)
+
+
+async def test_what_was_known_by_its_form_is_found_again_in_the_files_that_were_read(
+    world: World, server: ModelServer
+) -> None:
+    (world.project / "other.py").write_text("A = 'npm_" + "z" * 36 + "'\n")
+    async with stage(world, server) as on:
+        look = answer(call("read_file", path="config.py"), call("read_file", path="other.py"))
+        await on.say("Look", answers=(look, answer(Say("It is <<$env:S0>>."))))
+        session = on.session
+    (world.project / "other.py").write_text("A = 'npm_" + "y" * 36 + "'\n")
+    async with stage(world, server) as on:
+        on.session = session
+        await on.ask("session/load", cwd=str(world.project), mcpServers=[])
+        replayed = json.dumps(shown(on.client.updates))
+        change = replace("config.py", 'KEY = "<<$env:S0>>"', 'TOKEN = "<<$env:S0>>"')
+        await on.say("Rename it", answers=(answer(change), answer(Say("Done."))))
+    assert f"It is {IN_FILE}." in replayed
+    assert "<<$env:S1>>" in replayed  # its value is gone
+    assert (world.project / "config.py").read_text() == f'TOKEN = "{IN_FILE}"\nDEBUG = True\n'
     assert_nothing_left(world, server)
 
 
@@ -217,3 +239,22 @@ async def test_whatever_happens_no_request_has_a_secret_and_numbers_stay(
     assert_nothing_left(world, server)
     numbers = [json.loads(line) for line in world.log_entries() if '"secret_index"' in line]
     assert [one["index"] for one in numbers] == [0, 1, 2]
+
+
+async def test_a_command_with_a_secret_is_asked_about_with_its_value_and_not_remembered(
+    world: World, server: ModelServer
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def decide(params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params)
+        return option(params["options"][0]["optionId"])(params)
+
+    async with stage(world, server) as on:
+        on.verdicts = [decide, decide]
+        commands = answer(shell("touch plain.txt"), shell("touch <<$env:S0>>.txt"))
+        await on.say(f"Use {TOKEN}", answers=(commands, answer(Say("Done."))))
+    plain, secret = ({row["optionId"] for row in params["options"]} for params in asked)
+    assert f"touch {TOKEN}.txt" in json.dumps(asked[1])
+    assert plain - secret == {"always", "rule"}
+    assert secret < plain

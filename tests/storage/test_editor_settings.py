@@ -64,3 +64,10 @@ def test_an_editor_may_nest_its_settings_and_use_their_other_names(store: Locati
     settings = SettingsFile(store, {"turn": {"maxRequests": 7, "x": 1}, "queue": {"steeringMode": "all"}}).current()
     assert (settings.turns.max_requests, settings.turns.steering_mode) == (7, "all")
     assert [problem.partition(": ")[0] for problem in settings.problems] == ["the editor's setting north.turn.x"]
+
+
+def test_a_wrong_value_in_the_editor_leaves_what_the_file_says(store: Locations) -> None:
+    write(store, '{"turn.maxRequests": 5, "edits.tolerance": "whitespace"}')
+    settings = SettingsFile(store, {"turn.maxRequests": "many", "edits.tolerance": 3}).current()
+    assert settings.turns.max_requests == 5
+    assert settings.edits.tolerance == "none"  # it guards: the strictest counts

@@ -22,6 +22,7 @@ from north_lsp.storage.settings_reader import found_in
         ('{\n  // why\n  "a": 1,\n  "b": 2,\n}\n', "a", None, '{\n  // why\n  "b": 2,\n}\n'),
         ('{\n  "a": 1,\n  "b": 2\n}\n', "b", None, '{\n  "a": 1\n}\n'),
         ('{\n  "a": 1,\n}\n', "a", None, "{\n}\n"),
+        ('{\r\n  "a": 1,\r\n  "b": 2\r\n}\r\n', "a", None, '{\r\n  "b": 2\r\n}\r\n'),
         ('{"a": {"x": "}"}, "b": 1}', "b", {"c": "ü"}, '{"a": {"x": "}"}, "b": {"c": "ü"}}'),
         ('{"a": 1, "a": 2}', "a", None, "{}"),
     ],

@@ -77,6 +77,8 @@ def test_a_session_has_its_own_and_shares_what_the_editor_says(store: Locations,
         ('"edits.staleCheck": "off"', '"edits.staleCheck": "strict"', "edits.staleCheck", "strict", False),
         ('"turn.maxRequests": 9', '"turn.maxRequests": 10', "turn.maxRequests", 9, False),
         ('"turn.maxRequests": 9', '"turn.maxRequests": 8', "turn.maxRequests", 8, False),
+        ('"turn.maxRequests": 9', '"turn.maxRequests": 200', "turn.maxRequests", 9, False),
+        ('"limits.readLines": 100', '"limits.readLines": 500', "limits.readLines", 100, False),
         ('"sandbox": "workspace"', '"sandbox": "off"', "sandbox", "workspace", True),
         ('"sessions.autoTitle": false', '"sessions.autoTitle": true', "sessions.autoTitle", False, True),
         ("", '"shell.alwaysAsk": ["rm"]', "shell.alwaysAsk", ("rm",), False),
@@ -120,6 +122,8 @@ def test_a_project_sets_only_what_it_may(store: Locations, root: Path, row: Decl
         assert any("has no effect in a project's file" in problem for problem in problems(settings))
     if changed and row.setting.project == "stricter" and not isinstance(row.setting.default, tuple | int | float):
         assert row.value_in(settings.current()) == row.setting.strict
+    if row.setting.project == "stricter" and row.kind not in (int, float, tuple[str, ...]):
+        assert row.setting.guards
     assert not (row.setting.restart and row.setting.project != "no") or row.setting.key == "sandbox"
     assert of(store, root, distrusted=True).current() == Settings()
 

@@ -9,6 +9,7 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 
 import anyio
+import anyio.to_thread
 
 from north_lsp.agent.log import messages
 from north_lsp.agent.log.editor_state import EditorState
@@ -29,6 +30,8 @@ _MOST_RESOURCES = 5
 _RESOURCE_SECONDS = 5.0
 _MAX_PREVIEW_LINES = 500
 _MAX_PREVIEW_CHARACTERS = 100_000
+# Longer files are attached by their beginning and an outline.
+_WHOLE_LINES, _WHOLE_CHARACTERS = 120, 8 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,14 @@ async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Worksp
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
     whole = split_lines(text.text)
+    if lines is None and (len(whole) > _WHOLE_LINES or len(text.text) > _WHOLE_CHARACTERS):
+        from north_lsp.workspace.structure.preview import preview_of  # rarely needed, and the start shall be quick
+
+        preview, shown = await anyio.to_thread.run_sync(preview_of, resolved.path.name, text.text)
+        if shown:
+            workspace.seen.note(resolved.path, text.tag, [(1, shown)])
+        named = f"1-{shown}" if shown else _UNKNOWN
+        return replace(_mention(resolved.relative, preview, named), seen=seen_of(workspace.seen.drain()))
     first, last = lines if lines is not None else (1, len(whole))
     workspace.seen.note(resolved.path, text.tag, [(first, min(last, first + _MAX_PREVIEW_LINES - 1))])
     seen = seen_of(workspace.seen.drain())

@@ -64,6 +64,7 @@ class Secrets:
         self._texts = 0
         self._is_told = False
         self._replaces = False
+        self._recalls = False
         self.revision = 0
         self.on_news: Callable[[int, Sequence[str]], Awaitable[None]] | None = None
         """Is told, once in a conversation, how many values are masked, and each problem once."""
@@ -111,6 +112,23 @@ class Secrets:
                 self._load()
                 for value in self._literals:
                     self._find(value)
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether the log has numbers whose values are not known now."""
+        return bool(self._hashes)
+
+    def recall(self, texts: Iterable[str]) -> None:
+        """Look in texts for values that were known by their form alone and whose numbers the log has."""
+        with self._mutex:
+            self._recalls = True
+            try:
+                for text in texts:
+                    if self._hashes:
+                        self._mask(text)
+            finally:
+                self._recalls = False
+            self._lost.clear()
 
     async def tell(self) -> None:
         """Tell the user that secrets are masked, if that has not been told in this conversation."""
@@ -263,7 +281,7 @@ class Secrets:
 
     def _form(self, match: re.Match[str]) -> str:
         value = match[0]
-        if _MARK in value or not _is_kept_apart(value):
+        if _MARK in value or not _is_kept_apart(value) or (self._recalls and self._find(value) is None):
             return value
         if value not in self._seen and len(self._seen) < _MOST_FOUND:
             self._seen[value] = None
@@ -273,6 +291,8 @@ class Secrets:
 
     def _placeholder(self, value: str, *, is_text: bool = False) -> str:
         number = self._find(value)
+        if number is None and self._recalls:
+            return value
         if number is None:
             number, self._next = self._next, self._next + 1
             self._bind(value, number)

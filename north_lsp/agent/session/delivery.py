@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import anyio.to_thread
 
+from north_lsp.agent.context.mentions import with_mentions
 from north_lsp.agent.edits.undo import news_for_model
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.entries import Logged
@@ -84,7 +85,9 @@ class PromptDelivery:
         content: list[PromptPart] = []
         for queued_prompt in batch:
             parts, called = self._templates.taken(queued_prompt.parts)
-            content += await to_log(parts, self._settings.workspace, self._checkpoints.keep)
+            workspace = self._settings.workspace
+            parts = await with_mentions(parts, workspace, self._templates.skill)
+            content += await to_log(parts, workspace, self._checkpoints.keep)
             content += [News(called)] if called else []
         states = [part for queued_prompt in batch for part in queued_prompt.parts if isinstance(part, EditorState)]
         news = await self._context.news(content, states[-1] if states else None)

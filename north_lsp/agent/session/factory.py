@@ -32,6 +32,7 @@ from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.unveiling import unveil
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import as_level
@@ -141,7 +142,7 @@ class SessionFactory:
             raise UnknownConversation(id)
         conversation = await anyio.to_thread.run_sync(Conversation.open, self._environment.locations, id)
         secrets = self._secrets(roots)
-        await anyio.to_thread.run_sync(conversation.wear, LogVeil(secrets))
+        await anyio.to_thread.run_sync(unveil, conversation, secrets)
         log = Log(conversation)
         settle = partial(self._finish_interrupted_reviews, log, roots, agreed=agreed)
         held, moved = await anyio.to_thread.run_sync(settle)

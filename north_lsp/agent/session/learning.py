@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _OFFER = "Learn this project? A model explores it once, for a profile that later prompts are told."
 _DECLINED = "North does not ask again for this project; `/learn` learns it at any time."
+_BEGINS = "This project is learned now; `/cancel` stops that."
 _SWITCH = "NORTH_NO_OFFER"
 UNTRUSTED = "this workspace is not trusted, so nothing of it is learned (`/trust` trusts it)"
 
@@ -111,6 +112,7 @@ class Learning:
             options = (("yes", "Yes"), ("no", "No, do not ask again"), ("later", "Later"))
             match await self._session.questions.choose(_OFFER, options):
                 case "yes":
+                    await ports.show(Notice("info", _BEGINS))
                     await self._session.quiet()
                     await ports.show(Notice("info", await self._tried()))
                 case "no":
@@ -191,10 +193,12 @@ class Learning:
         why: str | None = "it was cancelled"
         try:
             async with self._session.cancellable():
-                why = "something failed inside North, as its log says"
+                is_failed = True
                 with self._means.ports.diagnostics.guarded("learning the project"):
                     context = await self._surroundings.context(self._session.choice.model, "ask")
                     why = await run.learn(context, wanted, root.name)
+                    is_failed = False
+                why = "something failed inside North, as its log says" if is_failed else why
         finally:
             done = len(run.learned)
             with anyio.CancelScope(shield=True):

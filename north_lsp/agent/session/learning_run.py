@@ -46,7 +46,9 @@ class LearningRun:
         """Learn topics. Returns why it ended before the last one; None if it did not."""
         try:
             await self._progress.begin()
-            return await self._learn(context, wanted, folder)
+            why = await self._learn(context, wanted, folder)
+            await (await self._means.parts()).account.report_rest(self._choice.model)
+            return why
         except (ValueError, MissingCredential, LimitReached, ToolError) as error:
             return str(error)
 

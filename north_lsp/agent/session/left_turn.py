@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import Projection
 from north_lsp.agent.log.unfinished import Unfinished, find_unfinished
 from north_lsp.agent.ports.events import CallEnded, Event
+from north_lsp.vocabulary import Mode
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -33,6 +35,11 @@ class LeftTurn:
         if not self._is_kept:
             return None
         return find_unfinished(self._log.path(), was_left=self._log.conversation.was_left)
+
+    def mode_of(self, left: Unfinished) -> Mode:
+        """Return the mode that was set when its prompt was sent: what the user has chosen since is for the next one."""
+        path = self._log.path()
+        return chosen_on(path[: next((at for at, one in enumerate(path) if one.id == left.prompt_id), len(path))]).mode
 
     def open_ids(self, *, lives: bool) -> Container[str]:
         """Return the calls that may still get a result: any, while something `lives` that works on them."""

@@ -159,7 +159,7 @@ class Memory:
             raise ValueError(f"the memory cannot be written: {visible(str(error))}") from None
         self._means.environment.remembered.add(self._project)
         self._means.environment.background.start_soon(self._in_background)
-        return "The memory is worked on as soon as nothing runs here; *Stop* ends that."
+        return "The memory is worked on as soon as nothing runs here; `/cancel` ends that."
 
     async def rebuild(self) -> str:
         """Read all conversations again and write the memory anew, now. Raises ValueError."""

@@ -137,6 +137,10 @@ local function prompt_buffer(on_send)
   buffers.prompt = make_buffer("north://prompt", known)
   if buffers.prompt ~= known then
     vim.keymap.set({ "n", "i" }, "<CR>", function()
+      if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected >= 0 then
+        vim.api.nvim_feedkeys(vim.keycode("<C-y>"), "n", false) -- what is chosen in the list
+        return
+      end
       send(on_send)
     end, { buffer = buffers.prompt, desc = "North: send" })
     vim.keymap.set("i", "<C-j>", "<CR>", { buffer = buffers.prompt, desc = "North: a new line" })

@@ -1,6 +1,7 @@
 ---The conversation that is shown, one at a time, and what the user does with it.
 local attention = require("north.attention")
 local chat = require("north.chat")
+local completion = require("north.completion")
 local connection = require("north.connection")
 local history = require("north.history")
 local permission = require("north.permission")
@@ -51,6 +52,9 @@ function M.open(focus)
     end
   end
   history.attach(chat.prompt(), M.with_server)
+  completion.attach(chat.prompt(), function()
+    return { client = state.client(), session_id = state.session_id }
+  end)
   state.show()
 end
 

@@ -1,5 +1,6 @@
 ---What the server tells and asks about the conversation, shown in the chat.
 local chat = require("north.chat")
+local completion = require("north.completion")
 local elsewhere = require("north.elsewhere")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
@@ -45,6 +46,9 @@ local on_update = {
   current_mode_update = function(update)
     state.mode = update.currentModeId
     state.show()
+  end,
+  available_commands_update = function(update)
+    completion.take_commands(update.availableCommands)
   end,
   plan = todo.set,
   compaction_update = summaries.show,

@@ -57,7 +57,7 @@ def path(*rows: Row) -> Any:
         ((PROMPT, CALLS, review("c1"), checkpoint("c1")), None, None),
         ((PROMPT, CALLS, review("c1", "ran", "shell")), None, None),
         ((PROMPT, CALLS, review("c1", "auto", "shell"), review("c1", "pending", "shell")), None, None),
-        ((PROMPT, CALLS, review("c1", kind="plan")), None, None),
+        ((PROMPT, CALLS, review("c1", kind="poll")), None, None),
         ((PROMPT, CALLS, result("c1"), result("c2")), None, []),
         ((PROMPT, CALLS, review("c1"), result("c1"), result("c2"), ANSWER), None, None),
         ((PROMPT, CALLS, review("c1"), PROMPT), None, []),

@@ -277,6 +277,7 @@ def test_completion(bed: Bed) -> None:
             "archive",
             "ask",
             "branch",
+            "config",
             "context",
             "continue",
             "conversations",
@@ -303,6 +304,7 @@ def test_completion(bed: Bed) -> None:
             "stop",
             "storage",
             "takeover",
+            "todo",
             "tree",
             "undo",
         ]

@@ -71,8 +71,6 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
         answer(Say("Carried out.")),
     )
     with nvim_with(bed, model) as nvim:
-        nvim.command("North")
-        nvim.until(f"{WINBAR}:find('agent', 1, true) ~= nil")
         nvim.command("North mode plan")
         nvim.until(f"{WINBAR}:find('plan', 1, true) ~= nil")
         ask(nvim, "plan it")
@@ -86,13 +84,13 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
         nvim.until(in_chat("Present the plan"))
         nvim.until("#require('north.state').prompts > 0 and require('north.permission').count() > 0")
         nvim.command("North review")
-        nvim.keys("g4")
+        nvim.keys("Gg4")
         nvim.until("vim.fn.expand('%:t') == 'plan.md'")
         nvim.command("%s/1. Look/1. Look twice/")
         nvim.command("write")
         nvim.until("require('north.permission').count() > 0")
         nvim.command("North review")
-        nvim.keys("ga")
+        nvim.keys("Gga")
         nvim.until(f"{in_chat('Carried out.')} and {ENDED}")
     told = json.dumps(model.requests[3].body["messages"], ensure_ascii=False)
     assert "1. Look twice" in told
