@@ -126,6 +126,19 @@ async def test_a_denied_call_is_not_made_and_the_turn_goes_on(world: World, serv
     assert '"denied":true' in last_result(server)
 
 
+async def test_what_the_user_says_with_a_denial_reaches_the_model(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_echo", text="hello")), DONE)
+
+    async def decide(params: dict[str, Any]) -> dict[str, Any]:
+        said = {"_meta": {"north": {"comment": "not so loud"}}}
+        return {"outcome": {"outcome": "selected", "optionId": "deny"}, **said}
+
+    async with talk(world, stdio()) as (client, session):
+        client.handlers["session/request_permission"] = decide
+        assert await prompt(client, session, "Say hello") == "end_turn"
+    assert '"comment":"not so loud"' in last_result(server)
+
+
 async def test_a_tool_that_is_allowed_for_good_asks_again_once_it_has_changed(
     world: World, server: ModelServer
 ) -> None:
