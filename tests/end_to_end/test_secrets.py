@@ -3,6 +3,7 @@ placeholders, and what the model does with those is done with the real values.""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.end_to_end.test_stable_prefix import Life
 from tests.end_to_end.world import World, make_world
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.recorded import replace, shell, stage
+from tests.support.recorded import option, replace, shell, stage
 from tests.support.script import Answer, Say, answer, call
 from tests.support.shown import shown
 
@@ -238,3 +239,22 @@ async def test_whatever_happens_no_request_has_a_secret_and_numbers_stay(
     assert_nothing_left(world, server)
     numbers = [json.loads(line) for line in world.log_entries() if '"secret_index"' in line]
     assert [one["index"] for one in numbers] == [0, 1, 2]
+
+
+async def test_a_command_with_a_secret_is_asked_about_with_its_value_and_not_remembered(
+    world: World, server: ModelServer
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def decide(params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params)
+        return option(params["options"][0]["optionId"])(params)
+
+    async with stage(world, server) as on:
+        on.verdicts = [decide, decide]
+        commands = answer(shell("touch plain.txt"), shell("touch <<$env:S0>>.txt"))
+        await on.say(f"Use {TOKEN}", answers=(commands, answer(Say("Done."))))
+    plain, secret = ({row["optionId"] for row in params["options"]} for params in asked)
+    assert f"touch {TOKEN}.txt" in json.dumps(asked[1])
+    assert plain - secret == {"always", "rule"}
+    assert secret < plain

@@ -43,3 +43,16 @@ async def test_a_change_counts_from_the_next_prompt_on(
         assert seen in await result("set")
         assert (await client.request("_north/config/reset", place))["origin"] == "default"
         assert seen not in await result("reset")
+
+
+@pytest.mark.parametrize("written", ["sandbox", None])
+async def test_a_project_has_its_commands_run_in_the_sandbox(
+    world: World, server: ModelServer, written: str | None
+) -> None:
+    folder = world.project / ".north"
+    folder.mkdir(exist_ok=True)
+    (folder / "settings.json").write_text(json.dumps({written: "workspace"} if written else {}))
+    async with session(world, "deny") as (client, asked, id):
+        await turn(client, id, server, call("shell_run", command="touch in.txt"))
+        said = "In the sandbox" in json.dumps(asked.questions[0]["toolCall"]["content"])
+        assert said == (written is not None)

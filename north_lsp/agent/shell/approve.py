@@ -79,6 +79,8 @@ class CommandApprover:
         outside = command.outside or (runner.sandboxed and not isinstance(held, ActiveRestrictions))
         around = _Around(missing, held, outside, now.changes)
         verdict = await anyio.to_thread.run_sync(self._decide, context, asked, around)
+        if self._log.conversation.masked(asked.command) != asked.command:  # approvals are stored as they are
+            verdict = replace(verdict, may_remember_text=False, rule=None)
         review = self._reviews.open(call.id, CommandRequest.of(asked)).id
         if verdict.status is not None:
             self._reviews.close(review, StoredDecision(verdict.status))
