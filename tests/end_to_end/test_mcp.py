@@ -126,6 +126,19 @@ async def test_a_denied_call_is_not_made_and_the_turn_goes_on(world: World, serv
     assert '"denied":true' in last_result(server)
 
 
+async def test_what_the_user_says_with_a_denial_reaches_the_model(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_test_echo", text="hello")), DONE)
+
+    async def decide(params: dict[str, Any]) -> dict[str, Any]:
+        said = {"_meta": {"north": {"comment": "not so loud"}}}
+        return {"outcome": {"outcome": "selected", "optionId": "deny"}, **said}
+
+    async with talk(world, stdio()) as (client, session):
+        client.handlers["session/request_permission"] = decide
+        assert await prompt(client, session, "Say hello") == "end_turn"
+    assert '"comment":"not so loud"' in last_result(server)
+
+
 async def test_a_tool_that_is_allowed_for_good_asks_again_once_it_has_changed(
     world: World, server: ModelServer
 ) -> None:
@@ -353,6 +366,35 @@ async def test_a_server_of_the_project_that_has_changed_is_asked_about_once(worl
         assert await prompt(client, session, "Hello") == "end_turn"
         assert "mcp_theirs_echo" in offered(server)
         assert len(questions(client)) == 1
+
+
+async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed(world: World, server: ModelServer) -> None:
+    file, only = world.project / ".mcp.json", {"include": ["echo"]}
+    file.write_text(json.dumps({"mcpServers": {"theirs": entry(tools=only)}}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    file.write_text(
+        json.dumps({"mcpServers": {"theirs": entry("child=/dev/null", tools=only), "other": entry(tools=only)}})
+    )
+    answered = asyncio.Event()
+
+    async def decide(params: dict[str, Any]) -> dict[str, Any]:
+        await answered.wait()
+        return {"outcome": {"outcome": "selected", "optionId": "start"}}
+
+    server.script(DONE, DONE)
+    async with talk(world) as (client, session):
+        client.handlers["session/request_permission"] = decide
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_other_echo" in offered(server)
+        assert "mcp_theirs_echo" not in offered(server)
+        answered.set()
+        while "`theirs`: ready" not in await command(client, session, "/mcp"):
+            await asyncio.sleep(0.02)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "mcp_theirs_echo" in offered(server)
 
 
 async def test_the_tools_of_a_project_always_ask(world: World, server: ModelServer) -> None:

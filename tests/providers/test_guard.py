@@ -140,6 +140,7 @@ KNOWN = {
     "tests/e2e/vscode/scripted-model.mjs": "has its requests held to the rules",
     "tests/providers/adapters/vendors.py": "hands on the transport that a test gives",
     "tests/providers/keys/test_broker.py": "gives keys, and answers no model's requests",
+    "tests/support/mcp_server.py": "offers tools, and answers no model's requests",
     "tests/acp/test_telemetry.py": "collects numbers about turns, and answers no model's requests",
     "tests/cli/test_command_line.py": "is a socket that may be reached without network",
     "tests/shell/test_sandbox.py": "is a socket that commands try to reach",

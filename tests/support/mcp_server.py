@@ -10,9 +10,11 @@ Modes, hostile ones first:
     huge            offers results and lists that are too large
     lies            offers tools with damaged schemas, and answers with wrong types
     changes         its tools change after the first call
-    child           starts a process that must end with it
+    child=FILE      starts a process that must end with it, and writes both ids
     deaf            reads nothing any more after `initialize`
     hold=FILE       does not answer `initialize` as long as there is such a file
+    old             speaks a version of the protocol that nobody does
+    token=TOKEN     (HTTP) answers only who sends this token
     no-session      (HTTP) forgets its session after the first call
 """
 

@@ -1,5 +1,4 @@
-"""A model's thoughts within a record of the log. A vendor signs them: whoever changes the texts of a record must leave
-them as they are."""
+"""The thoughts in an answer's record, which stay as their vendor has signed them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +6,8 @@ from typing import Any
 from north_lsp.storage.entries import Record
 
 
-def without_thoughts(record: Record) -> tuple[dict[int, Any], Record]:
-    """Take the thoughts out of an answer; returns them by their place."""
+def thoughts_apart(record: Record) -> tuple[dict[int, Any], Record]:
+    """Take the thoughts out of a record; returns them by their place, and the rest."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
     if not isinstance(message, Mapping) or not isinstance(content, list):
@@ -21,7 +20,7 @@ def without_thoughts(record: Record) -> tuple[dict[int, Any], Record]:
 
 
 def with_thoughts(record: Record, thoughts: Mapping[int, Any]) -> Record:
-    """Put the thoughts back to their places."""
+    """Put them back."""
     if not thoughts:
         return record
     message = record["message"]

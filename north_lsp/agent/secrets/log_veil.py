@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from north_lsp.agent.log.thoughts import with_thoughts, without_thoughts
+from north_lsp.agent.log.thoughts import thoughts_apart, with_thoughts
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.storage.entries import Record
 
@@ -16,11 +16,11 @@ class LogVeil:
         self.secrets = secrets
 
     def masked(self, record: Record) -> Record:
-        thoughts, record = without_thoughts(record)
+        thoughts, record = thoughts_apart(record)
         return with_thoughts(self.secrets.masked(record), thoughts)
 
     def loaded(self, record: Record) -> Record:
-        thoughts, record = without_thoughts(record)
+        thoughts, record = thoughts_apart(record)
         return with_thoughts(self.secrets.loaded(record), thoughts)
 
     def masked_text(self, text: str) -> str:

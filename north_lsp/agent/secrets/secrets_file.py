@@ -17,8 +17,7 @@ _SHORTEST_TEXT = 500
 """An expression that may take long in shorter texts is refused."""
 _IN_SLASHES = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "u": re.UNICODE, "g": re.NOFLAG}
-_KIND = "type"
-_KEYS = frozenset({_KIND, "content", "mode", "replacement", "flags"})
+_KEYS = frozenset({"type", "content", "mode", "replacement", "flags"})
 
 
 class BadFile(ValueError):
@@ -107,8 +106,8 @@ def _entry(row: Node) -> Entry:
         raise ValueError("it must have `type` and `content`, as texts")
     if unknown := sorted(fields.keys() - _KEYS):
         raise ValueError(f"it has the unknown field {unknown[0][:40]!r}")
-    kind, content, mode = fields.get(_KIND), fields.get("content", ""), fields.get("mode", "obfuscate")
-    if mode not in ("obfuscate", "replace"):
+    kind, content, mode = (fields.get(key, "") for key in ("type", "content", "mode"))
+    if mode not in ("", "obfuscate", "replace"):
         raise ValueError("`mode` must be `obfuscate` or `replace`")
     entry = Entry(content, fields.get("replacement", "") if mode == "replace" else None)
     match kind:

@@ -44,14 +44,16 @@ class ToolApprover:
         asked = f"Run {one_line(question.tool, 100)} of the MCP server {one_line(question.server, 100)}?"
         options = _OPTIONS if question.asks and not has_secret else (_OPTIONS[0], _OPTIONS[-1])
         choice = Choice(call.id, asked, options, _detail(question, has_secret=has_secret))
-        decision = await self.ports.editor.choose(choice)
+        decided = await self.ports.editor.decide(choice)
+        decision, comment = decided.option, decided.comment
         if decision == "always":
             await reviews.remember(partial(approvals.allow_tool, question.name, question.digest, question.server))
         status = _STATUSES.get(decision or "", "denied")
-        reviews.close(review, StoredDecision(status))
+        reviews.close(review, StoredDecision(status, comment))
         if status != "denied":
             return None
-        return Result(ok({"denied": True}), False, CallEnded(call.id, title, False, "Denied; the tool was not run."))
+        data: dict[str, object] = {"denied": True} | ({"comment": comment} if comment else {})
+        return Result(ok(data), False, CallEnded(call.id, title, False, "Denied; the tool was not run."))
 
 
 def _detail(question: Question, *, has_secret: bool) -> str:

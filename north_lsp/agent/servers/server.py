@@ -99,6 +99,9 @@ class Server:
                 if self.tools:  # they are there at once; a call waits for the connection
                     self.settled.set()
                 await self._stay_connected()
+        except Exception:
+            self._set("failed", "something failed inside North; its log has the details")
+            raise
         finally:
             self._connection = None
             self.settled.set()

@@ -107,7 +107,8 @@ class SessionServers:
         if not self._begun:
             self.begin()
         elif self._opened.is_set() and await anyio.to_thread.run_sync(self._stamp) != self._seen:
-            await self.refresh()
+            self._opened = anyio.Event()
+            self._means.background.start_soon(self.refresh)
         with anyio.move_on_after(self._means.settings().startup_wait_ms / 1000):
             await self._opened.wait()
             for server in list(self._servers.values()):
@@ -176,7 +177,7 @@ class SessionServers:
         return found, decided is not None and decided[0]
 
     async def _why_held(self, spec: ServerSpec, *, trusted: bool) -> Held | None:
-        """Decide whether a server is started; one of the project's that has changed is asked about, once."""
+        """Decide whether a server is started. Nothing waits for an answer about one that has changed."""
         if not spec.enabled:
             return "off"
         if spec.problem:
@@ -188,21 +189,28 @@ class SessionServers:
         before = (await anyio.to_thread.run_sync(self._choices.started)).get(spec.name)
         if before == spec.digest:
             return None
-        if before is not None and not await self._may_start(spec):
+        if before is not None:
+            self._means.background.start_soon(self._ask_about, spec)
             return "changed"
+        await self._note_started(spec)
+        return None
+
+    async def _note_started(self, spec: ServerSpec) -> None:
         try:
             await anyio.to_thread.run_sync(self._choices.note_started, spec.name, spec.digest)
         except OSError as error:
             await self._tell(f"choices {error}", "warning", f"this could not be stored: {error.strerror or error}")
-        return None
 
-    async def _may_start(self, spec: ServerSpec) -> bool:
+    async def _ask_about(self, spec: ServerSpec) -> None:
+        """Ask, once, about a server of the project's that is not what the user trusted before."""
         if f"changed {spec.name} {spec.digest}" in self._told:
-            return False
+            return
         self._told.add(f"changed {spec.name} {spec.digest}")
         question = f"The MCP server {spec.name} of this project has changed since you trusted it. Start it?"
         detail = f"It is now `{one_line(spec.address, 1000)}` ({one_line(spec.source)})."
-        return await self._editor.choose(Choice(f"mcp-{new_entry_id(())}", question, _START, detail)) == "start"
+        if await self._editor.choose(Choice(f"mcp-{new_entry_id(())}", question, _START, detail)) == "start":
+            await self._note_started(spec)
+            await self.refresh()
 
     def _start(self, spec: ServerSpec) -> None:
         means = self._means

@@ -116,13 +116,16 @@ class MemoryRun:
         settings, locations = self._means.environment.settings.memory, self._means.environment.locations
         known, found = self._jobs.threads(), list[Candidate]()
         for row in list_conversations(locations, repo_hash=self._files.folder.name):
-            idle = now - datetime.fromisoformat(row.updated_at).timestamp()
+            idle = now - _seconds_of(row.updated_at)
             if row.id == self._session.id or row.is_empty or idle < settings.min_idle_hours * _HOUR:
                 continue
             if idle > settings.max_age_days * 24 * _HOUR or is_open(locations, row.id):
                 continue
             path = locations.conversations / f"{row.id}.jsonl"
-            data = path.read_bytes()
+            try:
+                data = path.read_bytes()
+            except FileNotFoundError:
+                continue  # deleted meanwhile
             digest, before = hashlib.sha256(data).hexdigest(), known.get(row.id)
             if before is None or (before.size, before.digest) != (len(data), digest):
                 found.append(Candidate(row.name, path, Thread(row.id, len(data), digest)))
@@ -211,3 +214,11 @@ class MemoryRun:
             return await requests.ask(request, model, provider)
 
         return await until_done(ask, environment.settings.retry_base_delay_ms / 1000)
+
+
+def _seconds_of(at: str) -> float:
+    """Return when something was, in seconds; long ago if that is not known."""
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return 0.0

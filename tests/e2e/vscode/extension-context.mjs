@@ -8,6 +8,7 @@ import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
 import { editorTab, openFile } from "./controls.mjs";
+import { checkout } from "./packed.mjs";
 import { palette, screenshot, until, visibleLines } from "./workbench.mjs";
 
 const bed = await makeBed("context");
@@ -52,6 +53,25 @@ await bed.each({
     const shown = (await visibleLines(editor)).join("\n");
     assert.match(shown, /Project rules/);
     await screenshot(page, "context-page");
+  },
+
+  async "an MCP server's tool is asked about, run and listed"() {
+    const server = { command: "python3", args: ["-I", path.join(checkout, "tests/support/mcp_server.py")] };
+    await writeFile(path.join(project, ".mcp.json"), JSON.stringify({ mcpServers: { helper: server } }));
+    await chat.ask("/trust on");
+    model.answers.push([["mcp_helper_echo", { text: "good morning" }]], "It said so.");
+    await chat.send("say good morning");
+    const question = chat.question("choice");
+    await question.getByText("Run echo of the MCP server helper?").first().waitFor();
+    assert.match(await question.innerText(), /this project \(\.mcp\.json\)[\s\S]*"text": "good morning"/);
+    await screenshot(page, "context-mcp-question");
+    await chat.decide("choice", "Run");
+    await until("the answer", async () => /It said so\./.test(await chat.row("answer").last().innerText()));
+    await chat.idle();
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /echo: good morning/);
+    await chat.send("/mcp");
+    await until("the list", async () => /helper: ready/.test(await chat.frame.locator("#rows").innerText()));
+    await screenshot(page, "context-mcp-list");
   },
 
   async "a project is learned, and its profile opens"() {

@@ -25,6 +25,8 @@ function translated(name: string): string {
       return t("Always run this command");
     case "Always run commands like this":
       return t("Always run commands like this");
+    case "Always run this tool in this project":
+      return t("Always run this tool in this project");
     case "Run all commands":
       return t("Run all commands");
     case "Deny":

@@ -1,0 +1,72 @@
+/** The todo list, questions and plan mode in North's extension; the model is scripted. */
+import assert from "node:assert/strict";
+
+import { makeBed } from "./bed.mjs";
+import { editorTab } from "./controls.mjs";
+import { palette, screenshot, until } from "./workbench.mjs";
+
+const bed = await makeBed("planning");
+const model = await bed.useScriptedModel();
+const { chat, page } = await bed.start({ workspace: await bed.sampleProject() });
+const INIT = { op: "init", list: [{ phase: "Read", items: ["look around", "write it down"] }] };
+const PLAN = ["Goal", "Findings", "Steps", "Risks", "Out of scope"].map((name) => `# ${name}\n${name === "Steps" ? "1. Look" : "x"}\n`).join("");
+
+await bed.each({
+  async "the todo list is pinned, and its document is edited"() {
+    model.answers.push([["todo", { ops: [INIT, { op: "done", task: "look around" }] }]], "So far.", "I wait.");
+    await chat.send("do it");
+    await chat.idle();
+    const todo = chat.frame.locator("#todo");
+    await until("the counts", async () => /Todo 1\/2/.test(await todo.innerText()));
+    await todo.locator("summary").click();
+    assert.match(await todo.innerText(), /write it down/);
+    await screenshot(page, "planning-todo");
+    await todo.locator("button").click();
+    await editorTab(page, "Todo.md").waitFor();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("- [ ] tell me");
+    await page.keyboard.press("Control+S");
+    await until("the new task", async () => /Todo 1\/3/.test(await todo.innerText()));
+    model.answers.push("I see.", "I wait.");
+    await chat.send("go on");
+    await chat.idle();
+    assert.match(JSON.stringify(model.requests), /added: tell me/);
+    await palette(page, "View: Close All Editors");
+  },
+
+  async "a question is answered in one's own words, a plan is rejected with a comment and then approved"() {
+    model.answers.push([["ask", { questions: [{ id: "q", question: "Which one?", options: [{ label: "A" }, { label: "B" }] }] }]], "Good.");
+    await chat.send("/todo clear");
+    await chat.idle();
+    await chat.send("ask me");
+    const card = chat.frame.locator("#waiting");
+    await until("the question", async () => /Which one\?/.test(await card.innerText()));
+    await screenshot(page, "planning-question");
+    await card.locator("input").fill("Neither");
+    await card.locator("input").press("Enter");
+    await chat.idle();
+    assert.match(model.last(), /Own answer: Neither/);
+    await chat.send("/plan on");
+    await chat.idle();
+    model.answers.push([["write_plan", { content: PLAN }]], [["exit_plan_mode", { summary: "Look." }]], [["exit_plan_mode", { summary: "Again." }]], "Carried out.", "I wait.");
+    await chat.send("plan it");
+    await until("the plan", async () => /Approve this plan/.test(await card.innerText()));
+    await screenshot(page, "planning-plan");
+    await card.locator("input").fill("Look twice");
+    await card.locator("input").press("Enter");
+    await until("the plan again", async () => /Again\./.test(await card.innerText()));
+    assert.match(model.last(), /Look twice/);
+    await card.locator(".body").evaluate((body) => body.scrollTo(0, body.scrollHeight));
+    await card.getByRole("button", { name: "Edit the plan" }).click();
+    await editorTab(page, "plan.md").waitFor();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("My own words.");
+    await page.keyboard.press("Control+S");
+    await until("the question again", async () => /Save the plan when you have edited it/.test(await card.innerText()));
+    await card.locator(".body").evaluate((body) => body.scrollTo(0, body.scrollHeight));
+    await card.getByRole("button", { name: "Approve and execute" }).click();
+    await until("what follows", async () => (await chat.row("answer").last().innerText()).includes("I wait."));
+    await chat.idle();
+    assert.match(JSON.stringify(model.requests), /My own words\..*I approve the plan/);
+  },
+});
