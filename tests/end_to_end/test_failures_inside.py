@@ -27,8 +27,8 @@ from north_lsp.agent.shell.approve import CommandApprover
 from north_lsp.agent.turn.arriving_calls import ArrivingCalls
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.queue import PromptQueue
+from north_lsp.agent.turn.reminders import Reminders
 from north_lsp.agent.turn.request_builder import RequestBuilder
-from north_lsp.agent.turn.turn import Turn
 from north_lsp.storage.partial_file import PartialFile
 from north_lsp.tools.read.read_file import ReadFile
 from tests.end_to_end.world import World
@@ -70,7 +70,7 @@ _GOES_ON: list[tuple[object, str]] = [
 # Where there is nothing to go on with: the turn ends in words.
 _ENDS: list[tuple[object, str]] = [
     (RequestBuilder, "build"),
-    (Turn, "_is_to_be_reminded"),
+    (Reminders, "remind"),
     (FileBlocks, "review_finished"),
     (PromptQueue, "take_steering"),
     (dispatch.Dispatcher, "run"),
