@@ -20,6 +20,7 @@ _MAX_SHOWN = 60
 _MOST_UNKNOWN = 20
 """A file may have any number of them; each is looked up, and told."""
 
+
 class SettingsError(ValueError):
     """A settings file that cannot be used; `line` and `column` count from 1."""
 
@@ -99,9 +100,7 @@ class SettingsReader:
 
     def _note_unknown(self, known: set[str]) -> None:
         unknown = [
-            key
-            for key in unknown_in(self.values, known)
-            if key not in _FOR_EDITORS and not key.startswith(_OF_OTHERS)
+            key for key in unknown_in(self.values, known) if key not in _FOR_EDITORS and not key.startswith(_OF_OTHERS)
         ]
         for key in unknown[:_MOST_UNKNOWN]:
             self._note(key, f"the setting {key} is unknown and has no effect{did_you_mean(key, known)}")

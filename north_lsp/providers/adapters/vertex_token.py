@@ -41,7 +41,9 @@ class VertexToken:
 
     async def sign(self, request: "httpx2.Request") -> None:
         """Raise Refused, with what to do, where there are no credentials or they are not accepted."""
-        request.headers["Authorization"] = f"Bearer {await anyio.to_thread.run_sync(self._token, abandon_on_cancel=True)}"
+        request.headers["Authorization"] = (
+            f"Bearer {await anyio.to_thread.run_sync(self._token, abandon_on_cancel=True)}"
+        )
 
     def _token(self) -> str:
         google_auth = self._library
