@@ -292,9 +292,11 @@ async def test_who_makes_it_again_and_again_is_ended(tmp_path: Path) -> None:
         loop = "while :; do mkdir -p .vscode; touch .vscode/tasks.json; done"
         text = await script(one, f"(setsid sh -c '{loop}' >/dev/null 2>&1 &); sleep 0.3")
         assert ".vscode is a protected name" in text
-        assert not (root / ".vscode").exists()
-        await anyio.sleep(0.3)
-        assert not (root / ".vscode").exists()
+        with anyio.fail_after(20):  # on a busy machine it may get one more turn before it is ended
+            quiet = 0
+            while quiet < 3:
+                quiet = 0 if (root / ".vscode").exists() else quiet + 1
+                await anyio.sleep(0.1)
 
 
 async def test_a_job_is_held_and_looked_after_too(tmp_path: Path) -> None:
