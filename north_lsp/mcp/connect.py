@@ -1,7 +1,9 @@
 """Opens the connections to tool servers: the core's port, in terms of the protocol."""
 
+import shutil
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,8 @@ from north_lsp.mcp.content import (
     read_resources,
     read_tools,
 )
-from north_lsp.mcp.stdio import server_environment, stdio
-from north_lsp.mcp.transport import Transport, beside
+from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
+from north_lsp.mcp.transport import Transport, beside, failure
 
 _MAX_PAGES = 20
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
@@ -103,11 +105,13 @@ def _rows(page: Mapping[str, Any]) -> list[OfferedTool | str]:
 
 
 class Connector:
-    """Opens connections. `environ` is North's own environment, of which servers get no keys (`secret_names`)."""
+    """Opens connections. `environ` is North's own environment, of which servers get no keys (`secret_names`). In
+    `apart`, those that are not started in the project get folders of their own."""
 
-    def __init__(self, environ: Mapping[str, str], secret_names: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, environ: Mapping[str, str], secret_names: Callable[[], frozenset[str]], apart: Path) -> None:
         self._environ = environ
         self._secret_names = secret_names
+        self._apart = apart
 
     @asynccontextmanager
     async def __call__(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
@@ -132,8 +136,26 @@ class Connector:
 
     def _transport(self, spec: ServerSpec, folder: Path, listener: Listener) -> AbstractAsyncContextManager[Transport]:
         if spec.carrier == "stdio":
-            return stdio(spec, folder, server_environment(self._environ, self._secret_names()), listener.logged)
+            return self._over_stdio(spec, folder, listener)
         return self._over_http(spec)
+
+    @asynccontextmanager
+    async def _over_stdio(self, spec: ServerSpec, folder: Path, listener: Listener) -> AsyncIterator[Transport]:
+        environ = server_environment(self._environ, self._secret_names())
+        if spec.in_project or spec.cwd is not None:
+            async with stdio(spec, folder / (spec.cwd or ""), environ, listener.logged) as transport:
+                yield transport
+            return
+        try:
+            empty = await anyio.to_thread.run_sync(empty_folder, self._apart)
+        except OSError as error:
+            raise failure(f"no folder to start it in can be made: {error.strerror or error}") from None
+        try:
+            async with stdio(spec, empty, environ, listener.logged) as transport:
+                yield transport
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(partial(shutil.rmtree, empty, ignore_errors=True))
 
     @asynccontextmanager
     async def _over_http(self, spec: ServerSpec) -> AsyncIterator[Transport]:

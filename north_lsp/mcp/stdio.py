@@ -7,6 +7,7 @@ The process, and everything that it starts, ends with the connection, and also w
 import contextlib
 import os
 import subprocess
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -86,7 +87,7 @@ async def stdio(
     """Start a server in `folder`, with `environ`. Raises ToolError."""
     mark = f"mcp-{uuid.uuid4().hex}"
     try:
-        start = partial(_start, spec, folder / (spec.cwd or ""), {**environ, **spec.env, MARK: mark})
+        start = partial(_start, spec, folder, {**environ, **spec.env, MARK: mark})
         process, ends = await anyio.to_thread.run_sync(start)
     except OSError as error:
         raise _not_started(spec, error) from None
@@ -172,6 +173,12 @@ async def _end(process: "subprocess.Popen[bytes]", mark: str, ends: list[int], l
 async def _ended(process: "subprocess.Popen[bytes]") -> None:
     while process.poll() is None:
         await anyio.sleep(_POLL_SECONDS)
+
+
+def empty_folder(parent: Path) -> Path:
+    """Make a new folder to start a server in, where no program finds anything of the project's. Raises OSError."""
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="mcp-", dir=parent))
 
 
 def server_environment(environ: Mapping[str, str], secret_names: frozenset[str]) -> dict[str, str]:

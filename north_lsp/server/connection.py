@@ -167,7 +167,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
-                _connector(options.environ, lambda: secret_names(known)),
+                _connector(options.environ, lambda: secret_names(known), locations.state / "mcp"),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -234,13 +234,13 @@ def _note(diagnostics: Diagnostics, text: str) -> None:
     diagnostics.event("model_advice", message=text)
 
 
-def _connector(environ: Mapping[str, str], names: Callable[[], frozenset[str]]) -> Connect:
+def _connector(environ: Mapping[str, str], names: Callable[[], frozenset[str]], apart: Path) -> Connect:
     """Make what opens connections to MCP servers; its modules are loaded with the first server."""
 
     def connect(spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AbstractAsyncContextManager[Connection]:
         from north_lsp.mcp.connect import Connector
 
-        return Connector(environ, names)(spec, roots, listener)
+        return Connector(environ, names, apart)(spec, roots, listener)
 
     return connect
 

@@ -410,7 +410,7 @@ async def test_the_tools_of_a_project_always_ask(world: World, server: ModelServ
         assert "this project (.mcp.json)" in json.dumps(questions(client)[0])
         listed = await command(client, session, "/mcp")
     assert "`mine` (this project, .mcp.json): not used" in listed
-    assert "8 tools" in listed
+    assert "9 tools" in listed
 
 
 async def test_what_is_wrong_with_an_entry_is_said_and_the_others_are_used(world: World, server: ModelServer) -> None:
@@ -445,6 +445,27 @@ async def test_servers_get_no_keys_but_those_that_their_configuration_names(worl
     names = json.loads(last_result(server))
     assert {"GIVEN", "PLAIN", "PATH"} <= set(names)
     assert not {"MY_TOKEN", "ANTHROPIC_API_KEY", "NORTH_DATA_DIR"} & set(names)
+
+
+@pytest.mark.parametrize("whose", ["client", "user"])
+async def test_a_server_runs_in_the_project_once_that_is_trusted(world: World, server: ModelServer, whose: str) -> None:
+    if whose == "user":
+        own(world, test=entry(), other=entry(cwd="."))
+    (world.project / "mcp_server.py").write_text("raise SystemExit\n")
+    where = answer(call("mcp_test_folder"))
+    server.script(where, DONE, *([answer(call("mcp_other_folder")), DONE] if whose == "user" else []), where, DONE)
+    async with talk(world, *([stdio()] if whose == "client" else [])) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+        folder, files = json.loads(last_result(server))
+        assert not Path(folder).is_relative_to(world.project)
+        assert files == []
+        if whose == "user":
+            assert await prompt(client, session, "Look") == "end_turn"
+            assert json.loads(last_result(server))[0] == str(world.project)
+        await trusted(client, session)
+        assert await prompt(client, session, "Look") == "end_turn"
+        assert json.loads(last_result(server))[0] == str(world.project)
+    assert not Path(folder).exists()
 
 
 async def test_a_server_is_switched_off_and_on(world: World, server: ModelServer) -> None:

@@ -79,6 +79,7 @@ class Server:
             tool("steps", "Reports its progress and waits for the end."),
             tool("environment", "Shows the names of its variables."),
             tool("structured", "Answers with structured content."),
+            tool("folder", "Shows where it runs.", only_reads=True),
         ]
 
     def take(self, message: Row) -> None:
@@ -179,6 +180,8 @@ class Server:
             self.text(id, "stopped")
         elif name == "environment":
             self.text(id, json.dumps(sorted(os.environ)))
+        elif name == "folder":
+            self.text(id, json.dumps([os.getcwd(), os.listdir()]))
         elif name == "structured":
             self.answer(id, {"content": [], "structuredContent": {"answer": 42}})
         else:

@@ -18,7 +18,8 @@ Carrier = Literal["stdio", "http", "sse"]
 class ServerSpec:
     """How a server is reached. `source` says for people where that is written; `seconds` is how long a request may
     take. `digest` stands for what is written there, before variables are put in. A `problem` says why it cannot be
-    used."""
+    used. Without a `cwd`, it is started in the project's folder only if that is `in_project`: many programs run, or
+    read, what lies where they are started."""
 
     name: str
     origin: Origin
@@ -28,6 +29,7 @@ class ServerSpec:
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: Path | None = None
+    in_project: bool = False
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     enabled: bool = True

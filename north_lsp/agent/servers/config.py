@@ -20,8 +20,10 @@ _CARRIERS: Mapping[str, Carrier] = {
     "streamableHttp": "http",
     "sse": "sse",
 }
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][\w:.-]*?)(?::-([^}]*))?\}")
+# Each part ends where it can end, and nothing is tried twice: a text of any length takes a time in proportion to it.
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_](?:[\w.-]|:(?!-)){0,199}+)(?::-((?:[^}$]|\$(?!\{)){0,4000}+))?\}")
 _FOLDER = "workspaceFolder"
+_MOST_NAMED = 5
 _DEFAULT_MS = 30_000
 _MOST_MS = 3_600_000
 
@@ -155,7 +157,7 @@ def expanded(spec: ServerSpec, environ: Mapping[str, str], root: Path) -> Server
 
     full = _with_texts(spec, put)
     if missing and not spec.problem:
-        names = ", ".join(one_line(name, 100) for name in dict.fromkeys(missing))
+        names = ", ".join(one_line(name, 100) for name in list(dict.fromkeys(missing))[:_MOST_NAMED])
         return replace(full, problem=f"the variable {names} is not set: set it in the environment of your editor")
     return full
 

@@ -164,28 +164,30 @@ class SessionServers:
         switched = self._choices.switched()
         secret = means.secret_names()
         public = {name: value for name, value in means.environ.items() if name not in secret}
-        found.specs = [
-            replace(
-                expanded(spec, public if spec.origin == "project" else means.environ, root),
-                enabled=switched.get(spec.name, spec.enabled),
-            )
-            if spec.origin != "client"
-            else replace(spec, enabled=switched.get(spec.name, spec.enabled))
-            for spec in found.specs
-        ]
+        trusted = self._trusted()
+
+        def ready(spec: ServerSpec) -> ServerSpec:
+            if spec.origin == "user" or (spec.origin == "project" and trusted):
+                spec = expanded(spec, public if spec.origin == "project" else means.environ, root)
+            return replace(spec, enabled=switched.get(spec.name, spec.enabled), in_project=trusted)
+
+        found.specs = [ready(spec) for spec in found.specs]
+        return found, trusted
+
+    def _trusted(self) -> bool:
         decided = self._trust.decided()
-        return found, decided is not None and decided[0]
+        return decided is not None and decided[0]
 
     async def _why_held(self, spec: ServerSpec, *, trusted: bool) -> Held | None:
         """Decide whether a server is started. Nothing waits for an answer about one that has changed."""
         if not spec.enabled:
             return "off"
+        if spec.origin == "project" and not trusted:
+            return "untrusted"
         if spec.problem:
             return "unusable"
         if spec.origin != "project":
             return None
-        if not trusted:
-            return "untrusted"
         before = (await anyio.to_thread.run_sync(self._choices.started)).get(spec.name)
         if before == spec.digest:
             return None

@@ -1,6 +1,7 @@
 """How servers are named in files: the shapes of several agents, variables, and what cannot be used."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,15 @@ def test_variables_are_put_in_everywhere() -> None:
     assert (spec.command, spec.args, spec.env, spec.cwd) == ("one", ("one/x", "two"), {"K": ""}, Path("/root"))
     unset = expanded(read_entry("s", {"command": "${NO} ${input:key}"}, HERE)[0], {}, Path("/root"))
     assert "NO, input:key is not set" in unset.problem
+
+
+@pytest.mark.parametrize("part", ["${", "${a:", "${a:-", "a:-", "$"])
+def test_a_text_of_any_length_is_read_in_no_time(part: str, tmp_path: Path) -> None:
+    entry = {"command": "${a" + part * (1_000_000 // len(part))}
+    spec, _ = read_entry("s", entry, HERE)
+    began = time.process_time()
+    assert expanded(spec, {}, tmp_path).command == spec.command
+    assert time.process_time() - began < 2
 
 
 def test_the_first_source_that_names_a_server_has_it(tmp_path: Path) -> None:
