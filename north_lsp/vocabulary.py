@@ -24,3 +24,7 @@ def camel_case(name: str) -> str:
     """Return a field's name as JSON and settings spell it (`cacheRead` for `cache_read`)."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+INCOMPLETE = " (incomplete)"
+"""In the title of a file that arrived only in part."""

@@ -11,6 +11,7 @@ from north_lsp.acp.v1 import changed_places, content, diffs, fenced
 from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.ports.editor import Choice, CommandDecision, CommandReview, EditDecision, EditReview
 from north_lsp.display import one_line, visible
+from north_lsp.vocabulary import INCOMPLETE
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
 
@@ -63,9 +64,10 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     words = describe_edit(files)
     # A client that does not know North may show the title alone, so that has the file's whole path.
     is_named = client.knows_north and len(files) == 1 and files[0].action in ("create", "update")
+    part = INCOMPLETE if INCOMPLETE in review.title else ""
     tool_call = {
         "toolCallId": review.proposal.tool_call_id,
-        "title": review.title if is_named else words,
+        "title": review.title if is_named else f"{words}{part}",
         "kind": _kind(files),
         "status": "pending",
         "content": [*diffs(files), *(content(visible(text)) for text in (*review.warnings, *review.proposal.notices))],

@@ -60,7 +60,11 @@ class MemoryFiles:
         for name in self.names():
             if _SKILL.fullmatch(name) and name not in new:
                 if self.read(name) == before.get(name):
-                    shutil.rmtree((self.folder / name).parent)
+                    path = self.folder / name
+                    path.unlink()
+                    path.with_name(f"{path.name}.bak").unlink(missing_ok=True)
+                    with suppress(OSError):  # what the user keeps beside it stays
+                        path.parent.rmdir()
                 else:
                     own[name] = before.get(name, "")
         return own

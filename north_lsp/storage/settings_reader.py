@@ -17,6 +17,9 @@ _OF_OTHERS = ("theme", "doubleEscapeAction", "symbolPreset", "showHardwareCursor
 """What settings of terminal agents that people bring along say about a terminal: nothing to North."""
 _MAX_SHOWN = 60
 
+_MOST_UNKNOWN = 20
+"""A file may have any number of them; each is looked up, and told."""
+
 
 class SettingsError(ValueError):
     """A settings file that cannot be used; `line` and `column` count from 1."""
@@ -98,10 +101,14 @@ class SettingsReader:
         return there[0] if there else (row.setting.key, None)
 
     def _note_unknown(self, known: set[str]) -> None:
-        for key in unknown_in(self.values, known):
-            if key in _FOR_EDITORS or key.startswith(_OF_OTHERS):
-                continue
+        unknown = [
+            key for key in unknown_in(self.values, known) if key not in _FOR_EDITORS and not key.startswith(_OF_OTHERS)
+        ]
+        for key in unknown[:_MOST_UNKNOWN]:
             self._note(key, f"the setting {key} is unknown and has no effect{did_you_mean(key, known)}")
+        if len(unknown) > _MOST_UNKNOWN:
+            more = len(unknown) - _MOST_UNKNOWN
+            self._note(unknown[_MOST_UNKNOWN], f"{more} more settings are unknown and have no effect")
 
     def _note(self, key: str, problem: str) -> None:
         """Add a problem, with the place of the key in the file."""

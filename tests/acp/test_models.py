@@ -211,7 +211,7 @@ async def test_a_terminal_is_offered_to_a_client_that_has_one(world: World) -> N
             params = {"protocolVersion": 1, "clientCapabilities": capabilities}
             result = await client.request("initialize", params)
             assert [method["id"] for method in result["authMethods"]] == ids
-            assert result["agentCapabilities"]["auth"] == {"logout": {}}
+            assert result["agentCapabilities"]["auth"] == {"logout": {}, "status": {}}
 
 
 async def test_the_test_provider_answers_by_its_script(world: World) -> None:

@@ -125,7 +125,7 @@ async def test_a_file_that_never_ends_is_shown_as_incomplete(world: World, serve
         asked = deciding(client, "accept")
         assert await prompt(client, session, "Write it") == "end_turn"
         (question,) = asked
-        assert question["toolCall"]["title"].startswith("Writing big.txt (incomplete)")
+        assert question["toolCall"]["title"] == "Create new/big.txt (4 lines) (incomplete)"
         assert (world.project / "new/big.txt").read_text() == "part 0\npart 1\npart 2\npart 3\n"
 
 

@@ -1,6 +1,7 @@
 """A project is learned: what models are asked and may look at, what is written, what later prompts are told of it, and
 what becomes of a profile that its user has changed."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,27 @@ async def test_learning_is_offered_after_the_first_answer_and_a_no_is_kept(world
         assert asked == []
     assert not profile(world).with_name("declined.json").exists()
     assert profile(world).exists()
+
+
+async def test_an_offer_that_nobody_answers_goes_with_the_next_prompt(world: World, server: ModelServer) -> None:
+    server.script(GOOD, GOOD)
+    async with inside(offering(world)) as client:
+
+        async def never(params: dict[str, Any]) -> dict[str, Any]:
+            await asyncio.Event().wait()
+            return {}
+
+        client.handlers["session/request_permission"] = never
+        session = await opened(client, world)
+        await prompt(client, session, "Hello")
+        asked = await client.wait(lambda message: message.get("method") == "session/request_permission")
+        await prompt(client, session, "Again")
+        await client.wait(
+            lambda message: (
+                message.get("method") == "$/cancel_request" and message["params"]["requestId"] == asked["id"]
+            )
+        )
+    assert not profile(world).with_name("declined.json").exists()
 
 
 async def test_a_yes_learns(world: World, server: ModelServer) -> None:

@@ -50,6 +50,7 @@ class PlanKeeper:
 
     async def write(self, call: ToolCall, title: str, content: str) -> Result:
         """Write a model's plan. Raises ToolError."""
+        content = content.replace("\r\n", "\n")  # as it is read
         if missing := missing_of(content):
             told = f"the plan lacks {', '.join(missing)}"
             raise ToolError("INVALID_INPUT", told, "write the whole plan again with all headings")
@@ -68,10 +69,12 @@ class PlanKeeper:
     async def _ensure_seen(self) -> None:
         """Refuse to write over what the user has made of the plan unless the model has been told. Raises ToolError."""
         known, now = last_plan(self.log.path()), await anyio.to_thread.run_sync(read_plan, self.log)
-        if known is None or now is None or now == known.text:
+        if now is None or (known is not None and now == known.text):
             return
         self.log.append(PlanEntry(now))
-        told = f"the user has edited the plan, so nothing was written:\n{difference(known.text, now)}"
+        # Without a plan in the conversation, as after going back, the file may be the user's own work, too.
+        before = known.text if known is not None else ""
+        told = f"the user has edited the plan, so nothing was written:\n{difference(before, now)}"
         raise ToolError("STALE", told, "take these changes up, then call write_plan again")
 
     async def present(self, call: ToolCall, title: str, summary: str) -> Result:

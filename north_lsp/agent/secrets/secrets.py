@@ -54,6 +54,8 @@ class Secrets:
         self._least = LEAST
         self._told: set[str] = set()
         self._seen: dict[str, None] = {}  # by their form
+        self._kept: dict[str, str | None] = {}  # were masked here; with the expression that found them, if one did
+        self._exact: set[str] = set()  # are found within longer words, too
         self._literals: tuple[str, ...] = ()
         self._number: dict[str, int] = {}
         self._value: dict[int, str] = {}
@@ -111,7 +113,8 @@ class Secrets:
             if self._hashes:
                 self._load()
                 for value in self._literals:
-                    self._find(value)
+                    if self._find(value) is not None:
+                        self._keep(value)
 
     @property
     def has_lost(self) -> bool:
@@ -207,7 +210,8 @@ class Secrets:
         if not found and _MARK not in text:
             return text
         parts = [
-            _expression(shown, exactly=found[shown] in self._entries) for shown in sorted(found, key=len, reverse=True)
+            _expression(shown, exactly=found[shown] in self._entries or found[shown] in self._exact)
+            for shown in sorted(found, key=len, reverse=True)
         ]
 
         def placeholder(match: re.Match[str]) -> str:
@@ -237,12 +241,16 @@ class Secrets:
             least = max(_LEAST_OF_CUT, len(value) // 4)
             if found := _end(text, value, least):
                 shown = self._placeholder(found[::-1] if is_reversed else found)
+                self._keep(value[::-1] if is_reversed else value)
                 text = text[: -len(found)] + (shown[::-1] if is_reversed else shown)
         return text[::-1] if is_reversed else text
 
     def _instead(self, value: str, *, in_json: bool) -> str:
         entry = self._entries.get(value)
         instead = entry.instead_of(value) if entry is not None and self._replaces else None
+        self._keep(value)
+        if entry is not None:
+            self._exact.add(value)
         if instead is None:
             return self._placeholder(value)
         return _escaped(instead) if in_json else instead
@@ -252,6 +260,7 @@ class Secrets:
         value = match[0]
         if not value or _MARK in value or PLACEHOLDER.search(value) is not None:
             return value
+        self._keep(value, entry.content)
         instead = entry.instead_of(value) if self._replaces else None
         if instead is None and _escaped(value) == value:
             return self._placeholder(value)
@@ -359,6 +368,11 @@ class Secrets:
             self._bind(value, number)
         return number
 
+    def _keep(self, value: str, by: str | None = None) -> None:
+        """Note that a value was masked: it stays so when its source does not have it any more."""
+        if by is None or value not in self._kept:
+            self._kept[value] = by
+
     def _bind(self, value: str, number: int) -> None:
         self._number[value], self._value[number] = number, value
 
@@ -366,9 +380,13 @@ class Secrets:
         return hmac.new(self._key(), value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
     def _list(self) -> None:
-        values = {*self._given.values, *self._entries, *(one for one in self._seen if is_secret(one))}
+        in_force = {entry.content for entry in self._given.entries if entry.pattern is not None}
+        kept = [value for value, by in self._kept.items() if by not in in_force]
+        values = {*self._given.values, *self._entries, *kept, *(one for one in self._seen if is_secret(one))}
         values |= {_escaped(value) for value in values}
-        self._least = min([LEAST, *map(len, self._entries), *(1 for one in self._given.entries if one.pattern)])
+        self._least = min(
+            [LEAST, *map(len, self._entries), *map(len, kept), *(1 for one in self._given.entries if one.pattern)]
+        )
         self._literals = tuple(sorted(values, key=lambda value: (-len(value), value)))
         self.revision += 1
 

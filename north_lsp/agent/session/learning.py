@@ -78,6 +78,7 @@ class Learning:
         self._means = means
         self._surroundings = surroundings
         self._was_offered = False
+        self._offering = anyio.CancelScope()
 
     @property
     def file(self) -> ProfileFile:
@@ -102,15 +103,23 @@ class Learning:
         self._was_offered = True
         entries = (one.entry for one in self._means.stored.log.path())
         if sum(isinstance(one, PromptEntry) and not one.by_north for one in entries) == 1:
+            self._offering = anyio.CancelScope()
             environment.background.start_soon(self._offer)
+
+    def withdraw_offer(self) -> None:
+        """Take the question back: the user goes on without an answer, and it must not stand before others."""
+        self._offering.cancel()
 
     async def _offer(self) -> None:
         ports = self._means.ports
         with ports.diagnostics.guarded("offering to learn the project"):
-            if not await anyio.to_thread.run_sync(self._is_unknown):
-                return
-            options = (("yes", "Yes"), ("no", "No, do not ask again"), ("later", "Later"))
-            match await self._session.questions.choose(_OFFER, options):
+            chosen = "later"
+            with self._offering:
+                if not await anyio.to_thread.run_sync(self._is_unknown):
+                    return
+                options = (("yes", "Yes"), ("no", "No, do not ask again"), ("later", "Later"))
+                chosen = await self._session.questions.choose(_OFFER, options) or chosen
+            match chosen:
                 case "yes":
                     await ports.show(Notice("info", _BEGINS))
                     await self._session.quiet()

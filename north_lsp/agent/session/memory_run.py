@@ -87,7 +87,10 @@ class MemoryRun:
         if not candidates and not forced and texts.get(NOTES, "") == before.get(NOTES, ""):
             return ""
         progress = LearningProgress(self._means.ports.show, _TITLE, [*(one.name for one in candidates), _MERGING])
-        self._mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, self._means.environment)
+        try:
+            self._mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, self._means.environment)
+        except ToolError as error:
+            raise ValueError(str(error)) from None
         written: Sequence[Path] = ()
         is_done = False
         await progress.begin()

@@ -294,6 +294,7 @@ class Session:
             if ran:
                 return "end_turn"
             raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
+        self.learning.withdraw_offer()
         self.remembering.prompt(self._slash.shown(parts))
         mode = self.mode
         if not self.sharing.is_here and not await self._arrived():

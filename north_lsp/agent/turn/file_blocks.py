@@ -34,6 +34,7 @@ from north_lsp.storage.files import private_directory
 from north_lsp.tools.edit.drafting import Draft
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.support.texts import resolve_open, text_of
+from north_lsp.vocabulary import INCOMPLETE
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
@@ -295,7 +296,7 @@ class FileBlocks:
         if block.refusal is not None:
             await self._end(block, Result(failed(block.refusal), True, CallEnded(block.id, block.title, False, "")))
             return False
-        title = block.title if complete else f"{block.title} (incomplete)"
+        title = block.title if complete else f"{block.title}{INCOMPLETE}"
         try:
             changes, asks = await self._changes(block, is_whole=complete)
             keep = partial(self._calls.keep, block.id)

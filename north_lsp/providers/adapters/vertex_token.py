@@ -4,6 +4,7 @@ account. Imported only for Vertex AI."""
 import threading
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+_SECONDS = 20
 _HINT = "log in with `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
 
 
@@ -39,7 +41,9 @@ class VertexToken:
 
     async def sign(self, request: "httpx2.Request") -> None:
         """Raise Refused, with what to do, where there are no credentials or they are not accepted."""
-        request.headers["Authorization"] = f"Bearer {await anyio.to_thread.run_sync(self._token)}"
+        request.headers["Authorization"] = (
+            f"Bearer {await anyio.to_thread.run_sync(self._token, abandon_on_cancel=True)}"
+        )
 
     def _token(self) -> str:
         google_auth = self._library
@@ -48,9 +52,10 @@ class VertexToken:
                 if self._found is None:
                     self._found = self._credentials()
                 if not self._found.valid:
-                    session = google_auth.transport.requests.requests.Session()
-                    session.verify = self._bundle or True
-                    self._found.refresh(google_auth.transport.requests.Request(session))
+                    requests = google_auth.transport.requests
+                    with requests.requests.Session() as session:
+                        session.verify = self._bundle or True
+                        self._found.refresh(partial(requests.Request(session), timeout=_SECONDS))
                 return str(self._found.token)
             except (google_auth.exceptions.GoogleAuthError, OSError, ValueError) as error:
                 reason = f"{_HINT} ({one_line(str(error), 120)})"

@@ -75,6 +75,18 @@ def test_a_placeholder_whose_value_is_gone_stays_and_is_never_another_ones() -> 
     assert after.unknown_in({"command": "use <<$env:S0>> and <<$env:S1>> and <<$env:S7>>"}) == ["<<$env:S0>>"]
 
 
+def test_a_value_that_its_source_has_no_more_stays_masked() -> None:
+    source = Known(TOKEN, "never-shown-1")
+    there = Secrets(source, lambda: b"key", lambda: True)
+    cut = "cut-off-0123456789"
+    source.values = (*source.values, cut)
+    before = there.masked(f"{TOKEN} <<$env:S7>> {cut[:12]}…")
+    source.values = ()
+    there.refresh()
+    assert there.masked(f"{TOKEN} <<$env:S7>> {cut[:12]}…") == before
+    assert there.masked("never-shown-1") == "never-shown-1"
+
+
 def test_what_is_left_of_a_value_that_was_cut_off_is_masked_too() -> None:
     there = secrets(TOKEN)
     text = f"Run: login {TOKEN[:9]}…{TOKEN[6:]} and {TOKEN[:5]}… and {TOKEN}"

@@ -94,7 +94,16 @@ def test_the_last_entries_stay_in_force_when_the_file_breaks(tmp_path: Path) -> 
     assert there.sent("Zeppelin") == "<<$env:S0>>"
     (tmp_path / "config/secrets.yml").unlink()
     there.refresh()
-    assert there.sent("Zeppelin now") == "Zeppelin now"
+    assert there.sent("Zeppelin now") == "<<$env:S0>> now"  # it has a placeholder in this conversation
+
+
+def test_what_was_masked_stays_so_when_its_entry_is_gone(tmp_path: Path) -> None:
+    there = secrets(tmp_path, "- {type: plain, content: Zeppelin}\n- {type: regex, content: 'cust-\\d+'}\n")
+    masked = there.sent("Zeppelins of cust-1234")
+    (tmp_path / "config/secrets.yml").unlink()
+    there.refresh()
+    assert there.sent("Zeppelins of cust-1234") == masked
+    assert there.sent("cust-5678") == "cust-5678"
 
 
 def test_nothing_may_be_sent_while_it_is_not_known_what_is_secret(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
-import { listRow, openFile, reloadWindow } from "./controls.mjs";
+import { listRow, openFile } from "./controls.mjs";
 import { palette, screenshot, until } from "./workbench.mjs";
 
 const bed = await makeBed("composer");
@@ -30,13 +30,22 @@ const height = () => chat.input.evaluate((input) => input.getBoundingClientRect(
 const lastWords = () => requests.at(-1).messages.filter(({ role }) => role === "user").at(-1).content;
 const textOf = (content) => content.filter(({ type }) => type === "text").map(({ text }) => text).join("\n");
 
-/** Settings of the user on top of those that there are; one that is undefined goes. The window is made again with them. */
+/** Settings of the user on top of those that there are; one that is undefined goes. Written as users do: VS Code does not
+ * always notice that another program has changed the file. */
 async function userSettings(settings) {
   const file = bed.path("user-data", "User", "settings.json");
-  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...settings }, null, 2));
-  await reloadWindow(page);
-  await palette(page, "North: Show Chat");
-  await chat.ready();
+  const text = JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...settings });
+  await palette(page, "Preferences: Open User Settings (JSON)");
+  const lines = page.locator(".monaco-editor .view-lines", { hasText: "workbench.startupEditor" }); // in a window of its own
+  await lines.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+  await page.keyboard.press("Control+Shift+End"); // what VS Code has closed by itself
+  await page.keyboard.press("Delete");
+  await page.keyboard.press("Control+s");
+  await until("the settings to be saved", async () => (await readFile(file, "utf8")).trim() === text);
+  await palette(page, "View: Close Editor");
+  await lines.waitFor({ state: "detached" });
 }
 
 /** What the model is told last, after something that asks it. */

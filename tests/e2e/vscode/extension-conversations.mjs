@@ -53,11 +53,7 @@ async function reload() {
   await page.locator(".monaco-workbench .statusbar").waitFor();
 }
 
-async function newChat(chat) {
-  await palette(page, "North: New Chat");
-  await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
-  await chat.frame.locator("#mode", { hasText: /^Agent$/ }).waitFor();
-}
+const newChat = (chat) => chat.renew();
 
 async function answered(chat, text) {
   const before = await chat.row("answer").count();

@@ -82,7 +82,7 @@ async function chosenValue(row: SettingRow): Promise<{ value: unknown } | { type
     const chosen = await vscode.window.showQuickPick(items, { title: row.key });
     return chosen === undefined ? undefined : { value: chosen.value };
   }
-  const typed = await vscode.window.showInputBox({ title: row.key, prompt: row.expects, value: row.value === null ? "" : shown(row.value) });
+  const typed = await vscode.window.showInputBox({ title: row.key, prompt: row.expects, value: row.value === null ? "" : asTyped(row.value) });
   return typed === undefined ? undefined : { typed };
 }
 
@@ -102,7 +102,12 @@ export function originName(origin: SettingRow["origin"]): string {
 }
 
 /** A value in a line, as it is typed: a text without quotation marks. */
+export function asTyped(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The same in a list, where `$(name)` would be a picture. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return l10n.t("not set");
-  return (typeof value === "string" ? value : JSON.stringify(value)).replaceAll("$(", "$\u200b(");
+  return asTyped(value).replaceAll("$(", "$\u200b(");
 }
