@@ -1,11 +1,13 @@
 """The editor's settings for North: told with `workspace/didChangeConfiguration`, or asked for with
-`workspace/configuration` where the client does not tell them itself."""
+`workspace/configuration` where the client does not tell them itself. Many editors mix files of the opened folder into
+them (`.dir-locals.el`, `.zed/settings.json`): then they may say no more than a project's own file."""
 
-from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
 import anyio
 
-from north_lsp.lsp.initialize import changed_settings
+from north_lsp.lsp.initialize import LspClient, changed_settings
 from north_lsp.rpc.messages import Params, RpcError
 from north_lsp.rpc.peer import Call, Peer
 
@@ -13,14 +15,19 @@ _PATIENCE_SECONDS = 10.0
 _SECTION = "north"
 
 
-class EditorSettings:
-    """A peer's service. `take` gets all that the user has set in the editor, by the settings' keys; `asks`: the client
-    answers `workspace/configuration`, and has told nothing with `initialize`."""
+class Take(Protocol):
+    """Takes settings by their keys; `as_project`: they may say no more than a project's own file."""
 
-    def __init__(self, peer: Peer, take: Callable[[dict[str, object]], None], *, asks: bool) -> None:
+    def __call__(self, editor: dict[str, object], *, as_project: bool) -> None: ...
+
+
+class EditorSettings:
+    """A peer's service. `take` gets all that is set in the editor, by the settings' keys."""
+
+    def __init__(self, peer: Peer, take: Take, client: LspClient) -> None:
         self._peer = peer
-        self._take = take
-        self._asks = asks
+        self._take = partial(take, as_project=not client.tells_own_settings)
+        self._asks = client.is_asked_for_settings
 
     def owns(self, method: str) -> bool:
         return method in ("initialized", "workspace/didChangeConfiguration")

@@ -28,7 +28,8 @@ class LspClient:
     opted in, else None; `folders` are the workspace folders, the main one first. `versioned_edits`: it does not touch a
     text that is newer than the edit; `one_text_an_edit`: it only checks the version of an edit's first text.
     `decides_in_documents`: it shows code lenses or code actions; `saves_files`: it answers `_north/saveFiles`;
-    `is_asked_for_settings`: it answers `workspace/configuration`, and told none with `initialize`."""
+    `is_asked_for_settings`: it answers `workspace/configuration`, and told none with `initialize`;
+    `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -44,6 +45,7 @@ class LspClient:
     saves_files: bool = False
     one_text_an_edit: bool = False
     is_asked_for_settings: bool = False
+    tells_own_settings: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -106,6 +108,7 @@ def read_client(params: Params) -> LspClient:
         True in (options.get("saveFiles"), _north(acp).get("saveFiles")),
         is_neovim and acp is None,  # North's plugin checks all versions
         "settings" not in options and _announced(params, "workspace", "configuration"),
+        options.get("settings") is not None,
     )
 
 

@@ -342,7 +342,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         service = LspService(
             peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
         )
-        editor = EditorSettings(peer, environment.settings_file.take_editor, asks=client.is_asked_for_settings)
+        editor = EditorSettings(peer, environment.settings_file.take_editor, client)
         services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 
         async def close() -> None:

@@ -25,14 +25,15 @@ class Given:
     def __init__(self, origin: Origin, written: Mapping[str, object]) -> None:
         self.origin: Origin = origin
         self.written = dict(written)
+        self.as_project = False
         self.revision = 0
 
-    def replace(self, written: Mapping[str, object]) -> None:
-        self.written = dict(written)
+    def replace(self, written: Mapping[str, object], *, as_project: bool = False) -> None:
+        self.written, self.as_project = dict(written), as_project
         self.revision += 1
 
     def layer(self) -> Layer:
-        return given_layer(self.origin, self.written)
+        return given_layer(self.origin, self.written, as_project=self.as_project)
 
 
 @dataclass
@@ -94,9 +95,10 @@ class SettingsFile:
             self._layered, self._stamp = merged(layers), stamp
         return self._layered
 
-    def take_editor(self, editor: Mapping[str, object]) -> None:
-        """Take what the user has set in the editor from now on, by the settings' keys."""
-        self._editor.replace(editor)
+    def take_editor(self, editor: Mapping[str, object], *, as_project: bool = False) -> None:
+        """Take what the user has set in the editor from now on, by the settings' keys. `as_project`: files of the
+        opened folder may have set some of it, so it may say no more than a project's own file."""
+        self._editor.replace(editor, as_project=as_project)
 
     def take_problems(self) -> list[str]:
         """Return what is wrong in the settings, for the user, each problem once; North's log has it, too."""

@@ -22,6 +22,10 @@ from north_lsp.storage.settings_reader import (
 NOT_IN_EDITORS = frozenset({"selectedModel", "auth.broker.token"})
 """North itself writes the first; the second is a secret, and editors copy their settings to other machines."""
 
+_MIXED = "the opened folder may have set it, as this editor does not tell your own settings apart"
+_ONLY_YOU = f"it has no effect: {_MIXED}; set it in your own settings file"
+_ONLY_STRICTER = f"it has no effect: {_MIXED}, and so it can only make it stricter; set it in your own settings file"
+
 
 @dataclass(frozen=True)
 class Layered:
@@ -81,7 +85,7 @@ def merged(layers: Sequence[Layer]) -> Layered:
 
 
 def _only_narrows(layer: Layer, row: Declared) -> bool:
-    return layer.origin == "project" and row.setting.project == "stricter"
+    return layer.as_project and row.setting.project == "stricter"
 
 
 def stricter(row: Declared, below: object, value: object) -> object:
@@ -98,13 +102,17 @@ def stricter(row: Declared, below: object, value: object) -> object:
 
 def _refused(layer: Layer, row: Declared) -> str:
     setting = row.setting
-    told = f"the project's settings: {setting.key} has no effect: a project can only make it stricter than you do"
+    if layer.origin == "editor":
+        told = f"the editor's setting north.{setting.key}: {_ONLY_STRICTER}"
+    else:
+        told = f"the project's settings: {setting.key} has no effect: a project can only make it stricter than you do"
     return Problem(told, None, setting.key)
 
 
-def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
+def given_layer(origin: Origin, written: Mapping[str, object], *, as_project: bool = False) -> Layer:
     """Make the layer of what an editor or a session has, by the settings' keys. A wrong value is left out,
-    so that what is below counts, or replaced by the strictest where it guards anything."""
+    so that what is below counts, or replaced by the strictest where it guards anything. `as_project`: it may say no
+    more than a project's own file."""
     rows = declared(Settings)
     values: dict[str, object] = {}
     right: dict[str, object] = {}
@@ -123,6 +131,9 @@ def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
         if origin == "editor" and key in NOT_IN_EDITORS:
             note(key, "it has no effect there, only in the file")
             continue
+        if as_project and row.setting.project == "no":
+            note(key, _ONLY_YOU)
+            continue
         try:
             values[key] = read_value(row, value)
             right[key] = value
@@ -134,7 +145,7 @@ def given_layer(origin: Origin, written: Mapping[str, object]) -> Layer:
             if row.setting.guards:
                 values |= {name: rows[name].setting.strict for name in (key, *row.setting.tightens)}
             note(key, f"it {error}")
-    return Layer(origin, values, right, tuple(problems))
+    return Layer(origin, values, right, tuple(problems), as_project=as_project)
 
 
 def project_file(root: Path) -> Path:
@@ -150,7 +161,7 @@ def read_project(root: Path) -> Layer:
             raise SettingsError(path, 1, 1, "it leads out of the project, and is not read")
         return opened(path, read_regular(path, MAX_CONFIG_BYTES)).read(Settings, "project")
     except FileNotFoundError:
-        return Layer("project", {})
+        return Layer("project", {}, as_project=True)
     except OSError as error:
         raise SettingsError(path, 1, 1, error.strerror or str(error)) from None
 
@@ -164,4 +175,4 @@ def without_project(error: SettingsError, good: Layer | None) -> Layer:
     rows = declared(Settings).items()
     strictest = {key: row.setting.strict for key, row in rows if row.setting.project == "stricter"}
     told = "until the file is fixed, what it may restrict is as strict as it can be: nothing is edited, say"
-    return Layer("project", strictest, {}, (Problem(f"{error}; {told}", error.path),))
+    return Layer("project", strictest, {}, (Problem(f"{error}; {told}", error.path),), as_project=True)

@@ -35,13 +35,15 @@ class SettingsError(ValueError):
 @dataclass(frozen=True)
 class Layer:
     """What one source says about settings: `values` by key, as they apply, and what was `written` for those that are
-    right. `is_unknown`: nobody knows what it says, and nothing above it may loosen anything."""
+    right. `is_unknown`: nobody knows what it says, and nothing above it may loosen anything. `as_project`: a project's
+    files may be in it, so it may say no more than those."""
 
     origin: Origin
     values: Mapping[str, object]
     written: Mapping[str, object] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     is_unknown: bool = False
+    as_project: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class SettingsReader:
                     self._note(name, f"{name} {error}; it has no effect")
         self._note_unknown({name for row in rows.values() for name in row.setting.names})
         found |= {key: rows[key].setting.strict for key in tightened}
-        return Layer(origin, found, right, tuple(self.problems))
+        return Layer(origin, found, right, tuple(self.problems), as_project=origin == "project")
 
     def _may_be_set(self, row: Declared, name: str, origin: Origin) -> bool:
         if origin == "user" or row.setting.project != "no":

@@ -146,6 +146,24 @@ async def test_a_question_that_nobody_answers_in_time_takes_what_is_recommended_
     assert "name: no answer (nobody answered in time" in told(server)
 
 
+async def test_what_was_answered_in_time_counts_and_no_option_is_chosen_that_nobody_recommends(
+    world: World, server: ModelServer
+) -> None:
+    configure(world, **{"ask.timeout": 2})
+    server.script(ask(COLOR, PARTS, NAME), answer(Say("Good.")))
+    async with inside(world.environ) as client:
+        shown: list[dict[str, Any]] = []
+
+        async def first_only(params: dict[str, Any]) -> dict[str, Any] | None:
+            shown.append(params)
+            return {"outcome": {"outcome": "selected", "optionId": "0"}} if len(shown) == 1 else None
+
+        client.handlers["session/request_permission"] = first_only
+        assert await prompt(client, await opened(client, world), "Paint it") == "end_turn"
+    late = "no answer (nobody answered in time: this was taken automatically)"
+    assert told(server) == f"Answers:\n- color: Chosen: Red\n- parts: {late}\n- name: {late}"
+
+
 @pytest.mark.parametrize(
     ("questions", "says"),
     [

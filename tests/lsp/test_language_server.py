@@ -228,6 +228,35 @@ async def test_a_client_that_tells_no_settings_is_asked_for_them_at_the_start_an
     await finish(process)
 
 
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("way", ["asked", "told"])
+async def test_settings_of_which_the_opened_folder_may_have_made_some_loosen_nothing(
+    offline: World, way: str, own: bool
+) -> None:
+    process = await start(offline, server=SERVER)
+    client = raw(process)
+    folder = [{"uri": offline.project.as_uri(), "name": "p"}]
+    options: dict[str, object] = {"north": {"settings": {}} if own else {}}
+    capabilities = {"workspace": {"configuration": way == "asked"}}
+    given = {"processId": None, "workspaceFolders": folder, "initializationOptions": options}
+    await client.call(1, "initialize", capabilities=capabilities, **given)
+    await client.send(method="initialized", params={})
+    mixed = {"shell.prefix": "evil", "turn.maxRequests": "many"}
+    if way == "asked" and not own:
+        asked = await client.find(lambda frame: frame.get("method") == "workspace/configuration")
+        await client.send(id=asked["id"], result=[mixed])
+    else:
+        await client.send(method="workspace/didChangeConfiguration", params={"settings": {"north": mixed}})
+    await client.send(id=2, method="workspace/executeCommand", params={"command": "north.ask", "arguments": ["hello"]})
+    await client.find(lambda frame: "setting north.turn.maxRequests" in str(frame))
+    if not own:
+        await client.find(lambda frame: "setting north.shell.prefix: it has no effect" in str(frame))
+    await client.send(method="exit")
+    said = await client.find(lambda frame: "setting north.shell.prefix" in str(frame))
+    assert (said is None) is own
+    await finish(process)
+
+
 async def test_a_client_that_told_its_settings_is_not_asked(offline: World) -> None:
     process = await start(offline, server=SERVER)
     client = raw(process)

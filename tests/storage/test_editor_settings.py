@@ -71,3 +71,20 @@ def test_a_wrong_value_in_the_editor_leaves_what_the_file_says(store: Locations)
     settings = SettingsFile(store, {"turn.maxRequests": "many", "edits.tolerance": 3}).current()
     assert settings.turns.max_requests == 5
     assert settings.edits.tolerance == "none"  # it guards: the strictest counts
+
+
+def test_what_the_opened_folder_may_have_set_in_the_editor_only_does_what_a_project_may(store: Locations) -> None:
+    write(store, '{"sandbox": "workspace", "turn.maxRequests": 5, "edits.protected": ["*.sql"]}')
+    file = SettingsFile(store)
+    mixed = {"sandbox": "off", "shell.prefix": "evil", "turn.maxRequests": 4, "shell.timeoutS": 9}
+    file.take_editor({**mixed, "edits.protected": ["*.py"]}, as_project=True)
+    settings = file.current()
+    assert (settings.sandbox, settings.shell.prefix) == ("workspace", Settings().shell.prefix)
+    assert (settings.turns.max_requests, settings.shell.timeout_s) == (4, 9)
+    assert settings.edits.protected == ("*.sql", "*.py")
+    told = sorted(problem.partition(": ")[0] for problem in file.take_problems())
+    assert told == ["the editor's setting north.sandbox", "the editor's setting north.shell.prefix"]
+    file.take_editor({**mixed, "shell.timeoutS": 8}, as_project=True)
+    assert file.take_problems() == []  # once
+    file.take_editor(mixed)
+    assert file.current().sandbox == "off"

@@ -65,10 +65,13 @@ class QuestionAsker:
         review = self._reviews.open(call.id, request).id
         await self._reviews.sync_question()
         limit = context.settings.planning.ask_timeout_s if not context.plans else 0
-        answers: Sequence[Answer] | None = [_automatic(one) for one in questions]
-        with anyio.move_on_after(limit or None):
-            answers = await self._answers(call, questions)
-        if answers is None:
+        answers: list[Answer] = []
+        is_answered = True
+        with anyio.move_on_after(limit or None) as waiting:
+            is_answered = await self._answer(call, questions, answers)
+        if waiting.cancelled_caught:  # what the user has answered counts
+            answers += [_automatic(one) for one in questions[len(answers) :]]
+        if not is_answered:
             self._reviews.close(review, StoredDecision("closed"))
             ended = CallEnded(call.id, title, False, "You closed the question.")
             return Result(ok({"answered": False, "note": _CLOSED}), False, ended)
@@ -78,20 +81,21 @@ class QuestionAsker:
         rows = [answer.to_json() for answer in answers]
         return Result(text, False, ended, rows[0] if len(rows) == 1 else {"results": rows})
 
-    async def _answers(self, call: ToolCall, questions: Sequence[UserQuestion]) -> Sequence[Answer] | None:
-        """Return the answers; None if the user closed a question."""
+    async def _answer(self, call: ToolCall, questions: Sequence[UserQuestion], answers: list[Answer]) -> bool:
+        """Add each answer to `answers` once it is given; False if the user closed a question."""
         form = await self._editor.fill(_form(call.id, questions))
         if form is not None:
-            return [_of_form(form, at, one) for at, one in enumerate(questions)] if form.kind == "accepted" else None
-        answers: list[Answer] = []
+            if form.kind == "accepted":
+                answers += [_of_form(form, at, one) for at, one in enumerate(questions)]
+            return form.kind == "accepted"
         for at, question in enumerate(questions):
             answer = await self._choose(question, (at, len(questions)))
             if answer is None:
-                return None
+                return False
             answers.append(answer)
             if answer.later:
                 break
-        return answers
+        return True
 
     async def _choose(self, question: UserQuestion, place: tuple[int, int]) -> Answer | None:
         """Ask one question as a choice; one of several is asked again until the user is done. None if it was closed."""
@@ -146,10 +150,10 @@ def _of_form(form: FormAnswer, at: int, question: UserQuestion) -> Answer:
 
 
 def _automatic(question: UserQuestion) -> Answer:
-    """Answer in the user's place: with what is recommended, else with the first option."""
-    if not question.options:
+    """Answer in the user's place: with what is recommended, else with nothing."""
+    if question.recommended is None:
         return Answer(question, automatic=True)
-    return Answer(question, (question.options[question.recommended or 0].label,), automatic=True)
+    return Answer(question, (question.options[question.recommended].label,), automatic=True)
 
 
 def _name(question: UserQuestion, number: int, taken: Sequence[int]) -> str:
