@@ -4,24 +4,26 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from north_lsp.agent.log.thoughts import thoughts_apart, with_thoughts
+from north_lsp.agent.log.veiling import with_texts
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.storage.entries import Record
 
 
 class LogVeil:
     """The veil of one conversation. What stands on the disk is masked, what is in memory is not; thoughts stay as they
-    came, since their vendor has signed them, and have placeholders already."""
+    came, since their vendor has signed them, and have placeholders already. Keys, and the fields that hold the log
+    together, are never exchanged."""
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets
 
     def masked(self, record: Record) -> Record:
         thoughts, record = thoughts_apart(record)
-        return with_thoughts(self.secrets.masked(record), thoughts)
+        return with_thoughts(self.secrets.masked(record, with_texts), thoughts)
 
     def loaded(self, record: Record) -> Record:
         thoughts, record = thoughts_apart(record)
-        return with_thoughts(self.secrets.loaded(record), thoughts)
+        return with_thoughts(self.secrets.loaded(record, with_texts), thoughts)
 
     def masked_text(self, text: str) -> str:
         return self.secrets.masked(text)

@@ -36,6 +36,12 @@ class Source(Protocol):
     def read(self) -> Found: ...
 
 
+class Walk(Protocol):
+    """Changes texts in a value; returns the same object if none of them changes."""
+
+    def __call__(self, value: Any, change: Callable[[str], str], /) -> Any: ...
+
+
 class Secrets:
     """The placeholders of one conversation. Threads may share it. `key` returns what the hashes are made with, `is_on`
     whether the user wants secrets to be masked here; what was masked before is restored in any case.
@@ -157,13 +163,14 @@ class Secrets:
 
     # -- masking -----------------------------------------------------------------------------------------------------
 
-    def masked(self, value: _T) -> _T:
-        """Return a value with all secrets in its texts replaced; the same object if there are none."""
+    def masked(self, value: _T, walk: Walk | None = None) -> _T:
+        """Return a value with all secrets in its texts replaced, as far as `walk` goes through them; the same object if
+        there are none."""
         if not self._is_on():
             return value
         with self._mutex:
             self._load()
-            return cast(_T, walked(value, self._mask))
+            return cast(_T, (walk or walked)(value, self._mask))
 
     def sent(self, value: _T) -> _T:
         """Return a value as models are told it: masked, and with the replacements that the user wants."""
@@ -337,12 +344,12 @@ class Secrets:
             walked(value, look)
         return list(found)
 
-    def loaded(self, value: _T) -> _T:
+    def loaded(self, value: _T, walk: Walk | None = None) -> _T:
         """Return what is restored of a value that the log has. Placeholders that stay are kept as they are from now on,
         so that requests begin as they did."""
         with self._mutex:
             self._lost.update(int(one[8:-2]) for one in self.unknown_in(value))
-            return self.restored(value)
+            return cast(_T, (walk or walked)(value, self._restore))
 
     def _restore(self, text: str) -> str:
         if _MARK not in text:

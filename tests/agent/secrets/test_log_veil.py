@@ -1,6 +1,7 @@
 """A conversation's log has placeholders on the disk and the real values in memory, whatever becomes of it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.copying import branch, fork, hand_over
@@ -22,6 +24,16 @@ class Known:
 
     def read(self) -> Found:
         return Found(frozenset(self.values))
+
+
+class Listed:
+    """A source with entries of a file."""
+
+    def __init__(self, *entries: Entry) -> None:
+        self.entries = entries
+
+    def read(self) -> Found:
+        return Found(entries=self.entries)
 
 
 def veil(*values: str) -> LogVeil:
@@ -124,3 +136,27 @@ def test_thoughts_stay_as_their_vendor_has_signed_them(store: Locations, convers
     assert '"thinking":"<<$env:S0>> and <<$env:S7>>"' in conversation.path.read_text()
     again = opened(store, conversation.id, TOKEN)
     assert again.entries[-1]["message"]["content"] == content
+
+
+def test_nothing_that_holds_the_log_together_is_masked(store: Locations, conversation: Conversation) -> None:
+    entries = [Entry(one) for one in ("message", "content", "user", "title_changed", "tool_call", "call-1")]
+    digits = Entry(r"[a-z0-9]{4,}", pattern=re.compile(r"[a-z0-9]{4,}"))
+    conversation.wear(LogVeil(Secrets(Listed(*entries, digits), lambda: b"key", lambda: True)))
+    call = {"type": "tool_call", "id": "call-1", "name": "shell_run", "arguments": {"command": "1234", "id": "12345"}}
+    asked = conversation.append("message", message=user("a message of 1234"))
+    conversation.append("message", message={"role": "assistant", "content": [call]})
+    conversation.append(
+        "checkpoint", checkpointId="0123", files=[{"path": "/a", "before": "blob:0123", "after": "4567"}]
+    )
+    conversation.annotate("label", targetId=asked["id"], label="1234")
+    conversation.annotate("title_changed", title="About 1234", titleSource="user")
+    assert "1234" not in re.sub(r'"(?:timestamp|[a-zA-Z]*[iI]d|before)":"[^"]*"', "", conversation.path.read_text())
+    again = Conversation.open(store, conversation.id)
+    again.wear(veil())
+    assert [one["id"] for one in again.entries] == [one["id"] for one in conversation.entries]
+    first, second, third = again.entries
+    assert first["message"]["content"][0]["type"] == "text"
+    (block,) = second["message"]["content"]
+    assert (block["id"], block["name"], block["arguments"].keys()) == ("call-1", "shell_run", {"command", "id"})
+    assert third["files"][0]["before"] == "blob:0123"
+    assert again.labels.keys() == {asked["id"]}
