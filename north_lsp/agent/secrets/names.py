@@ -26,7 +26,7 @@ _LINE = re.compile(
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\r\n]*)",
     re.MULTILINE | re.DOTALL,
 )
-_COMMENT = re.compile(r"\s+#.*")
+_COMMENT = re.compile(r"(?<!\s)\s+#.*")  # looked for at the beginning of blanks only, so in linear time
 _ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\"": '"', r"\\": "\\"}
 _LONG_LINE = 16
 

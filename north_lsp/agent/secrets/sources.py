@@ -30,6 +30,12 @@ class Found:
     unknown: str | None = None
 
 
+_NOT_OF_A_PROJECT = (
+    "`mode: replace` has no effect in a project's secrets.yml: a project does not write what models are told. "
+    "A placeholder takes the place"
+)
+
+
 class Sources:
     """The sources of one conversation; reading them takes a moment, so it is done on a thread. `known` returns the keys
     that North has; `config` is the folder with the user's own `secrets.yml`."""
@@ -53,6 +59,7 @@ class Sources:
             self._of_files = frozenset(value for path, *_ in stamps for value in _of_file(path))
         values = self._of_files | frozenset(of_environment(self._environ)) | frozenset(self._known())
         entries: dict[str, Entry] = {}
+        instead: list[Entry] = []
         problems: list[str] = []
         unknown: str | None = None
         for file in self._files:
@@ -60,8 +67,14 @@ class Sources:
             unknown = unknown or file.unknown
             problems += file.said.problems
             for entry in file.said.entries:
-                entries.setdefault(entry.content, entry)
-        return Found(values, tuple(entries.values()), tuple(problems), unknown)
+                if entry.replacement is not None and file is not self._files[-1]:
+                    problems.append(_NOT_OF_A_PROJECT)
+                    instead.append(replace(entry, replacement=None))
+                else:
+                    entries.setdefault(entry.content, entry)
+        for entry in instead:
+            entries.setdefault(entry.content, entry)
+        return Found(values, tuple(entries.values()), tuple(dict.fromkeys(problems)), unknown)
 
 
 class _File:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.agent.secrets.names import variables_of
 from north_lsp.agent.secrets.sources import Sources, is_env_file
 
 
@@ -51,3 +52,9 @@ def test_what_is_no_file_or_too_large_is_left_out(tmp_path: Path) -> None:
 )
 def test_names_of_files(name: str, is_one: bool) -> None:
     assert is_env_file(name) is is_one
+
+
+@pytest.mark.parametrize("line", ["A=x" + " " * 500_000 + "y", "A=" + " x" * 250_000, "A=x" + " #" * 250_000])
+def test_a_line_of_any_length_is_read_in_no_time(line: str) -> None:
+    """Another form of the expression for comments would take hours for these."""
+    assert len(list(variables_of(line))) == 1
