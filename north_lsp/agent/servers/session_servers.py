@@ -121,30 +121,37 @@ class SessionServers:
         async with self._changing:
             if self._closed:
                 return
-            self._seen = await anyio.to_thread.run_sync(self._stamp)
-            found, trusted = await anyio.to_thread.run_sync(self._find)
-            self._found = found
-            wanted: dict[str, ServerSpec] = {}
-            self._held = {}
-            for spec in found.specs:
-                held = await self._why_held(spec, trusted=trusted)
-                if held is not None:
-                    self._held[spec.name] = held
-                else:
-                    wanted[spec.name] = spec
-            gone = [name for name, server in self._servers.items() if wanted.get(name) != server.spec]
-            async with anyio.create_task_group() as tasks:
-                for name in gone:
-                    tasks.start_soon(self._servers.pop(name).stop)
-            for name, spec in wanted.items():
-                if name not in self._servers:
-                    self._start(spec)
-            self._servers = {name: self._servers[name] for name in wanted}
-            self._opened.set()
+            try:
+                found = await self._look_again()
+            finally:
+                self._opened.set()
         for problem in found.problems:
             await self._tell(f"problem {problem}", "warning", problem)
         for name, held in self._held.items():
             await self._tell_held(name, held)
+
+    async def _look_again(self) -> Found:
+        """Start and end servers by the configuration as it is now."""
+        self._seen = await anyio.to_thread.run_sync(self._stamp)
+        found, trusted = await anyio.to_thread.run_sync(self._find)
+        self._found = found
+        wanted: dict[str, ServerSpec] = {}
+        self._held = {}
+        for spec in found.specs:
+            held = await self._why_held(spec, trusted=trusted)
+            if held is not None:
+                self._held[spec.name] = held
+            else:
+                wanted[spec.name] = spec
+        gone = [name for name, server in self._servers.items() if wanted.get(name) != server.spec]
+        async with anyio.create_task_group() as tasks:
+            for name in gone:
+                tasks.start_soon(self._servers.pop(name).stop)
+        for name, spec in wanted.items():
+            if name not in self._servers and not self._closed:
+                self._start(spec)
+        self._servers = {name: self._servers[name] for name in wanted if name in self._servers}
+        return found
 
     def _stamp(self) -> object:
         """Stand for what decides which servers there are: if it has changed, they are looked for again."""

@@ -101,7 +101,7 @@ def _entries(
         return
     except NotADirectoryError:
         return
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # the last one: of objects in objects without end
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         problems.append(Problem(f"{shown} cannot be read, so its MCP servers are left out: {one_line(why)}", path))
         return

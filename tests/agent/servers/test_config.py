@@ -113,3 +113,15 @@ def test_a_file_that_leads_out_of_the_project_is_left_out(tmp_path: Path) -> Non
     found = find_servers([], root, tmp_path / "home", Locations(tmp_path, tmp_path, tmp_path))
     assert found.specs == []
     assert "leads out of the project" in found.problems[0]
+
+
+@pytest.mark.parametrize(("name", "text"), [(".codex/config.toml", "a = " + "[" * 9_000), (".mcp.json", "[" * 90_000)])
+def test_a_file_that_is_too_deep_costs_only_its_own_servers(tmp_path: Path, name: str, text: str) -> None:
+    root, home, config = (tmp_path / folder for folder in ("root", "home", "config"))
+    config.mkdir()
+    (config / "mcp.json").write_text('{"mcpServers": {"mine": {"command": "1"}}}')
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(text)
+    found = find_servers([], root, home, Locations(config, tmp_path / "data", tmp_path / "state"))
+    assert [spec.name for spec in found.specs] == ["mine"]
+    assert [f"{name} cannot be read" in problem for problem in found.problems] == [True]
