@@ -170,7 +170,7 @@ async def test_a_tool_that_only_reads_is_not_asked_about_and_is_there_in_ask_mod
         assert await prompt(client, session, "Look") == "end_turn"
         assert questions(client) == []
     assert "echo: hello" in last_result(server)
-    assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_test_look"]
+    assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_test_folder", "mcp_test_look"]
 
 
 async def test_a_secret_in_the_arguments_is_asked_about_every_time(world: World, server: ModelServer) -> None:
