@@ -134,9 +134,10 @@ class V2Service:
         lock = self._turns[id]
         async with lock:
             if not prompt.settled.is_set():  # else it was given up meanwhile
-                self._waiting[id].remove(prompt)
+                if prompt in self._waiting[id]:
+                    self._waiting[id].remove(prompt)
                 await self._insert_and_run(id, params, prompt, turn)
-        if not lock.locked():
+        if not lock.locked() and not self._waiting[id]:
             self._turns.pop(id, None)
             self._waiting.pop(id, None)
 

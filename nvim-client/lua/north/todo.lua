@@ -49,6 +49,7 @@ local function refresh()
   end
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, document())
   vim.bo[buffer].modified = false
+  vim.b[buffer].north_session = require("north.state").session_id -- which needs this module
 end
 
 ---Take the list as the server tells it.
@@ -78,6 +79,11 @@ end
 ---@param ask north.Ask
 ---@param buffer integer
 local function write(ask, buffer)
+  if vim.b[buffer].north_session ~= require("north.state").session_id then
+    local words = "North: this list is another conversation's, so it is not saved. Show that one, or leave it with :edit!"
+    vim.notify(words, vim.log.levels.WARN)
+    return
+  end
   local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
   local tick = vim.api.nvim_buf_get_changedtick(buffer)
   ask("_north/todo/set", { markdown = table.concat(lines, "\n") .. "\n" }, function(error, result)
@@ -110,6 +116,13 @@ function M.edit(ask)
       vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].swapfile = "acwrite", "hide", false
       vim.bo[buffer].filetype = "markdown"
       vim.keymap.set("n", "q", "<cmd>close<cr>", { buffer = buffer, desc = "Close" })
+      vim.api.nvim_create_autocmd("BufReadCmd", {
+        buffer = buffer,
+        callback = function()
+          vim.bo[buffer].modified = false
+          refresh()
+        end,
+      })
       vim.api.nvim_create_autocmd("BufWriteCmd", {
         buffer = buffer,
         callback = function()

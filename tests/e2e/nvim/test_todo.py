@@ -54,6 +54,17 @@ def test_the_list_is_counted_and_edited_in_a_float(bed: Bed, model: ModelServer)
         ask(nvim, "go on")
         nvim.until(f"{in_chat('Later.')} and {ENDED}")
         assert "some words" not in cast(str, nvim.lua(f"return {LINES}"))
+        # What is typed here is never saved into another conversation.
+        nvim.command("North todo")
+        nvim.until("vim.api.nvim_buf_get_name(0) == 'north://todo'")
+        nvim.command("call setline(2, '- [ ] mine')")
+        nvim.lua("_G.before = require('north.state').session_id")
+        nvim.command("North new")
+        nvim.until("(require('north.state').session_id or _G.before) ~= _G.before")
+        nvim.lua("vim.api.nvim_buf_call(vim.fn.bufnr('^north://todo$'), function() vim.cmd('write') end)")
+        nvim.until("vim.fn.execute('messages'):find('another conversation', 1, true) ~= nil")
+        assert "mine" in cast(str, nvim.lua(f"return {LINES}"))
+        assert nvim.lua("return vim.bo[vim.fn.bufnr('^north://todo$')].modified")
     told = json.dumps(model.requests[4].body["messages"], ensure_ascii=False)
     assert "in_progress → completed: b" in told
     assert "added: c (in_progress)" in told
