@@ -162,8 +162,8 @@ class Host(Protocol[R_co]):
 
 class Tool(ABC):
     """Base of every tool. `needs` is what it asks of its host; `parallel` tools may run side by side; `modes` are those
-    that offer it to the model; when there are many tools, `discoverable` ones are listed by name only. `also` are
-    other names under which models may call it."""
+    that offer it to the model; `discoverable` ones are listed by name only until the model looks them up, those of
+    servers only when there are many tools. `also` are other names under which models may call it."""
 
     name: str
     also: ClassVar[tuple[str, ...]] = ()
