@@ -44,7 +44,7 @@ format:
     {{bin}}/ruff format .
     {{bin}}/ruff check --fix .
 
-# Write what is made from the declarations of the settings: the editors' schema, and the table in docs/settings.md.
+# Write what is made from declarations: of the settings, the editors' schema and the table in docs/settings.md; of the tools, the schemas of their arguments.
 generate:
     {{bin}}/python -m tests.support.generated_files
 

@@ -1,15 +1,15 @@
-"""Files that are made from the declarations of the settings are as those say."""
+"""Files that are made from the declarations of the settings, and from the tools, are as those say."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.generated_files import PAGE, ROOT, SCHEMA, generated
+from tests.support.generated_files import PAGE, ROOT, SCHEMA, TOOLS, generated
 
 
-@pytest.mark.parametrize("path", [SCHEMA, PAGE], ids=lambda path: path.name)
-def test_what_is_made_from_the_settings_is_up_to_date(path: Path) -> None:
+@pytest.mark.parametrize("path", [SCHEMA, PAGE, TOOLS], ids=lambda path: path.name)
+def test_what_is_made_is_up_to_date(path: Path) -> None:
     assert path.read_text("utf-8") == generated()[path], "run `just generate`"
 
 
