@@ -1,8 +1,8 @@
 """The settings of rules that watch an answer while it streams."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

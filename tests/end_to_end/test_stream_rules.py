@@ -25,12 +25,10 @@ def settings(world: World, **values: object) -> None:
 async def test_an_answer_is_stopped_and_asked_for_again(world: World, server: ModelServer, written: str) -> None:
     write(world.project, {".north/rules/no-eval.md": RULE})
     never = Gate("rest")  # the rest never arrives, so only a stopped answer lets the test go on
-    bad = call("edit_create_file", path="a.py", content=BAD)
-    good = call("edit_create_file", path="a.py", content=GOOD)
     if written == "file":
-        bad, good = Say(block(BAD, "a.py", end=False)), Say(block(GOOD, "a.py"))
-        server.script(answer(bad, never), answer(good))
+        server.script(answer(Say(block(BAD, "a.py", end=False)), never), answer(Say(block(GOOD, "a.py"))))
     else:
+        bad, good = (call("edit_create_file", path="a.py", content=text) for text in (BAD, GOOD))
         server.script(answer(bad), answer(good), answer(Say("Done.")))
     async with conversation(world) as (client, session):
         asked = deciding(client, "accept")

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,7 @@ from north_lsp.agent.context.sources import project_rules, user_rules
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.git import top_level

@@ -2,10 +2,11 @@
 waited before it asked a model again, and which rules the model was told since it broke them. Models get nothing of
 them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown, whole_number
+from north_lsp.lazy_dataclass import dataclass
 
 _STOPPED, _RETRY = "north.turnStopped", "north.retry"
 RULES_TOLD = "ttsr_injection"

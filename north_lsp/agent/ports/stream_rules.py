@@ -1,8 +1,9 @@
 """Rules that watch an answer while it streams: what other rooms have to know of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from north_lsp.lazy_dataclass import dataclass
 
 SCOPES = ("text", "thinking", "tool")
 

@@ -1,10 +1,10 @@
 """The rules that North brings along: what models are known to do wrong while they write."""
 
 import re
-from dataclasses import dataclass
 
 from north_lsp.agent.ports.stream_rules import Condition, StreamRule
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_dataclass import dataclass
 
 _COMMENT = r"^[ \t]*(?:#|//|/\*+|\*|<!--|--|;+|%+)[ \t]*"
 _DOTS = r"(?:\.{3}|…)"

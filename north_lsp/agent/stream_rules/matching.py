@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.agent.stream_rules.builtin import BuiltIn
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.structure.ast_pattern import AstPattern, compile_pattern
 

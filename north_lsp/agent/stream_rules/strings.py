@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from north_lsp.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(r'["{}\[\],:]')
 _UNITS = re.compile(r'(?:[^"\\]++|\\[^u]|\\u[0-9a-fA-F]{4}|\\u(?=[0-9a-fA-F]{0,3}[^0-9a-fA-F]))*+', re.DOTALL)

@@ -1,7 +1,6 @@
 """Watches answers while they stream for what breaks a rule: such an answer is stopped, or the model is told later."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -20,9 +19,11 @@ from north_lsp.agent.stream_rules.builtin import built_in
 from north_lsp.agent.stream_rules.matching import Source, Watched, watched, watched_own
 from north_lsp.agent.stream_rules.written import WrittenSource
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.stream_rule_settings import StreamRuleSettings
 
+_INTERRUPT, _REMINDER = "rule_interrupt", "rule_reminder"
 _FILE_TOOL = "edit_create_file"
 _STOPPED = "The answer was stopped, since it goes against the rule {}; the model is told, and answers again"
 _SLOW = (
@@ -90,7 +91,7 @@ class StreamRules:
     async def interrupt(self, violations: Sequence[Violation]) -> None:
         """Tell the model why its answer was stopped, and the user that it was. The answer is in the log by now."""
         self._ports.diagnostics.event("ttsr_triggered", rules=[one.rule for one in violations])
-        self._tell("rule_interrupt", violations)
+        self._tell(_INTERRUPT, violations)
         named = " and ".join(one_line(one.rule, 80) for one in violations)
         await self._ports.show(Notice("info", _STOPPED.format(named)))
 
@@ -100,13 +101,13 @@ class StreamRules:
         if not violations:
             return ""
         self._log.append(RuleEntry(tuple(one.rule for one in violations)))
-        return _told("rule_reminder", violations)
+        return _told(_REMINDER, violations)
 
     def tell_later(self) -> bool:
         """Tell the model what an answer that stays has broken; returns whether there was anything."""
         violations, self._later = self._later, []
         if violations:
-            self._tell("rule_reminder", violations)
+            self._tell(_REMINDER, violations)
         return bool(violations)
 
     def _tell(self, prompt: str, violations: Sequence[Violation]) -> None:

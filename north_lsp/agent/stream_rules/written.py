@@ -1,10 +1,11 @@
 """Finds what a call of an edit tool writes into files, while its arguments arrive."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from north_lsp.agent.stream_rules.matching import Source
 from north_lsp.agent.stream_rules.strings import ArrivingStrings, Piece
+from north_lsp.lazy_dataclass import dataclass
 
 _WHOLE = frozenset({"content", "new"})
 """The arguments of edit tools with text that goes into a file as it is."""

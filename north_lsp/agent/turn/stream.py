@@ -10,7 +10,6 @@ import anyio.to_thread
 from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.previews import Previews
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.stream_rules.watch import StreamRules
@@ -46,7 +45,6 @@ class AnswerStreams:
     def __init__(
         self,
         context: TurnContext,
-        conversation: Log,
         history: History,
         files: FileBlocks,
         dispatcher: Dispatcher,
@@ -55,7 +53,6 @@ class AnswerStreams:
         ports: Ports,
     ) -> None:
         self.context = context
-        self.conversation = conversation
         self.history = history
         self.files = files
         self.dispatcher = dispatcher
@@ -70,7 +67,7 @@ class AnswerStreams:
 
     def nothing(self) -> Streamed:
         """Return the empty answer of a request that is not sent."""
-        return Streamed(self.conversation.reserve_id())
+        return Streamed(self.log.conversation.reserve_id())
 
     def open(self, model: Model) -> "AnswerStream":
         return AnswerStream(self, model)
@@ -80,7 +77,7 @@ class AnswerStream:
     """The stream of one request. `streamed` is what has arrived, also if the stream is cancelled."""
 
     def __init__(self, turn: AnswerStreams, model: Model) -> None:
-        self._conversation = turn.conversation
+        self._conversation = turn.log.conversation
         self._turn = turn
         self._files = turn.files
         self._ports = turn.ports
