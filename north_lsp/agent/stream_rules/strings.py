@@ -6,10 +6,11 @@ from collections.abc import Generator, Iterator
 from dataclasses import field
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
-_TOKEN = re.compile(r'["{}\[\],:]')
-_UNITS = re.compile(r'(?:[^"\\]++|\\[^u]|\\u[0-9a-fA-F]{4}|\\u(?=[0-9a-fA-F]{0,3}[^0-9a-fA-F]))*+', re.DOTALL)
-_HALF = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")  # of a pair whose other half is to come
+_TOKEN = lazy_pattern(r'["{}\[\],:]')
+_UNITS = lazy_pattern(r'(?:[^"\\]++|\\[^u]|\\u[0-9a-fA-F]{4}|\\u(?=[0-9a-fA-F]{0,3}[^0-9a-fA-F]))*+', re.DOTALL)
+_HALF = lazy_pattern(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")  # of a pair whose other half is to come
 _MAX_DEPTH = 100
 
 

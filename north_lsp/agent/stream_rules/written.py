@@ -1,15 +1,15 @@
 """Finds what a call of an edit tool writes into files, while its arguments arrive."""
 
-import re
 from dataclasses import field
 
 from north_lsp.agent.stream_rules.matching import Source
 from north_lsp.agent.stream_rules.strings import ArrivingStrings, Piece
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _WHOLE = frozenset({"content", "new"})
 """The arguments of edit tools with text that goes into a file as it is."""
-_FILE = re.compile(r"(?:\*\*\* (?:Update|Add) File: |\+\+\+ (?:b/)?)([^\t\n]+)")
+_FILE = lazy_pattern(r"(?:\*\*\* (?:Update|Add) File: |\+\+\+ (?:b/)?)([^\t\n]+)")
 _MAX_PATH = 4096
 
 
