@@ -2,11 +2,10 @@
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from north_lsp import __version__
+from north_lsp.lazy_dataclass import dataclass
 
 USAGE = 2
 FORMATS = ("html", "md", "txt", "json")
@@ -344,6 +343,8 @@ def _refuse_unknown_command(whole: Parser, argv: Sequence[str]) -> None:
             break
         before = one
     if word and word not in names:
+        from difflib import get_close_matches
+
         near = get_close_matches(word, names, 1, 0.5)
         whole.error(f"unknown command {word!r}" + (f"; did you mean {near[0]}?" if near else ""))
 

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
 
 from north_lsp.display import counted, visible
+from north_lsp.lazy_dataclass import dataclass
 
 Level = Literal["ok", "note", "warning", "error"]
 _MARKS: dict[Level, str] = {"ok": "ok     ", "note": "note   ", "warning": "warning", "error": "error  "}

@@ -2,12 +2,12 @@
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
 
 import anyio.to_thread
 
 from north_lsp.agent.ports.servers import OfferedTool, ServerSpec
 from north_lsp.agent.servers.schema import usable_schema
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.server_cache import ServerCache
 
 

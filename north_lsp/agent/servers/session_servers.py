@@ -1,7 +1,7 @@
 """The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ from north_lsp.agent.servers.sources import Found, find_servers, watched_files
 from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.mcp_settings import McpSettings
