@@ -57,11 +57,11 @@ def test_the_installed_wheel_runs_on_its_own(wheel: Path, tmp_path: Path) -> Non
     folders = {f"NORTH_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE")}
 
     def run(*arguments: str) -> str:
-        program = [sys.executable, place / "bin" / "north-lsp", *arguments]
-        environ = kept | folders | {"PYTHONPATH": str(place), "NORTH_OFFLINE_DELAY_MS": "0"}
+        program = [sys.executable, str(place / "bin" / "north-lsp"), *arguments]
+        environ: dict[str, str] = kept | folders | {"PYTHONPATH": str(place), "NORTH_OFFLINE_DELAY_MS": "0"}
         done = subprocess.run(program, capture_output=True, text=True, env=environ, cwd=tmp_path, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
+        return str(done.stdout)
 
     assert run("--version").startswith("north-lsp ")
     assert run("docs", "shell").rstrip() == (ROOT / "docs" / "shell.md").read_text("utf-8").rstrip()

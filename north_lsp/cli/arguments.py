@@ -27,8 +27,8 @@ class Parser(argparse.ArgumentParser):
     """A parser whose mistakes are one line. `fill` adds its arguments when they are needed: a command line has only one
     command."""
 
-    def __init__(self, *args: Any, fill: "Callable[[Parser], None] | None" = None, **options: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+    def __init__(self, fill: "Callable[[Parser], None] | None" = None, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
         self._fill = fill
 
     def filled(self) -> "Parser":
@@ -322,6 +322,7 @@ def read(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line. Ends the process with a usage error for a mistake, and after --help and --version."""
     whole = parser()
     _refuse_unknown_command(whole, argv)
+    arguments: argparse.Namespace
     arguments, extra = whole.parse_known_args(argv)
     if extra:
         subparsers(whole)[arguments.command].error(f"unrecognized arguments: {' '.join(extra)}")
