@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from north_lsp.agent.session.library import Library, NoConversation, Scope, Seve
 from north_lsp.agent.session.trash import Trash
 from north_lsp.cli.talking import agrees, complain
 from north_lsp.display import ago, money, one_line, visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
 from north_lsp.storage.listing import delete_conversation

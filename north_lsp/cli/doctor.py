@@ -6,11 +6,11 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp import __version__
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.keys.credential_lookup import credential_source, has_credential
 from north_lsp.server.options import Options
 from north_lsp.shell.sandbox import probe

@@ -5,7 +5,6 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -26,6 +25,7 @@ from north_lsp.command_policy.rules import (
     propose,
 )
 from north_lsp.command_policy.tables import changes_shell, is_git_command, takes_commands
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.command_identity import trimmed
 from north_lsp.workspace.guards.protected import write_reason
 

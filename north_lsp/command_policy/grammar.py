@@ -3,12 +3,13 @@ is not in these tables is unknown, and asks. Pure."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 from north_lsp.command_policy.parsing import Simple, Word
 from north_lsp.command_policy.scripts import CHECKS
 from north_lsp.command_policy.tables import Kind, Row, git_writes, reason_against, row_of, sub_row
+from north_lsp.lazy_dataclass import dataclass
 
 Role = Literal["program", "command", "end", "flag", "value", "text", "script", "path", "word"]
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
 from north_lsp.command_policy.patterns import matches
+from north_lsp.lazy_dataclass import dataclass
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _BODY = re.compile(r"(?<=<<)-?[ \t]*(['\"]?)(\w+)\1(?P<rest>[^\n]*)\n.*?^\t*\2[ \t]*$", re.DOTALL | re.MULTILINE)

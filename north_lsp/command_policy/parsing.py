@@ -7,10 +7,10 @@ anything else it finds. Loading it takes a while: call `parse` on a thread.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.command_identity import trimmed
 
 if TYPE_CHECKING:

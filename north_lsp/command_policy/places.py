@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from north_lsp.command_policy.parsing import Simple, Word
 from north_lsp.command_policy.repository import find_git_programs, is_outside
 from north_lsp.command_policy.tables import is_builtin
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.git import run_git
 from north_lsp.workspace.guards.protected import write_reason

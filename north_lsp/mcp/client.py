@@ -3,7 +3,7 @@ request that it is about."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import anyio
@@ -11,6 +11,7 @@ import anyio
 from north_lsp import __version__
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.transport import Transport, failure
 from north_lsp.rpc.framing import Frame
 from north_lsp.rpc.messages import (

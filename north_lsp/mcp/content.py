@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ import anyio.to_thread
 from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool, PromptArgument, ServerAnswer
 from north_lsp.agent.servers.schema import usable_schema
 from north_lsp.display import one_line, visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.transport import failure
 from north_lsp.tools.base import Picture
 from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture

@@ -13,7 +13,7 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import anyio.to_thread
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.transport import LARGE_BYTES, MAX_MESSAGE_BYTES, LogLine, beside, failure
 from north_lsp.rpc.framing import Frame, NewlineFraming
 from north_lsp.rpc.pipe import DescriptorPipe, PipeClosed

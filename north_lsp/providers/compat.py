@@ -3,10 +3,11 @@ heavy."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import camel_case
 
 ThinkingFormat = Literal["openai", "openrouter", "zai", "qwen", "qwen-chat-template"]

@@ -3,7 +3,8 @@
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _COMMAND_SECONDS = 10

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.factory import ShellMaker, private_folder
 from north_lsp.shell.job_processes import Feed, JobSpec
 from north_lsp.shell.processes import children_of, end_now

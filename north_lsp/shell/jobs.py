@@ -5,7 +5,7 @@ import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.detached import DetachedJob, DetachedProcess
 from north_lsp.shell.job_processes import JobProcess, JobSpec
 from north_lsp.shell.options import Place

@@ -3,8 +3,8 @@
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.environment import changes_meaning
 
 SECTIONS = ("functions", "aliases", "exports", "traps", "options", "builtins", "places")

@@ -3,7 +3,8 @@
 import re
 import shlex
 from collections.abc import Container
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _NAME = re.compile(r"/([a-z][a-z0-9:_-]*)(?![a-zA-Z/.])")
 

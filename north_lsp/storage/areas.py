@@ -5,10 +5,10 @@ import re
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import is_open, list_conversations
 from north_lsp.storage.locations import Locations

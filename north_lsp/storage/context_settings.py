@@ -1,7 +1,6 @@
 """Settings of what models are told besides the conversation."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
 
 _KINDS = ("rule", "skill", "command", "prompt")

@@ -13,10 +13,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import timestamp, valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs

@@ -4,8 +4,8 @@ what the text means afterwards is for the caller to check."""
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.relaxed_json import plain, without_comments
 
 _SPACE = re.compile(r"\s*")

@@ -1,8 +1,8 @@
 """The settings of how conversations are kept, and of telemetry."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 Fsync = Literal["always", "turn", "never"]

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

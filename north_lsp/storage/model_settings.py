@@ -1,10 +1,10 @@
 """The settings of models: which may be used where, how much they think, how much they may write."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]

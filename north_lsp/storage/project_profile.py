@@ -5,10 +5,10 @@ import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import json_bytes, private_directory, read_regular, write_atomic
 from north_lsp.storage.locations import Locations

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.compaction_settings import CompactionSettings
 from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
@@ -106,8 +107,8 @@ class ReadSettings:
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
         40,
-        "With more tools than this, rarely used ones are listed by name only and looked up with `search_tools` (0: "
-        "never).",
+        "Rarely used tools are listed by name only and looked up with `search_tools`, and with more tools than this "
+        "those of tool servers as well (0: all are described).",
         project="yes",
     )
     limits: Limits = field(default_factory=Limits)

@@ -3,11 +3,12 @@
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared
 
 Origin = Literal["default", "user", "project", "editor", "session"]

@@ -4,11 +4,12 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import HEADER, VERSION, Record, timestamp
 from north_lsp.storage.log_state import parse_line
 from north_lsp.storage.old_formats import format_of, today

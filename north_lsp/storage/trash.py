@@ -3,10 +3,10 @@
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import timestamp, valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
 from north_lsp.storage.files import private_directory

@@ -2,8 +2,9 @@
 on first use. Nothing in a file can run code, refer to itself, or grow beyond what was written."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from north_lsp.lazy_dataclass import dataclass
 
 _MAX_NODES = 20_000
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|(//[^\n]*|/\*.*?\*/)', re.S)

@@ -8,11 +8,12 @@ import stat
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from north_lsp.errors import ErrorCode, ToolError
+from north_lsp.lazy_dataclass import dataclass
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -3,11 +3,11 @@
 import codecs
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import READ, open_regular
 from north_lsp.workspace.proposal import TextEncoding
 

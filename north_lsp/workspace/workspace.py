@@ -1,11 +1,12 @@
 """What tools can know of a session: its roots, which files are closed, and the texts as the user sees them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.settings import EditSettings, ReadSettings
 from north_lsp.workspace.files.ignore import IgnoreRules

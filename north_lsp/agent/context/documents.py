@@ -5,12 +5,12 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_folder, open_regular
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.text import decode, is_binary

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _MARK = "---"
 _MAX_HEAD = 16 * 1024

@@ -3,13 +3,13 @@ Whatever names nothing that may be read remains text."""
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
 
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.workspace import Workspace
 
 _MENTION = re.compile(r"""(?<![\w@/.`"'])@(?:"(?P<quoted>[^"\n]{1,500})"|(?P<bare>[^\s"`@]{1,500}))""")

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, cut, read_document, size_of, users_own
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 
 _SYSTEM = "SYSTEM.md"

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, Resolve
@@ -23,6 +23,7 @@ from north_lsp.agent.context.rules import Rule, settled
 from north_lsp.agent.context.sources import project_rules, user_rules
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.git import top_level

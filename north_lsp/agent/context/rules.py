@@ -1,7 +1,7 @@
 """Rules: what a rule file says about itself, when it applies, and which of two with the same name counts. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -9,6 +9,7 @@ from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.globs import check_glob, split_globs
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 _T = TypeVar("_T")
 

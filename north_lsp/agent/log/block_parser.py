@@ -3,8 +3,9 @@ Pure."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 OPEN, CLOSE = "<NORTH_FILE", "</NORTH_FILE>"
 _MAX_TAG = 1024

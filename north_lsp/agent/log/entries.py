@@ -1,7 +1,6 @@
 """The kinds of entries of a conversation. Only this room knows their form in the file."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
@@ -24,6 +23,7 @@ from north_lsp.agent.log.marks import RetryEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """The entries that record what happened in a turn beside what was said in it: that the user stopped it, and that North
 waited before it asked a model again. Models get nothing of them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from north_lsp.agent.log.fields import FIXED, Json, as_object, as_text, unknown, whole_number
+from north_lsp.lazy_dataclass import dataclass
 
 _STOPPED, _RETRY = "north.turnStopped", "north.retry"
 _KNOWN = FIXED | {"customType", "data"}

@@ -9,7 +9,8 @@ here.
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)'
 _STRINGS = re.compile(_STRING, re.DOTALL)

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +17,7 @@ from north_lsp.agent.log.images import PREFIX
 from north_lsp.agent.log.messages import PICTURE, Mention, PromptPart
 from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image
 from north_lsp.tools.support.texts import attached_folder, attached_text
 from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture

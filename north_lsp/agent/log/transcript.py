@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
@@ -12,6 +11,7 @@ from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,

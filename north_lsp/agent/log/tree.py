@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
@@ -25,6 +25,7 @@ from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry,
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
 from north_lsp.vocabulary import TREE_FILTERS, TreeFilter
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Picture
 
 Origin = Literal["client", "user", "project"]

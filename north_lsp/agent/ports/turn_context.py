@@ -1,9 +1,9 @@
 """The facts that are fixed when a turn begins and hold until its end."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
 from north_lsp.storage.settings import Settings
 from north_lsp.vocabulary import Mode

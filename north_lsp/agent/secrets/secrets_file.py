@@ -3,10 +3,11 @@ said without its content."""
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.yaml_tree import Node, TreeError, parse
 from north_lsp.workspace.search.effort import longest_text

@@ -4,12 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.ports.servers import Carrier, Origin, ServerSpec
 from north_lsp.agent.servers.shown import as_written
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _CARRIERS: Mapping[str, Carrier] = {

@@ -5,12 +5,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import anyio.to_thread
 
 from north_lsp.agent.ports.servers import OfferedTool, ServerSpec
 from north_lsp.agent.servers.schema import usable_schema
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.server_cache import ServerCache
 from north_lsp.storage.tools_seen import ToolsSeen
 

@@ -1,7 +1,7 @@
 """The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ from north_lsp.agent.servers.sources import Found, OfProject, find_servers, watc
 from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.mcp_settings import McpSettings
 from north_lsp.storage.server_cache import ServerCache

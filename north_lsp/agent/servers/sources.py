@@ -3,7 +3,7 @@ another one."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,7 @@ from north_lsp.agent.ports.servers import Origin, ServerSpec
 from north_lsp.agent.servers.config import Place, read_entry
 from north_lsp.display import one_line
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json, read_regular
 from north_lsp.storage.locations import Locations
 

@@ -4,7 +4,6 @@ becomes part of the conversation but what it cost."""
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import money, visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.project_profile import Profile, ProfileFile

@@ -5,7 +5,7 @@ Who writes, and what was written, is looked at a few times a second, beside the 
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
@@ -19,6 +19,7 @@ from north_lsp.agent.session.prompts import UnsentPrompts
 from north_lsp.agent.session.reading_along import ReadingAlong, Shows
 from north_lsp.background import Background
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import Record
 from north_lsp.storage.locks import LockHeld

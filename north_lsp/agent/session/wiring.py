@@ -4,7 +4,6 @@ Loaded with the first turn: opening a session needs none of it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
@@ -48,6 +47,7 @@ from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts

@@ -3,13 +3,13 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 from north_lsp.agent.log.digests import shortened_text
 from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.agent.shell.strip_head_tail import select_lines
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.minimize import minimize
 from north_lsp.shell.results import CommandResult
 from north_lsp.storage.artifacts import Artifacts

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from north_lsp.background import Background
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.pool import ShellPool

@@ -2,10 +2,11 @@
 stays readable."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from north_lsp.command_policy.parsing import NotSimple, parse
 from north_lsp.command_policy.tables import changes_shell
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Command
 
 _LAST = re.compile(r"\|\s*(?P<source>(?P<program>head|tail)(?:\s+(?:-n\s*|-|--lines=)(?P<count>[1-9]\d{0,4}))?)\s*\Z")

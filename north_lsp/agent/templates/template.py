@@ -3,13 +3,14 @@
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 Kind = Literal["command", "prompt", "skill"]
 Provider = Literal["north", "claude", "agents", "codex", "gemini", "github", "opencode", "builtin"]

@@ -4,7 +4,7 @@ reviewed."""
 import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.leaks import leak_in, may_leak
 from north_lsp.storage.entries import now_ms

@@ -1,11 +1,12 @@
 """The part of an answer that has arrived."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from north_lsp.agent.calls.preflight import StreamingCall
 from north_lsp.agent.calls.previews import CallPreviewSource
 from north_lsp.agent.costs.estimates import at_least
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import AssistantMessage, Block, Usage
 
 

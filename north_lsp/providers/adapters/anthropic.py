@@ -7,13 +7,14 @@ line does no harm. The turn repeats requests, so the SDK's own retries are off.
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 
 import httpx2
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
 from north_lsp.providers.adapters.failures import Endpoint

@@ -4,10 +4,10 @@ decide; the wording of an error counts only if they say nothing."""
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import AssistantMessage, ErrorKind, Failed
 
 _RETRYABLE: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded"})

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _LINE_END = re.compile(rb"\r\n|\r|\n")

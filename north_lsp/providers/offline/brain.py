@@ -7,9 +7,9 @@ end, the next calls are the answer; where the work ends, its report is.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import indent
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from north_lsp.display import fenced
+from north_lsp.lazy_dataclass import dataclass
 
 _MAX_HEADER_LINES = 8
 _MAX_NOTE_LINES = 14

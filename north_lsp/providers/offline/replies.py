@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolResult
 
 

@@ -5,8 +5,10 @@ Quoted texts are first replaced with marks, so that nothing inside quotes is spl
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
+
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

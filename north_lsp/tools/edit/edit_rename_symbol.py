@@ -23,6 +23,7 @@ class EditRenameSymbolArgs(Arguments):
 
 class EditRenameSymbol(EditTool):
     name = "edit_rename_symbol"
+    discoverable = True
     args = EditRenameSymbolArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -3,9 +3,9 @@ are left out only where it is certain that they are not; elsewhere the model is 
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 
 _HEADER = re.compile(r"\[([^\[\]\n]+)#([0-9a-f]{8})\]\r?\n")
 _PRINTED = re.compile(r" *(\d+)(?:→|\t|[|:])")

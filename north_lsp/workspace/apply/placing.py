@@ -6,10 +6,10 @@ import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply import journal
 from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.apply.open_folders import Folder, enter

@@ -3,7 +3,8 @@ file. Pure."""
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _LOOK_ALIKE = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "−": "-", "‑": "-"}

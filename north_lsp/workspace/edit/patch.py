@@ -1,10 +1,11 @@
 """Reads patches and finds where their hunks belong. Knows no files."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.closest_match import diagnose
 from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 

@@ -8,7 +8,8 @@ enough.
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " "})
 _DIGITS = re.compile(r"\d+")

@@ -8,11 +8,11 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.guards.after_changes import After, content_before
 from north_lsp.workspace.guards.aliases import Links, path_aliases

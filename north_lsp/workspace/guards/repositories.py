@@ -4,9 +4,10 @@ which git then runs or reads."""
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.git import configuration
 from north_lsp.workspace.guards.after_changes import After, content_before
 from north_lsp.workspace.guards.protected import folded

@@ -8,9 +8,10 @@ import importlib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from north_lsp.lazy_dataclass import dataclass
 
 _parser: Any = importlib.import_module("re._parser")
 

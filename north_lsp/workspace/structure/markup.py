@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.structure.grammars import parse
 from north_lsp.workspace.structure.model import Structure, Symbol, SymbolKind
 from north_lsp.workspace.structure.nesting import nested

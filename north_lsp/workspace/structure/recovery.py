@@ -6,8 +6,9 @@ parsed is tried again without its first line, as the members of something.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.structure.model import Symbol
 
 Look = Callable[[bytes], tuple[list[Symbol], bool]]

@@ -4,8 +4,8 @@ ignored."""
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.languages import Comments
 
 _STRINGS = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.model import Structure, Symbol
 from north_lsp.workspace.structure.scanning import Lines, brace_blocks, masked, offsets_in_bytes, offsets_in_characters
