@@ -7,7 +7,6 @@ gone, contents that no log names, the trash; and what the user wants to be remov
 
 import fcntl
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -17,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp, valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs
@@ -35,9 +35,9 @@ CRASH_DAYS = 30
 DAILY = "clean-up"
 _DAY = 24 * 60 * 60.0
 _HOUR = 60 * 60.0
-_BLOB = re.compile(r"[0-9a-f]{64}")
-_SINCE = re.compile(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
-_TEMPORARY = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp")
+_BLOB = lazy_pattern(r"[0-9a-f]{64}")
+_SINCE = lazy_pattern(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
+_TEMPORARY = lazy_pattern(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp")
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from north_lsp.agent.ports.servers import Carrier, Origin, ServerSpec
 from north_lsp.agent.servers.shown import as_written
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.-]{1,100}")
 _CARRIERS: Mapping[str, Carrier] = {
     "stdio": "stdio",
     "local": "stdio",
@@ -23,7 +24,7 @@ _CARRIERS: Mapping[str, Carrier] = {
     "sse": "sse",
 }
 # Each part ends where it can end, and nothing is tried twice: a text of any length takes a time in proportion to it.
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_](?:[\w.-]|:(?!-)){0,199}+)(?::-((?:[^}$]|\$(?!\{)){0,4000}+))?\}")
+_VARIABLE = lazy_pattern(r"\$\{(?:env:)?([A-Za-z_](?:[\w.-]|:(?!-)){0,199}+)(?::-((?:[^}$]|\$(?!\{)){0,4000}+))?\}")
 _FOLDER = "workspaceFolder"
 _MOST_NAMED = 5
 _MOST_SHOWN = 20_000

@@ -1,12 +1,12 @@
 """`docs://north`: the documentation that comes with North, so that it can explain itself."""
 
-import re
 from pathlib import Path
 
 import north_lsp
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 
-_PAGE = re.compile(r"[a-z0-9][a-z0-9-]*")
+_PAGE = lazy_pattern(r"[a-z0-9][a-z0-9-]*")
 
 
 def read_manual(rest: str) -> tuple[str, str]:
