@@ -12,6 +12,7 @@ from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.prompts import render
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -28,7 +29,7 @@ from north_lsp.providers.model import Model
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
 FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
 _Said = PromptEntry | ResultEntry | OwnCommandEntry | CompactionEntry | BranchSummaryEntry
-_FRAME = re.compile(r"<(?=/?(?:summary|read-files|modified-files)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(r"<(?=/?(?:summary|read-files|modified-files)\b)", re.IGNORECASE)
 _NO_ANSWER = "(no answer)"
 _GO_ON = "(continue)"
 

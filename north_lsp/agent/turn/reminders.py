@@ -9,12 +9,13 @@ from north_lsp.agent.ports.events import TodoReminded
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import AssistantMessage
 from north_lsp.storage.entries import now_ms
 
 _MOST = 3
 _MOST_NAMED = 10
-_SHOWN_EDIT = re.compile(  # a fenced block that names a file: after the marks, or in the line before
+_SHOWN_EDIT = lazy_pattern(  # a fenced block that names a file: after the marks, or in the line before
     r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
 )
 
