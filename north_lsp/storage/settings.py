@@ -293,7 +293,7 @@ class Settings:
     sandbox: SandboxMode = setting(
         "sandbox",
         "off",
-        "How commands that you are asked about run: with your rights (`off`), or in the sandbox (`workspace`).",
+        "How commands that you approve run: with your rights (`off`), or in the sandbox (`workspace`).",
         strict="workspace",
         restart=True,
         project="stricter",
