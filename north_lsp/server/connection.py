@@ -168,7 +168,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
-                _connector(options.environ, lambda: secret_names(known), locations.state / "mcp"),
+                _connector(options.environ, lambda: secret_names(known), locations.server_folders),
             )
 
             def allowed(folder: Path | None) -> Allowed:

@@ -18,8 +18,8 @@ Scope = Literal["spare", "project", "all"]
 """What to remove: what North can do without, all about one project, or everything."""
 
 _DATA = ("conversations", "blobs", "projects", "memories", "plugins", "python-env")
-_DATA_FILES = ("costs.json", "config.last-good.json", "mcp-cache.json")
-_STATE = ("locks", "windows", "worktrees", "crash", "tmp")
+_DATA_FILES = ("costs.json", "config.last-good.json", "mcp-cache.json", "mcp-tools.json")
+_STATE = ("locks", "windows", "worktrees", "crash", "tmp", "mcp")
 _CACHES = ("models-cache.db", "search.db", "mcp-cache.json")
 _DATABASE = lazy_pattern(r"[a-z-]+\.db(?:-wal|-shm)?")
 _LOG = lazy_pattern(r"north\.log(?:\.\d+)?")

@@ -59,6 +59,11 @@ class Locations:
         return self.state / "tmp"
 
     @property
+    def server_folders(self) -> Path:
+        """Where tool servers run that are not started in a project: an empty folder for each."""
+        return self.state / "mcp"
+
+    @property
     def locks(self) -> Path:
         return self.state / "locks"
 

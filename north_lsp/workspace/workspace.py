@@ -52,7 +52,8 @@ class Workspace:
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
     so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
-    `resource` reads what an MCP server has, and raises ToolError.
+    `resource` reads what an MCP server has, and raises ToolError; so does `attached_resource`, with what the user has
+    named.
     """
 
     roots: Roots
@@ -74,6 +75,7 @@ class Workspace:
     memory: Callable[[str], str] | None = None
     remember: Callable[[str, str], Awaitable[str]] | None = None
     resource: Callable[[str], Awaitable[str]] | None = None
+    attached_resource: Callable[[str], Awaitable[str]] | None = None
 
     @property
     def limits(self) -> Limits:

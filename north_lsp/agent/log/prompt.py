@@ -131,10 +131,10 @@ async def _resource(name: str, workspace: Workspace) -> Mention:
     """Attach what a prompt names as `@mcp:<server>/<address>`; a server that does not answer soon is not waited for."""
     path = f"mcp://{name}"
     try:
-        if workspace.resource is None:
+        if workspace.attached_resource is None:
             raise ToolError("NOT_FOUND", "there are no MCP servers here")
         with anyio.move_on_after(_RESOURCE_SECONDS):
-            return _mention(path, await workspace.resource(name), None)
+            return _mention(path, await workspace.attached_resource(name), None)
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
     return _mention(path, f"(not attached: no answer within {_RESOURCE_SECONDS:g} s)", None)
