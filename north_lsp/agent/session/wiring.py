@@ -130,9 +130,6 @@ def session_parts(
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
     edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
 
-    def has_secret(arguments: dict[str, object]) -> bool:
-        return stored.secrets.masked(arguments) != arguments
-
-    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, has_secret)
+    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in)
     account = Account(environment.costs, spending, history.usage, ports.editor)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)
