@@ -251,7 +251,7 @@ def test_keys_are_listed_changed_and_taken_away(bed: Bed) -> None:
         assert "gs" in found
         assert "q" not in found
         for wrong in ("keys = { accept = false }", 'layout = "up"', 'keys = { nothing = "x" }', 'review = "maybe"'):
-            with pytest.raises(NvimError, match="nothing|accept|layout|review"):
+            with pytest.raises(NvimError, match=r"nothing|accept|layout|review"):
                 nvim.lua(f"require('north').setup({{ {wrong} }})")
 
 
