@@ -18,7 +18,7 @@ _LONGEST_MESSAGE = 500
 _PROMPTS = {
     "explain": "Explain {}.",
     "tests": "Write tests for {}.",
-    "document": "Write the documentation of {}, where it stands in the code.",
+    "document": "Document {} in the code, in the style of the project.",
     "fix": "Fix this in {}:",
 }
 _TITLES = {

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.compaction_settings import CompactionSettings
 from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
@@ -21,6 +22,7 @@ from north_lsp.storage.secret_settings import SecretSettings
 from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
+from north_lsp.storage.stream_rule_settings import StreamRuleSettings
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -106,8 +108,8 @@ class ReadSettings:
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
         40,
-        "With more tools than this, rarely used ones are listed by name only and looked up with `search_tools` (0: "
-        "never).",
+        "Rarely used tools are listed by name only and looked up with `search_tools`, and with more tools than this "
+        "those of tool servers as well (0: all are described).",
         project="yes",
     )
     limits: Limits = field(default_factory=Limits)
@@ -291,7 +293,7 @@ class Settings:
     sandbox: SandboxMode = setting(
         "sandbox",
         "off",
-        "How commands that you are asked about run: with your rights (`off`), or in the sandbox (`workspace`).",
+        "How commands that you approve run: with your rights (`off`), or in the sandbox (`workspace`).",
         strict="workspace",
         restart=True,
         project="stricter",
@@ -332,6 +334,7 @@ class Settings:
     planning: PlanningSettings = field(default_factory=PlanningSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    stream_rules: StreamRuleSettings = field(default_factory=StreamRuleSettings)
     log_max_bytes: int = setting(
         "log.maxBytes",
         10 * 1024 * 1024,

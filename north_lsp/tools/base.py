@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
 from north_lsp.vocabulary import Kind, Location, Mode
@@ -161,8 +162,8 @@ class Host(Protocol[R_co]):
 
 class Tool(ABC):
     """Base of every tool. `needs` is what it asks of its host; `parallel` tools may run side by side; `modes` are those
-    that offer it to the model; when there are many tools, `discoverable` ones are listed by name only. `also` are
-    other names under which models may call it."""
+    that offer it to the model; `discoverable` ones are listed by name only until the model looks them up, those of
+    servers only when there are many tools. `also` are other names under which models may call it."""
 
     name: str
     also: ClassVar[tuple[str, ...]] = ()

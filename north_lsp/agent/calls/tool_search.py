@@ -29,7 +29,7 @@ def offered_tools(tools: "Registry", workspace: Workspace, log: Log) -> "Registr
 
     finder = workspace.finder
     threshold = workspace.reading.discovery_threshold
-    if not isinstance(finder, DeferredFinder) or not threshold or len(tools.tools()) <= threshold:
+    if not isinstance(finder, DeferredFinder) or not threshold:
         return tools
     if finder.discovery is None:
         finder.discovery = Discovery(threshold, chosen_before(log.path()), _noting(log))

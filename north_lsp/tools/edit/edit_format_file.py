@@ -19,6 +19,7 @@ class EditFormatFileArgs(Arguments):
 
 class EditFormatFile(EditTool):
     name = "edit_format_file"
+    discoverable = True
     args = EditFormatFileArgs
 
     def title(self, args: dict[str, Any]) -> str:

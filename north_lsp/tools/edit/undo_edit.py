@@ -19,6 +19,7 @@ class UndoEditArgs(Arguments):
 
 class UndoEdit(WriteTool):
     name = "undo_edit"
+    discoverable = True
     args = UndoEditArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -1,14 +1,16 @@
-"""With very many tools, the rarely used ones are listed by name only, until the model has looked them up."""
+"""Rarely used tools, and those of servers when there are very many, are listed by name only, until the model has looked
+them up."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import Output, ReadTool, Tool
+from north_lsp.tools.base import DescribedTool, Output, ReadTool
 from north_lsp.tools.registry import Arguments, Registry
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.ranking import ranked
@@ -20,8 +22,8 @@ _MAX = 20
 
 @dataclass
 class Discovery(Finder):
-    """The tools that one conversation has looked up: `chosen`, which `note` stores. With `threshold` tools or fewer, or
-    a threshold of 0, all are described."""
+    """The tools that one conversation has looked up: `chosen`, which `note` stores. Tools of servers are described as
+    long as there are no more than `threshold` tools in all; with a threshold of 0, every tool is."""
 
     threshold: int
     chosen: set[str] = field(default_factory=set)
@@ -32,7 +34,9 @@ class Discovery(Finder):
         """Find the tools that fit a query best; from the next request on they are described in full."""
         if self.registry is None:
             return []
-        specs = {tool.name: self.registry.spec(tool) for tool in self.registry.tools() if tool.discoverable}
+        hidden = self.registry.hidden
+        tools = [tool for tool in self.registry.tools() if tool.discoverable and tool.name not in hidden]
+        specs = {tool.name: self.registry.spec(tool) for tool in tools}
         best = ranked(query, {name: f"{name} {name} {spec.description}" for name, spec in specs.items()})[:limit]
         new = [name for name in best if name not in self.chosen]
         if new:
@@ -54,9 +58,10 @@ class DiscoveringRegistry(Registry):
         search = SearchTools.name
         offered = tuple(spec for spec in every if spec.name != search)
         threshold = self._discovery.threshold
-        if not threshold or len(offered) <= threshold:
+        if not threshold:
             return offered
-        names = [spec.name for spec in offered if self._is_untold(spec.name)]
+        many = len(offered) > threshold
+        names = [spec.name for spec in offered if self._is_untold(spec.name, many)]
         if not names:
             return offered
         found = (spec for spec in every if spec.name not in names)
@@ -65,9 +70,11 @@ class DiscoveringRegistry(Registry):
             replace(spec, description=spec.description + told) if spec.name == search else spec for spec in found
         )
 
-    def _is_untold(self, name: str) -> bool:
+    def _is_untold(self, name: str, many: bool) -> bool:
         tool = self.find(name)
-        return isinstance(tool, Tool) and tool.discoverable and name not in self._discovery.chosen
+        if tool is None or not tool.discoverable or name in self._discovery.chosen:
+            return False
+        return many or not isinstance(tool, DescribedTool)
 
 
 class SearchToolsArgs(Arguments):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +11,12 @@ from north_lsp.agent.calls.tool_search import DeferredFinder, offered_tools
 from north_lsp.agent.log.log import Log
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
+from north_lsp.tools.base import DescribedTool, Host, Output, R
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.registry import Registry
 from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 from north_lsp.tools.support.ranking import ranked, tokenize
+from north_lsp.workspace.workspace import Workspace
 from tests.tools.conftest import Desk
 
 
@@ -21,10 +24,46 @@ def names(registry: Registry) -> set[str]:
     return {spec.name for spec in registry.specs("agent")}
 
 
-def test_few_tools_are_all_described() -> None:
+class OfServer(DescribedTool):
+    """A tool of a server."""
+
+    kind = "other"
+    needs = frozenset({"network"})
+    modes = frozenset({"agent"})
+    discoverable = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.schema = {"type": "object"}
+        self.description = f"Does {name}."
+
+    def title(self, args: dict[str, Any]) -> str:
+        return self.name
+
+    async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
+        raise AssertionError("is not called")
+
+
+RARE = {
+    "ast_search", "detect_languages", "find_blocks", "get_line_count", "hotfiles", "read_readme", "undo_edit",
+}  # fmt: skip
+
+
+def test_rare_tools_are_told_by_name_and_those_of_servers_when_there_are_many() -> None:
     tools = builtin_tools()
-    for threshold in (0, len(tools.tools())):
-        assert names(DiscoveringRegistry(tools, Discovery(threshold))) == names(tools)
+    few, many = (tools.joined([OfServer(f"mcp_s_{number}") for number in range(most)]) for most in (2, 100))
+    assert names(DiscoveringRegistry(few, Discovery(0))) == names(few)
+    assert names(DiscoveringRegistry(few, Discovery(len(few.tools())))) == names(few) - RARE | {"search_tools"}
+    assert names(DiscoveringRegistry(many, Discovery(40))) == names(tools) - RARE | {"search_tools"}
+
+
+def test_what_is_not_offered_is_not_found() -> None:
+    discovery = Discovery(40)
+    hidden = builtin_tools()
+    DiscoveringRegistry(hidden, discovery)
+    assert [one.name for one in discovery.find("edit_rename_symbol", 1)] != ["edit_rename_symbol"]
+    DiscoveringRegistry(hidden.offering("edit_rename_symbol"), discovery)
+    assert [one.name for one in discovery.find("edit_rename_symbol", 1)] == ["edit_rename_symbol"]
 
 
 async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
@@ -40,7 +79,7 @@ async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
     assert {"ast_search", "hotfiles"} & names(tools) == set()
     search = next(spec for spec in before if spec.name == "search_tools")
     assert search.description.endswith(
-        "ast_search, detect_languages, find_blocks, get_line_count, hotfiles, read_readme"
+        "ast_search, detect_languages, find_blocks, get_line_count, hotfiles, read_readme, undo_edit"
     )
     assert tools.specs("agent") == before
     data = await desk.call("search_tools", query="files that change often", limit=1)
@@ -54,7 +93,7 @@ async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
     assert noted == [["hotfiles"]]
 
 
-@pytest.mark.parametrize("threshold", [5, 1000])
+@pytest.mark.parametrize("threshold", [5, 0])
 def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, threshold: int) -> None:
     store = Locations.from_environment({"NORTH_DATA_DIR": str(tmp_path / "data"), "HOME": str(tmp_path)})
     conversation = Conversation.create(
@@ -76,7 +115,7 @@ def test_a_conversation_remembers_what_it_looked_up(desk: Desk, tmp_path: Path, 
     again = Conversation.open(store, conversation.id)
     _, tools = tools_of(again)
     assert "ast_search" in names(tools)
-    assert ("hotfiles" in names(tools)) == (threshold == 1000)
+    assert ("hotfiles" in names(tools)) == (threshold == 0)
     again.close()
 
 
