@@ -124,6 +124,7 @@ class Chat:
                     "window/showDocument", params | {"selection": {"start": place, "end": place}}, cancellable=True
                 )
                 if isinstance(answer, dict) and answer.get("success") is True:
+                    await self._edits.wait_until_open(document.path)
                     return True
         if self._edits.opened(document.path) is None:
             await self.tell(f"The conversation is in {document.path}. Open that file to write and to read.")
@@ -235,10 +236,9 @@ class Chat:
     async def start(self, parts: tuple[Part, ...], title: str) -> object:
         """Begin a turn whose answer comes into the document, which is shown: → `{conversationId, uri}`."""
         document = await self._of({})
-        is_open = self._edits.opened(document.path) is not None
-        self._environment.background.start_soon(self._turn, Asked(parts, title))
-        if not is_open:
+        if self._edits.opened(document.path) is None:
             await self.show(document, take_focus=False)
+        self._environment.background.start_soon(self._turn, Asked(parts, title))
         return {"conversationId": document.id, "uri": document.path.as_uri()}
 
     async def _renew(self, given: dict[str, Any]) -> object:

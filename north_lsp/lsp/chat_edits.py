@@ -23,6 +23,7 @@ from north_lsp.workspace.edit.positions import position_of
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0
+_OPEN_SECONDS = 3.0
 _TRIES = 5
 _MAX_BYTES = 50_000_000
 
@@ -55,6 +56,16 @@ class ChatEdits:
             if named is not None and (named == path or os.path.realpath(named) == str(path)):
                 return text
         return None
+
+    async def wait_until_open(self, path: Path) -> None:
+        """Wait, for a limited time, until the editor has said that it opened a document that it was asked to show. What
+        is written before might be missing in its text."""
+        with anyio.move_on_after(_OPEN_SECONDS):
+            while True:
+                changed = self._bridge.changed()
+                if self.opened(path) is not None:
+                    return
+                await changed.wait()
 
     async def text(self, path: Path) -> str | None:
         """Return the present text: the editor's, else the file's; None if there is no file."""
