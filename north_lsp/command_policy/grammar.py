@@ -111,7 +111,7 @@ def _command(name: str, row: Row, head: Part, rest: Sequence[Word], is_own: bool
     first = rest[0]
     if first.is_glob or first.text not in row.commands:
         if name == "git" and first.text in git_writes():
-            raise _Unknown(f"`git {first.text}` changes the repository, which is asked about each time")
+            raise _Unknown(f"`git {first.text}` changes the repository, which needs approval each time")
         shown = first.text if len(first.text) < 40 else f"{first.text[:40]}…"
         raise _Unknown(f"`{name} {shown}` is not a command of {name} that North knows")
     kind = row.commands[first.text]

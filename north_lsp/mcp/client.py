@@ -127,7 +127,7 @@ class McpClient:
             raise ToolError(
                 "TIMEOUT",
                 f"MCP error: no answer to {method} within {seconds:g} s",
-                "try again with less, or go on without it",
+                "try again with less, or continue without it",
             )
         return _result(waiting.response)
 

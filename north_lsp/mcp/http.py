@@ -45,7 +45,7 @@ class HttpTransport:
 
     def post(self, message: dict[str, Any]) -> None:
         if self._under_way >= _MOST_AT_ONCE:
-            raise failure("it does not answer what North sends", "go on without it")
+            raise failure("it does not answer what North sends", "continue without it")
         self._under_way += 1
         self._tasks.start_soon(self._deliver, message)
 

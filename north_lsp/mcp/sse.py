@@ -41,7 +41,7 @@ class SseTransport:
 
     def post(self, message: dict[str, Any]) -> None:
         if self._under_way >= _MOST_AT_ONCE:
-            raise failure("it does not take what North sends", "go on without it")
+            raise failure("it does not take what North sends", "continue without it")
         self._under_way += 1
         self._tasks.start_soon(self._deliver, message)
 

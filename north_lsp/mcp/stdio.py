@@ -57,7 +57,7 @@ class StdioTransport:
         data = self._framing.encode(message)
         waiting = sum(map(len, self.unsent))
         if len(self.unsent) >= _MOST_UNSENT or (self.unsent and waiting + len(data) > _MOST_UNSENT_BYTES):
-            raise failure("it does not read what North sends", "go on without it")
+            raise failure("it does not read what North sends", "continue without it")
         self.unsent.append(data)
         self._news.set()
 

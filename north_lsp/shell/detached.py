@@ -149,10 +149,10 @@ def _start(
         try:
             pid, since = _hold(record, job, output, config, environ)
         except subprocess.TimeoutExpired:
-            message = f"a command that goes on after North did not start within {_START_SECONDS:g} s"
+            message = f"a command that outlives North did not start within {_START_SECONDS:g} s"
             raise ToolError("UNAVAILABLE", message) from None
         except (OSError, ValueError) as error:
-            raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
+            raise ToolError("UNAVAILABLE", f"a command that outlives North cannot be started: {error}") from None
         undo.pop_all()
     return DetachedJob(record, job.command, job.cwd, output, pid, since)
 

@@ -15,7 +15,7 @@ def _items(written: object) -> tuple[str, ...]:
     if len(right) < len(written):
         kinds = ", ".join(f"{kind}:<name>" for kind in _KINDS)
         wrong = [number for number, one in enumerate(written, 1) if one not in right]
-        raise PartlyWrong([f"has item {number}, which is none of {kinds}" for number in wrong], tuple(right))
+        raise PartlyWrong([f"has item {number}, which is not one of {kinds}" for number in wrong], tuple(right))
     return tuple(right)
 
 

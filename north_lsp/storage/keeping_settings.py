@@ -36,7 +36,7 @@ class KeepingSettings:
         "branchSummary.enabled",
         False,
         "Ask, each time that you go back in a conversation, whether a small model summarizes what is left behind for "
-        "the model that goes on.",
+        "the model that continues.",
     )
     branch_summary_reserve: int = setting(
         "branchSummary.reserveTokens",

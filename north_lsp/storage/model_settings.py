@@ -110,14 +110,14 @@ class ModelSettings:
         "enabledModels",
         (),
         "Selectors (`*` is a wildcard) of the only models that can be chosen, the first of them the default; an item "
-        '`{"path": "~/work", "models": ["company/*"]}` holds for some folders only.',
+        '`{"path": "~/work", "models": ["company/*"]}` applies to some folders only.',
         parse=_enabled,  # decides by itself what replaces wrong items
         schema=_schema("models"),
     )
     disabled_providers: tuple[Scoped, ...] = setting(
         "disabledProviders",
         (),
-        'Ids of providers that are not used; an item `{"path": "~/work", "providers": ["openai"]}` holds for some '
+        'Ids of providers that are not used; an item `{"path": "~/work", "providers": ["openai"]}` applies to some '
         "folders only.",
         strict=NO_MODELS,
         parse=_disabled,

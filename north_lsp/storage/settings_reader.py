@@ -163,7 +163,7 @@ def _checked(row: Declared, written: Any) -> object:
 def expected(row: Declared) -> str:
     """Say what a setting takes."""
     if row.setting.schema is not None:
-        return "a value as it stands in a JSON file"
+        return "a value as in a JSON file"
     if get_origin(row.kind) is Literal:
         return f"one of {', '.join(get_args(row.kind))}"
     if row.kind in (int, float):

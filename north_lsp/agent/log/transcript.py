@@ -194,7 +194,7 @@ def _results_after(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]
 def _own_command_text(entry: OwnCommandEntry) -> str:
     """Return the text that the model reads for a command that the user ran."""
     code = entry.exit_code
-    ended = f"exit code {code}" if code is not None else "it did not end by itself"
+    ended = f"exit code {code}" if code is not None else "it did not end on its own"
     return f"I ran this command myself:\n{entry.command}\n\n({ended})\n{entry.output}"
 
 

@@ -21,7 +21,7 @@ from north_lsp.tools.questions import Option, UserQuestion
 _OWN, _DONE = "own", "done"
 _OTHER = "Other (type your own)"
 _MAX_ANSWER = 4000
-_CLOSED = "The user closed the question without an answer. Go on as you think best, or end your turn if you cannot."
+_CLOSED = "The user closed the question without an answer. Continue as you think best, or end your turn if you cannot."
 _NEXT = "The user wants to answer in their own words: end your turn now, their next message is the answer."
 
 

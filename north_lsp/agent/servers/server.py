@@ -223,7 +223,7 @@ class Server:
             changed = any(one.name == tool.name for one in self.tools)
             what = "has changed since this turn began" if changed else "is not offered any more"
             raise ToolError(
-                "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "go on without it for now"
+                "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "do without it for now"
             )
         answer = await connection.call(tool.name, arguments, report)
         for address in answer.links:
@@ -269,5 +269,5 @@ class Server:
                 await self._news.wait()
         if self._connection is None:
             why = self.error or "it is switched off" if self.state == "off" else self.error or "it does not answer"
-            raise ToolError("REMOTE_ERROR", f"MCP error: {self.spec.name} is not connected: {why}", "go on without it")
+            raise ToolError("REMOTE_ERROR", f"MCP error: {self.spec.name} is not connected: {why}", "do without it")
         return self._connection

@@ -187,7 +187,7 @@ class Learning:
         if before.is_edited:
             rows.append("**You have changed it.** What you wrote under the headings of topics would be replaced.")
         rows.append(f"What is replaced is kept beside it: `{visible(str(self.file.path))}.bak`.")
-        options = [("anew", "Learn it anew"), ("keep", "Keep the profile")]
+        options = [("anew", "Learn it again"), ("keep", "Keep the profile")]
         if left:
             rows.append(f"Missing: {', '.join(one.title for one in left)}.")
             options.insert(0, ("missing", "Learn what is missing"))

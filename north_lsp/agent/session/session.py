@@ -339,7 +339,7 @@ class Session:
             with scope:
                 async with self._gate.turns():
                     if (left := self.left_turn.find()) is None:
-                        raise ValueError("there is no unfinished turn to go on with")
+                        raise ValueError("there is no unfinished turn to continue")
                     return await self._turns.run(QueuedPrompt("", "followUp", (), self.left_turn.mode_of(left)), left)
         finally:
             self._ended(scope)

@@ -203,7 +203,7 @@ class Sharing:
     async def _deleted(self) -> None:
         if self._conversation.read_only_reason is None:
             self._conversation.disown(_DELETED)
-            text = f"this conversation cannot go on: {_DELETED}. What runs goes on to its end and is not saved"
+            text = f"this conversation cannot continue: {_DELETED}. The current turn runs to its end and is not saved"
             await self._show(Notice("warning", text))
 
     async def _asked(self, wanted: str | None) -> None:

@@ -84,7 +84,7 @@ class Restoration:
         """Restore everything. Raises ToolError IO_ERROR."""
         self.stack.close()
         if self.stuck:
-            raise self._complaint("the edit was taken back")
+            raise self._complaint("the edit was undone")
 
     def _complaint(self, before: str) -> ToolError:
         names = list(self.stuck.values())
