@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +17,7 @@ from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.model import Model
 
