@@ -22,6 +22,7 @@ from north_lsp.storage.secret_settings import SecretSettings
 from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
+from north_lsp.storage.stream_rule_settings import StreamRuleSettings
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -333,6 +334,7 @@ class Settings:
     planning: PlanningSettings = field(default_factory=PlanningSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    stream_rules: StreamRuleSettings = field(default_factory=StreamRuleSettings)
     log_max_bytes: int = setting(
         "log.maxBytes",
         10 * 1024 * 1024,

@@ -604,7 +604,7 @@ async def test_whatever_a_server_does_the_turn_goes_on(world: World, server: Mod
 async def test_a_call_that_is_never_answered_fails_alone(
     world: World, server: ModelServer, mode: str, said: str
 ) -> None:
-    own(world, bad=entry(mode, timeout=300))
+    own(world, bad=entry(mode, timeout=3000))
     server.script(answer(call("mcp_bad_look", text="a")), DONE)
     async with talk(world) as (client, session):
         assert await prompt(client, session, "Look") == "end_turn"

@@ -19,7 +19,7 @@ from north_lsp.agent.log.choices import (
 )
 from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
-from north_lsp.agent.log.marks import RetryEntry, StopEntry, mark_from_json
+from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
@@ -59,6 +59,7 @@ Entry = (
     | PrunedEntry
     | StopEntry
     | RetryEntry
+    | RuleEntry
     | TodoEditEntry
     | PlanEntry
     | UnknownEntry
@@ -121,6 +122,8 @@ def _read(record: Json) -> Entry:
             return ToolSelectionEntry.from_json(record)
         case "compaction":
             return CompactionEntry.from_json(record)
+        case kind if kind == RULES_TOLD:
+            return RuleEntry.from_json(record)
         case "custom" if record.get("customType") == PRUNED:
             return PrunedEntry.from_json(record)
         case "custom" if record.get("customType") == PLAN:

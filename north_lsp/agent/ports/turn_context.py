@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
 from north_lsp.storage.settings import Settings
@@ -30,6 +31,7 @@ class TurnContext:
     workspace: Workspace
     settings: Settings
     follow: Callable[[], Awaitable[None]] = _nothing
+    stream_rules: tuple[StreamRule, ...] = ()
 
     @property
     def plans(self) -> bool:

@@ -81,8 +81,9 @@ class Turn:
                 if answer.calls or go_on:
                     self._reminders.note_work()
                     await context.follow()
+                told = self._reminders.tell_rules()
                 said = await self._steering.take()
-                if not said and not answer.calls and not go_on:
+                if not said and not answer.calls and not go_on and not told:
                     if await self._reminders.remind(answer):
                         continue
                     if answer.blocks or answer.stop_reason != "stop":
