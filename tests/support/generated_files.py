@@ -101,7 +101,7 @@ def _options(command: Parser, without: Collection[str] = ("-h", "-V")) -> list[s
     for action in command._actions:
         if action.help == argparse.SUPPRESS or set(action.option_strings) & set(without):
             continue
-        value = "" if action.nargs == 0 else " " + (action.metavar or "|".join(map(str, action.choices or ())))
+        value = "" if action.nargs == 0 else f" {action.metavar or '|'.join(map(str, action.choices or ()))}"
         name = ", ".join(action.option_strings) + value if action.option_strings else action.metavar or action.dest
         cells = [str(cell).strip().replace("|", "\\|") for cell in (name, action.help)]
         rows.append(f"| `{cells[0]}` | {cells[1]} |")
