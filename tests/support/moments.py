@@ -12,9 +12,10 @@ from typing import Any
 
 _SERVER = """
 import json, os, sys
-write, notes = os.write, open(sys.argv[1], "w")
+write, notes = os.write, os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
 def noting(descriptor, data):
-    print(json.dumps([bytes(data).decode(errors="replace"), sorted(sys.modules)]), file=notes, flush=True)
+    row = json.dumps([bytes(data).decode(errors="replace"), sorted(sys.modules)])
+    write(notes, row.encode() + b"\\n")  # at once, since other threads write, too
     if "north_lsp.server.connection" not in sys.modules:
         from north_lsp.server import connection
         connection._WARM_UP_AFTER_SECONDS = 3600  # so that only what is asked for is loaded, however slow the machine
