@@ -166,6 +166,19 @@ def test_settings_that_pages_name_exist() -> None:
                 assert span in keys, (page.name, span)
 
 
+def test_commands_of_the_clients_that_pages_name_exist() -> None:
+    titles = set(json.loads((ROOT / "vscode-client" / "package.nls.json").read_text("utf-8")).values())
+    lua = (ROOT / "nvim-client" / "lua" / "north" / "command.lua").read_text("utf-8")
+    named: set[str] = set()
+    for page in ROOT.glob("docs/*/*.md"):
+        text = _FENCED.sub("", page.read_text("utf-8"))
+        named |= set(re.findall(r"\*North: ([^*]+)\*", text))
+        for word in re.findall(r":North ([a-z]+)", text):
+            assert re.search(rf"\b{word} = |\"{word}\"", lua), (page.name, word)
+    assert len(named) > 3
+    assert sorted(named - titles) == []
+
+
 def test_the_examples_of_rules_are_true(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "use" / "approvals.md").read_text("utf-8").partition("## Examples of rules")[2]
     place = make_place(tmp_path, contained=True)
