@@ -11,6 +11,7 @@ import pytest
 from north_lsp.agent.ports.editor import Choice, CommandReview, EditReview
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
+from north_lsp.lsp.progress import Progress
 from north_lsp.rpc.messages import RpcError
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal
@@ -38,7 +39,7 @@ def editor(answering: Answering, *, documents: bool = True, **north: object) -> 
     capabilities = {"window": {"showDocument": {"support": documents}}}
     client = read_client({"capabilities": capabilities, "initializationOptions": {"north": north}})
     peer = Client(answering)
-    return PlainEditor(cast(Any, peer), MemoryEditor(), client), peer
+    return PlainEditor(cast(Any, peer), MemoryEditor(), client, Progress(cast(Any, peer), is_shown=False)), peer
 
 
 def review(command: str, **more: Any) -> CommandReview:
@@ -54,7 +55,13 @@ async def test_confirming_a_question_without_choosing_refuses() -> None:
     one, client = editor(first)
     assert (await one.review_command(review("ls"))).kind == "deny"
     titles = [action["title"] for action in client.asked()["actions"]]
-    assert titles == ["Deny", "Run", "Always run this command", "Always run commands like this", "Run all commands"]
+    assert titles == [
+        "Deny",
+        "Run",
+        "Always run this command",
+        "Always run commands like this",
+        "Run every command without asking",
+    ]
     proposal = EditProposal("p", "c", (), "an edit")
     assert (await one.review_edit(EditReview(proposal, "t", True))).kind == "reject"
     assert await one.choose(Choice("i", "Go on?", (("yes", "Go on"), ("no", "Stop")))) == "no"
@@ -64,7 +71,7 @@ async def test_an_exact_text_that_would_not_count_is_not_offered() -> None:
     one, client = editor(first)
     await one.review_command(review("ls", may_remember_text=False))
     titles = [action["title"] for action in client.asked()["actions"]]
-    assert titles == ["Deny", "Run", "Always run commands like this", "Run all commands"]
+    assert titles == ["Deny", "Run", "Always run commands like this", "Run every command without asking"]
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"title": "run"}, {"title": "Run "}, "Run", ["Run"], {"title": None}])
