@@ -25,7 +25,7 @@ COMMAND_OPTIONS = (
     ("terminal", "Run in the terminal", "allow_once"),
     ("always", "Always run this command", "allow_always"),
     ("rule", "Always run commands like this", "allow_always"),
-    ("all", "Run all commands", "allow_always"),
+    ("all", "Run every command without asking", "allow_always"),
     ("deny", "Deny", "reject_once"),
 )
 _EDIT_SCOPE = "every edit in this project from now on; protected files still ask"
@@ -230,6 +230,8 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     details = [f"In {visible(str(review.command.cwd))}, {limit}, unattended (no input, no pager, no editor)."]
     if review.command.description:
         details.append(visible(review.command.description))
+    if review.asker:
+        details.append(f"Asked for by the agent {visible(review.asker)}.")
     if review.held:
         details.append(visible(review.held))
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]

@@ -18,7 +18,7 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Command, JobRequest, Need, Progress, Question, Tool
+from north_lsp.tools.base import Caller, Command, JobRequest, Need, Progress, Question, Tool
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
@@ -133,6 +133,13 @@ class CallHost:
             await ports.show(CallRunning(id, visible(text)))
 
         return await work(report)
+
+    async def delegate(self, work: Callable[[Caller], Awaitable[_T]]) -> _T:
+        """Have agents work on the call; what they change and run is asked about as anything else. Raises StopTurn,
+        ToolError."""
+        self._ensure("agents")
+        await self._abilities.ports.show(CallRunning(self._call.id))
+        return await work(Caller(self._call.id, self._context.mode))
 
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""

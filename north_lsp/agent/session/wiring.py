@@ -53,6 +53,8 @@ from north_lsp.providers.base import Provider
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 
+Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
+
 
 @dataclass(frozen=True)
 class SessionTools:
@@ -67,6 +69,10 @@ class SessionTools:
 
     def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """Make the runner of the session's calls."""
+        return ToolRunner(self.services(log, reviews, edits, ports), self.checkpoints, self.artifacts, ports)
+
+    def services(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> HostServices:
+        """Make what calls are carried out with."""
         runner, artifacts, editor = self.runner, self.artifacts, ports.editor
         quarantine = Quarantine(runner, edits)
         jobs = JobCommands(runner, artifacts, reviews, editor, quarantine)
@@ -76,8 +82,7 @@ class SessionTools:
         todo = TodoKeeper(log, ports.show)
         planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
         asking = ToolApprover(reviews, self.has_secret, ports)
-        services = HostServices(edits, shell, jobs, asking, planning, self.abandoned, ports)
-        return ToolRunner(services, self.checkpoints, artifacts, ports)
+        return HostServices(edits, shell, jobs, asking, planning, self.abandoned, ports)
 
 
 @dataclass(frozen=True)
@@ -101,9 +106,15 @@ class SessionParts:
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
 
     def turn(
-        self, context: TurnContext, choice: ModelChoice, provider: Provider, waiting: RetryWait, steering: Steering
+        self,
+        context: TurnContext,
+        choice: ModelChoice,
+        provider: Provider,
+        waiting: RetryWait,
+        steering: Steering,
+        remind: Remind | None = None,
     ) -> Turn:
-        """Make one turn, which runs once."""
+        """Make one turn, which runs once; `remind` makes what reminds its model."""
         ports, log = self.ports, self.log
         answering = AnsweringModel(choice, context.model, provider, log, ports)
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
@@ -115,7 +126,7 @@ class SessionParts:
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)
         builder = self.builder(context, choice)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
-        reminders = Reminders(context, log, rules, ports)
+        reminders = (remind or Reminders)(context, log, rules, ports)
         return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 
 
@@ -133,9 +144,6 @@ def session_parts(
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
     edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
 
-    def has_secret(arguments: dict[str, object]) -> bool:
-        return stored.secrets.masked(arguments) != arguments
-
-    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, has_secret)
+    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in)
     account = Account(environment.costs, spending, history.usage, ports.editor)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

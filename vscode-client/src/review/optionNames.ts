@@ -27,8 +27,8 @@ function translated(name: string): string {
       return t("Always run commands like this");
     case "Always run this tool in this project":
       return t("Always run this tool in this project");
-    case "Run all commands":
-      return t("Run all commands");
+    case "Run every command without asking":
+      return t("Run every command without asking");
     case "Deny":
       return t("Deny");
     case "Approve and execute":
