@@ -74,10 +74,11 @@ class Chat:
             "north.undo": partial(self._run_fixed, "/undo"),
         }
 
-    async def _apart(self, command: Command, given: dict[str, Any]) -> None:
+    async def _apart(self, command: Command, given: dict[str, Any]) -> object:
         """Carry a command out beside its answer, which comes at once: many editors do nothing else until it is there,
         and so could neither take an edit nor ask a question. What goes wrong is told by a message."""
         self._environment.background.start_soon(self._told, command, given)
+        return None
 
     async def _told(self, command: Command, given: dict[str, Any]) -> None:
         try:
