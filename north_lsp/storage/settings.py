@@ -21,6 +21,7 @@ from north_lsp.storage.secret_settings import SecretSettings
 from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
+from north_lsp.storage.web_settings import WebSettings
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -330,6 +331,7 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
     planning: PlanningSettings = field(default_factory=PlanningSettings)
+    web: WebSettings = field(default_factory=WebSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
     log_max_bytes: int = setting(

@@ -218,7 +218,7 @@ _FLIPPED = {
     "edits.allowGenerated": '["a"]', "edits.protected": '["a"]', "edits.streamGuard": "false",
     "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
-    "ask.timeout": "1", "todo.enabled": "false", "todo.reminders": "false",
+    "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false", "todo.reminders": "false",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
     "stream.flushMs": "10", "queue.defaultBehavior": '"followUp"', "steeringMode": '"all"', "followUpMode": '"all"',
     "interruptMode": '"wait"', "queue.steeringMode": '"all"', "queue.followUpMode": '"all"',
