@@ -32,12 +32,13 @@ e2e *words: vsix
 vsix:
     cd vscode-client && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm test --silent && npm run --silent package
 
-# Formatting, lint, types and the dependency direction.
+# Formatting, lint, types, the dependency direction, and plain words.
 lint:
     {{bin}}/ruff format --check .
     {{bin}}/ruff check .
     {{bin}}/mypy
     {{bin}}/lint-imports
+    {{bin}}/python -m tests.support.wording
 
 # Rewrite the code in the project's format.
 format:

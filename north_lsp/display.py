@@ -4,17 +4,19 @@ direction, become visible marks. For everything that people see, above all appro
 import re
 from datetime import datetime
 
-_ESCAPES = re.compile(
+from north_lsp.lazy_pattern import lazy_pattern
+
+_ESCAPES = lazy_pattern(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links, clipboard
     r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colors, cursor
     r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]",
 )
-_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z")
+_UNFINISHED = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z")
 _EMOJI = "[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f]"
 _LONGEST_EMOJI = 32
-_UNFINISHED_EMOJI = re.compile(f"{_EMOJI}[\ufe0e\ufe0f]*(?:\u200d{_EMOJI}[\ufe0e\ufe0f]*)*\u200d?\\Z")
-_HIDDEN = re.compile(
+_UNFINISHED_EMOJI = lazy_pattern(f"{_EMOJI}[\ufe0e\ufe0f]*(?:\u200d{_EMOJI}[\ufe0e\ufe0f]*)*\u200d?\\Z")
+_HIDDEN = lazy_pattern(
     # Within an emoji, the variation selectors and the joiner are part of the character.
     f"(?<={_EMOJI})\u200d(?={_EMOJI})|(?<={_EMOJI})[\ufe0e\ufe0f]|(?P<hidden>"
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"

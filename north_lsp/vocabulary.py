@@ -1,9 +1,10 @@
 """Words that all rooms share: what a prompt may do, what a call does, and where; and how names are spelled outside of
 Python. Imports nothing of ours."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
+
+from north_lsp.lazy_dataclass import dataclass
 
 Mode = Literal["ask", "agent", "plan"]
 Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "fetch", "other"]

@@ -362,7 +362,7 @@ class AcpAgent:
         if session is None:
             raise unknown_session(id)
         if session.is_closed:
-            raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to go on with it")
+            raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to continue it")
         return session
 
 

@@ -64,7 +64,7 @@ def _in_words(event: CompactionChanged) -> str:
         case "running":
             return "The older part of this conversation is being summarised, to make room; cancelling stops it"
         case "done" if event.reason == "handoff":
-            return "This conversation goes on from another one, of which the model has a summary"
+            return "This conversation continues another one, of which the model has a summary"
         case "done" if event.tokens_after is not None and event.tokens_before:
             numbers = f" (about {event.tokens_before:,} tokens before, {event.tokens_after:,} now)"
             return f"The conversation up to here was summarised for the model{numbers}. Nothing of it is lost"

@@ -171,7 +171,7 @@ class ClientFiles:
         """Return the change as the client made it. Raises ToolError if that is no longer what was accepted."""
         if now is None:
             raise ToolError(
-                "IO_ERROR", f"it is unknown what the editor wrote to {change.relative}", "read it before going on"
+                "IO_ERROR", f"it is unknown what the editor wrote to {change.relative}", "read it before you continue"
             )
         if now == change.new_text:
             return change

@@ -1,10 +1,10 @@
 """ACP's `initialize` as a pure function: what the client can do, and what North answers. Imports nothing that loads
 slowly."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from north_lsp import __version__
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import Params, invalid_params
 
 STABLE, DRAFT = 1, 2

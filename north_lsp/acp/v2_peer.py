@@ -3,7 +3,7 @@ states that version 1 does not have."""
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any
 
@@ -12,6 +12,7 @@ import anyio
 from north_lsp.acp import v2
 from north_lsp.acp.initialize import Client
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 

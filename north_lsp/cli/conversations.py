@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.library import Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.trash import Trash
 from north_lsp.cli.talking import agrees, complain
-from north_lsp.display import ago, money, one_line, visible
+from north_lsp.display import ago, counted, money, one_line, visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
 from north_lsp.storage.listing import delete_conversation
@@ -26,8 +27,8 @@ from north_lsp.workspace.roots import find_root
 
 _FAILED = 1
 _USAGE = (
-    "list, search WORDS, show ID, rename ID TITLE, archive ID, unarchive ID, delete ID, trash [WORDS], restore ID, "
-    "fork ID"
+    "list, search WORDS, show ID, export ID [FILE], rename ID TITLE, archive ID, unarchive ID, delete ID, "
+    "trash [WORDS], restore ID, fork ID"
 )
 
 
@@ -93,6 +94,18 @@ def conversations(
     return 0
 
 
+def find_id(options: Options, target: str) -> str | None:
+    """Return the id of the conversation whose id begins with `target`; None after saying what is wrong."""
+    started = (options.path or Path.cwd()).absolute()
+    try:
+        return _find(Locations.from_environment(options.environ), target, started).id
+    except SeveralConversations as error:
+        complain(f"{error}:\n{_table(error.candidates)}")
+    except (NoConversation, ValueError, OSError) as error:
+        complain(str(error))
+    return None
+
+
 def _list(locations: Locations, started: Path, query: str, wishes: Wishes, show: Callable[[str], None]) -> None:
     folder = None if wishes.everywhere else find_root(started)
     limit = wishes.limit or (50 if query else sys.maxsize)
@@ -137,7 +150,7 @@ def _list_trash(locations: Locations, started: Path, query: str, wishes: Wishes,
 def _table(rows: Sequence[Summary], snippets: dict[str, str] | None = None) -> str:
     now = datetime.now(UTC)
     cells = [
-        (one.id, ago(one.updated_at, now), f"{one.message_count} messages", money(one.cost_usd), _named(one))
+        (one.id, ago(one.updated_at, now), counted(one.message_count, "message"), money(one.cost_usd), _named(one))
         for one in rows
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(4)]

@@ -2,26 +2,29 @@
 
 import os
 import platform
-import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
 
 from north_lsp import __version__
+from north_lsp.cli.finding import Finding
+from north_lsp.cli.surroundings import editors, network, on_path, programs
+from north_lsp.providers.catalog.catalog import Catalog
+from north_lsp.providers.catalog.model_list import UnknownModel
+from north_lsp.providers.catalog.model_selection import Allowed, fits, prepared
 from north_lsp.providers.keys.credential_lookup import credential_source, has_credential
-from north_lsp.server.options import Options
+from north_lsp.server.options import Options, UsageError
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.areas import areas, human
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.model_settings import ModelSettings
 from north_lsp.storage.settings import load_settings
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import find_root, project_hash
 
-_MARKS = {"ok": "ok     ", "note": "note   ", "warning": "warning", "error": "error  "}
 _KNOWN = {
     "NORTH_MODEL",
     "NORTH_CONFIG_DIR",
@@ -53,37 +56,17 @@ _KNOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One finding. `remedy` says what to do; it is empty where nothing is wrong."""
-
-    level: Literal["ok", "note", "warning", "error"]
-    text: str
-    remedy: str = ""
-
-
 def examine(options: Options) -> list[Finding]:
-    """Return all findings, in a fixed order."""
-    return [
-        *_program(options),
-        *_folders(options),
-        *_modes(options),
-        *_settings(options),
-        *_models(options),
-        *_tools(options),
-        *_shell(options),
-        *_sandbox(options),
-        *_storage(options),
-    ]
-
-
-def report(findings: list[Finding]) -> str:
-    lines = []
-    for finding in findings:
-        lines.append(f"{_MARKS[finding.level]}  {finding.text}")
-        if finding.remedy:
-            lines.append(f"         -> {finding.remedy}")
-    return "\n".join(lines)
+    """Return all findings, in a fixed order. A check that fails is a finding, too."""
+    found: list[Finding] = []
+    for check in _CHECKS:
+        try:
+            found += check(options)
+        except Exception as error:  # noqa: BLE001 - whatever is broken, the other checks are made
+            what = getattr(check, "__name__", "something").strip("_").replace("_", " ")
+            text = f"the check of {what} failed: {type(error).__name__}: {error}"
+            found.append(Finding("error", text, "`north-lsp doctor --bundle` writes a zip to report it with"))
+    return found
 
 
 def _program(options: Options) -> Iterator[Finding]:
@@ -91,7 +74,9 @@ def _program(options: Options) -> Iterator[Finding]:
     yield Finding("ok", f"project root: {find_root(options.path or Path.cwd())}")
     unknown = sorted(name for name in options.environ if name.startswith("NORTH_") and name not in _KNOWN)
     if unknown:
-        yield Finding("note", f"unknown NORTH_ variables: {', '.join(unknown)}", "check their spelling")
+        meant = {name: get_close_matches(name, _KNOWN, 1) for name in unknown}
+        told = [f"{name} (did you mean {near[0]}?)" if near else name for name, near in meant.items()]
+        yield Finding("note", f"unknown NORTH_ variables: {', '.join(told)}", "check their spelling")
 
 
 def _folders(options: Options) -> Iterator[Finding]:
@@ -111,6 +96,7 @@ def _folders(options: Options) -> Iterator[Finding]:
             yield Finding(
                 "error", f"the {name} folder {folder} cannot be written", f"set {variable} to a folder that can"
             )
+    yield Finding("ok", f"log: {locations.log_file}; `/log` in the chat shows its end")
 
 
 def _modes(options: Options) -> Iterator[Finding]:
@@ -178,41 +164,70 @@ def _settings(options: Options) -> Iterator[Finding]:
 
 
 def _models(options: Options) -> Iterator[Finding]:
-    known = options.load_catalog()
+    """Yield what is wrong with models and keys, where keys are, and which model answers."""
+    locations = Locations.from_environment(options.environ)
+    settings = load_settings(locations)
+    known = prepared(options.load_catalog(settings.models), settings.models)
     for problem in known.problems:
-        yield Finding("error", problem, "fix the file; docs/models.md says what it may contain")
+        yield Finding("error", problem, "fix the file; `north-lsp docs models` says what it may contain")
     if known.keys.problem is not None:
-        yield Finding(
-            "error", known.keys.problem, "docs/models.md says where keys come from; north-lsp login stores one"
-        )
+        yield Finding("error", known.keys.problem, "`north-lsp docs models` says where keys come from")
     keyed = [provider for provider in known.providers if has_credential(provider, options.environ, known.keys)]
     for provider in keyed:
         name = credential_source(provider, options.environ, known.keys)
         base = options.environ.get(provider.base_url or "")
         yield Finding("ok", f"{provider.title}: the key is in {name}" + (f", served by {base}" if base else ""))
-    for provider in known.providers:
-        if provider.default is not None and provider.credentials and provider not in keyed:
-            yield Finding(
-                "note",
-                f"{provider.title}: no key" + ("" if keyed else "; the offline model answers"),
-                f"set {provider.credentials[-1]} in the environment that starts the editor, or run north-lsp login",
-            )
-    choice = options.choose_model(None, known)
+    if not keyed:
+        yield Finding(
+            "note",
+            "no API key was found: the built-in offline model answers, or a model server on this machine",
+            "store a key with `north-lsp login`, or set ANTHROPIC_API_KEY (or another provider's variable) in the "
+            "environment that starts the editor",
+        )
+    allowed = Allowed.by(settings.models, (options.path or Path.cwd()).resolve())
+    yield from _selectors(known, allowed, settings.models)
+    try:
+        choice = options.choose_model(settings.selected_model, known, allowed)
+    except UsageError as error:
+        named = "--model" if options.model != options.environ.get("NORTH_MODEL", "").strip() else "NORTH_MODEL"
+        remedy = f"change {named}, or make that model usable; `north-lsp models` lists the others"
+        yield Finding("error", str(error), remedy)
+        return
     for notice in choice.notices:
-        yield Finding("warning", notice, "choose another model")
-    yield Finding("ok", f"model: {choice.model.title}")
+        yield Finding("warning", notice, "choose another model in the editor, or with `/model` in the chat")
+    yield Finding("ok", f"model: {choice.model.title} ({choice.model.selector})")
+    yield from network(options, known)
 
 
-def _tools(options: Options) -> Iterator[Finding]:
-    path = options.environ.get("PATH")
-    for program, level, use in (
-        ("bash", "error", "without it, commands cannot be run"),
-        ("git", "warning", "without it, North knows nothing about the repository's history"),
-    ):
-        found = shutil.which(program, path=path)
-        if found:
-            yield Finding("ok", f"{program}: {found}")
-        else:
-            yield Finding(
-                "error" if level == "error" else "warning", f"{program} was not found: {use}", f"install {program}"
-            )
+def _selectors(known: Catalog, allowed: Allowed, settings: ModelSettings) -> Iterator[Finding]:
+    """Yield the settings that name models or providers that do not exist."""
+    for role in sorted(known.roles):
+        try:
+            known.find(known.roles[role])
+        except UnknownModel as error:
+            remedy = "correct it in modelRoles (config.json) or modelBindings (models.yml)"
+            yield Finding("warning", f"the role {role}: {error}", remedy)
+    for pattern in allowed.models:
+        if not any(fits(pattern, model) for model in known.models):
+            remedy = "correct enabledModels; `north-lsp models` lists the names"
+            yield Finding("warning", f"enabledModels: no known model is called {pattern}", remedy)
+    ids = {provider.id for provider in known.providers}
+    for id in sorted({*allowed.without, *settings.provider_order} - ids - {"*"}):
+        near = get_close_matches(id, ids, 1)
+        text = f"disabledProviders or modelProviderOrder: there is no provider {id}"
+        yield Finding("warning", text + (f"; did you mean {near[0]}?" if near else ""), "correct the name")
+
+
+_CHECKS: tuple[Callable[[Options], Iterable[Finding]], ...] = (
+    _program,
+    on_path,
+    _folders,
+    _modes,
+    _settings,
+    _models,
+    programs,
+    _shell,
+    _sandbox,
+    editors,
+    _storage,
+)

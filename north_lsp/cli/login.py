@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable
+from difflib import get_close_matches
 
-from north_lsp.cli.talking import agrees
+from north_lsp.cli.talking import agrees, waiting
+from north_lsp.display import counted
 from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.presets import PresetError, find_preset
@@ -26,7 +28,8 @@ def login(options: Options, provider: str | None, ask: Ask, ask_secret: Ask, say
     if not secret:
         say("No key was entered; nothing was stored.")
         return 1
-    problem = anyio.run(key_problem, info, secret, options.environ)
+    with waiting(f"Checking the key with {info.title}…"):
+        problem = anyio.run(key_problem, info, secret, options.environ)
     if problem is not None:
         say(f"{problem}.")
         if not agrees(ask, "Store it anyway?"):
@@ -49,13 +52,13 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
             say("No key is stored." if provider is None else f"No key is stored for {provider}.")
             return 0 if provider is None else 1
         if provider is not None:
-            say(f"Removed {store.remove(provider=provider)} key(s) of {provider}.")
+            say(f"Removed {counted(store.remove(provider=provider), 'key')} of {provider}.")
             return 0
         for number, key in enumerate(keys, 1):
             say(f"{number}  {key.provider}  {key.label}  {key.ending}")
         choice = ask("Which should be removed? (number, or all) ").strip()
         if choice == "all":
-            say(f"Removed {store.remove()} key(s).")
+            say(f"Removed {counted(store.remove(), 'key')}.")
             return 0
         if not choice.isdecimal() or not 1 <= int(choice) <= len(keys):
             say("Nothing was removed.")
@@ -109,7 +112,11 @@ def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInf
             return offered[int(id) - 1]
     found = next((info for info in offered if info.id == id), None)
     if found is None:
-        raise UsageError(f"there is no provider {id!r}; known: {', '.join(info.id for info in offered)}")
+        ids = [info.id for info in offered]
+        near = get_close_matches(id, ids, 1)
+        raise UsageError(
+            f"unknown provider {id!r}; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(ids)}")
+        )
     return found
 
 

@@ -4,15 +4,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from north_lsp import __version__
 from north_lsp.server.options import Options, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from north_lsp.agent.session.configuration import Place
+    from north_lsp.cli.arguments import Parser
     from north_lsp.server.opening import Protocol
     from north_lsp.storage.areas import Scope
 
@@ -20,98 +20,12 @@ USAGE = 2
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 _FAILED = 70
-_MODES = ("ask", "agent", "plan")
-_NEED_A_MODEL = ("demo", "doctor")
-_FORMATS = ("html", "md", "txt", "json")
-_LEVELS = ("debug", "info", "warn", "error")
 
 
-def _parser() -> "argparse.ArgumentParser":
-    import argparse
+def _parser() -> "Parser":
+    from north_lsp.cli.arguments import parser
 
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> NoReturn:
-            self.exit(USAGE, f"north-lsp: {message}; see north-lsp --help\n")
-
-    parser = Parser(prog="north-lsp", description="A coding agent that lives inside the editor.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"north-lsp {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-
-    def add(name: str, help: str, *aliases: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=help, description=help, aliases=aliases, allow_abbrev=False)
-        command.add_argument("--path", metavar="DIR", help="the project's folder (default: the current one)")
-        command.add_argument(
-            "--model", metavar="SELECTOR", help="which model answers, for example sonnet-4-5 or offline"
-        )
-        command.add_argument("--mode", choices=_MODES, help="ask only reads; agent proposes edits and commands")
-        command.add_argument("--log-level", choices=_LEVELS, help="what North writes to its log file")
-        return command
-
-    acp = add("acp", "Serve the Agent Client Protocol on standard input and output.")
-    acp.add_argument("--login", action="store_true", help="store a provider's key instead, in this terminal")
-    lsp = add("lsp", "Serve the Language Server Protocol on standard input and output.")
-    lsp.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
-    lsp.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead; clients need a token")
-    demo = add("demo", "Show a whole turn in the terminal, on a copy of a project.")
-    demo.add_argument("--yes", action="store_true", help="answer every question by itself")
-    demo.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
-    stored = add(
-        "conversations", "List, search, show, rename, archive, delete or restore stored conversations.", "list"
-    )
-    stored.add_argument(
-        "words",
-        nargs="*",
-        metavar="ACTION",
-        help="list (the default), search WORDS, show ID, rename "
-        "ID TITLE, archive ID, unarchive ID, delete ID, trash [WORDS], restore ID, fork ID (a copy for "
-        "this project); an id may be its beginning",
-    )
-    stored.add_argument("--all", action="store_true", help="those of all projects")
-    stored.add_argument("--archived", action="store_true", help="also archived ones")
-    stored.add_argument("--limit", type=int, metavar="N", help="at most so many")
-    stored.add_argument("--yes", action="store_true", help="delete without asking")
-    stored.add_argument("--json", action="store_true", help="as JSON")
-    export = add("export", "Write a stored conversation to a file, or to standard output.")
-    export.add_argument("conversation", metavar="ID|FILE", help="its id (north-lsp list shows them), or a log file")
-    export.add_argument("out", nargs="?", help="the file to write, or - (default: north-<id>-<date> in this folder)")
-    export.add_argument("--format", choices=_FORMATS, help="default: by the ending of the file's name, else html")
-    export.add_argument("--raw", action="store_true", help="do not mask keys and your home folder")
-    export.add_argument("--force", action="store_true", help="replace a file that exists")
-    models = add("models", "List the models that North knows, and why some cannot be used.")
-    models.add_argument("pattern", nargs="?", default="", help="a part of a model's name")
-    models.add_argument("--available", action="store_true", help="only those that can be used")
-    models.add_argument("--json", action="store_true", help="as JSON")
-    login = add("login", "Store a provider's API key, readable only by you.")
-    login.add_argument("provider", nargs="?", help="for example anthropic (default: asks)")
-    logout = add("logout", "Remove stored API keys.")
-    logout.add_argument("provider", nargs="?", help="whose keys (default: shows them and asks)")
-    setup = add("setup", "Add a ready-made provider to models.yml.")
-    setup.add_argument("what", choices=("provider",), help="what to set up")
-    setup.add_argument("--preset", metavar="NAME", required=True, help="minimax, minimax-cn, glm, openrouter or local")
-    setup.add_argument("--id", metavar="ID", help="the provider's name in models.yml")
-    setup.add_argument("--address", metavar="URL", help="where a local server is")
-    setup.add_argument("--yes", action="store_true", help="write without asking")
-    importer = add("import", "Copy logs of conversations, also of other formats, into North's store.")
-    importer.add_argument("files", nargs="+", metavar="FILE", help="the logs; they are left as they are")
-    importer.add_argument("--salvage", action="store_true", help="also damaged ones: copy what can be read")
-    purge = add("purge", "Show what North can do without on your disk, and remove it after a question.")
-    which = purge.add_mutually_exclusive_group()
-    which.add_argument("--project", action="store_true", help="instead: all conversations about this project")
-    which.add_argument("--all", action="store_true", help="instead: all conversations, costs, keys and logs")
-    purge.add_argument("--yes", action="store_true", help="remove without asking")
-    settings = add("settings", "Show the settings with where each value comes from, or change one in its file.")
-    settings.add_argument(
-        "words", nargs="*", metavar="ACTION", help="list [WORDS] (the default), get KEY, set KEY VALUE, reset KEY"
-    )
-    settings.add_argument("--project", action="store_true", help="change it in the project's file instead of yours")
-    settings.add_argument("--json", action="store_true", help="as JSON")
-    add("schema", "Print the JSON Schema of config.json, for editors to complete and check it.")
-    doctor = add("doctor", "Check this installation and say what to do about what is wrong.")
-    doctor.add_argument(
-        "--bundle", metavar="FILE", nargs="?", const="", help="write a zip for reports, without secrets"
-    )
-    doctor.add_argument("--conversation", metavar="ID", help="with --bundle: this conversation, too, after a question")
-    return parser
+    return parser()
 
 
 def _options(arguments: "argparse.Namespace") -> Options:
@@ -132,7 +46,7 @@ def _options(arguments: "argparse.Namespace") -> Options:
         if is_forbidden(environ):
             forbid()
     options = Options(environ, path, model, arguments.mode, arguments.log_level)
-    if arguments.command in _NEED_A_MODEL:
+    if arguments.command == "demo":
         options.check_model()
     return options
 
@@ -148,12 +62,20 @@ def _environ() -> dict[str, str]:
     return with_env_file(os.environ, path, secret_names())
 
 
+def _tell_who_types(protocol: "Protocol") -> None:
+    """Say on standard error what waits here, to somebody who started a server by hand in a terminal."""
+    if os.isatty(0) and os.isatty(2):
+        text = f"north-lsp {protocol} waits for an editor's messages. To try North in this terminal: north-lsp demo"
+        sys.stderr.write(f"{text} (Ctrl-C ends this)\n")
+
+
 def _serve(protocol: "Protocol", options: Options) -> int:
     """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
     from north_lsp.rpc.opening import ConnectionEnded
     from north_lsp.server.garbage import pause_collector
     from north_lsp.server.opening import claim_stdio, open_connection
 
+    _tell_who_types(protocol)
     pause_collector()
     opening = open_connection(protocol)
     read_fd, write_fd = claim_stdio()
@@ -185,8 +107,24 @@ def _demo(arguments: "argparse.Namespace", options: Options) -> int:
 def _conversations(arguments: "argparse.Namespace", options: Options) -> int:
     from north_lsp.cli.conversations import Wishes, conversations
 
+    if arguments.words[:1] == ["export"]:
+        return _export_one(arguments.words[1:], options)
     wishes = Wishes(arguments.all, arguments.archived, arguments.limit, arguments.yes, arguments.json)
     return conversations(options, arguments.words, wishes, _ask, print)
+
+
+def _export_one(words: Sequence[str], options: Options) -> int:
+    """Export the conversation whose id begins with the first word, to the file that the second one names."""
+    from north_lsp.cli.conversations import find_id
+    from north_lsp.cli.export import export
+
+    if not 1 <= len(words) <= 2:
+        raise UsageError("conversations export takes ID [FILE]; north-lsp export --help has all options")
+    id = find_id(options, words[0])
+    if id is None:
+        return 1
+    out = words[1] if len(words) > 1 else None
+    return export(options, id, out, None, raw=False, force=False, ask=_ask)
 
 
 def _export(arguments: "argparse.Namespace", options: Options) -> int:
@@ -197,16 +135,45 @@ def _export(arguments: "argparse.Namespace", options: Options) -> int:
 
 
 def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
-    from north_lsp.cli.doctor import examine, report
+    from north_lsp.cli.doctor import examine
+    from north_lsp.cli.finding import as_json, report
+    from north_lsp.cli.talking import complain, is_colored, waiting
 
-    findings = examine(options)
+    with waiting("Checking this installation…"):
+        findings = examine(options)
     if arguments.bundle is not None:
         from north_lsp.cli.bundle import write_bundle
-        from north_lsp.cli.talking import complain
 
         return write_bundle(options, arguments.bundle, arguments.conversation, report(findings), _ask, print, complain)
-    print(report(findings))
+    print(as_json(findings) if arguments.json else report(findings, colored=is_colored(sys.stdout)))
     return 1 if any(finding.level == "error" for finding in findings) else 0
+
+
+def _docs(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.docs import docs
+    from north_lsp.cli.talking import complain
+
+    return docs(arguments.page, arguments.json, print, complain)
+
+
+def _completion(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.completion import completion
+
+    return completion(arguments.shell, print)
+
+
+def _help(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.arguments import subparsers
+
+    whole = _parser()
+    if arguments.about is None:
+        whole.print_help()
+        return 0
+    found = subparsers(whole).get(arguments.about)
+    if found is None:
+        raise UsageError(f"unknown command {arguments.about!r}; north-lsp help lists them")
+    found.print_help()
+    return 0
 
 
 def _acp(arguments: "argparse.Namespace", options: Options) -> int:
@@ -215,8 +182,13 @@ def _acp(arguments: "argparse.Namespace", options: Options) -> int:
 
 def _models(arguments: "argparse.Namespace", options: Options) -> int:
     from north_lsp.cli.reports import models
+    from north_lsp.cli.talking import complain, waiting
 
-    print(models(options, arguments.pattern, available=arguments.available, as_json=arguments.json))
+    with waiting("Asking providers for their models…"):
+        text, problems = models(options, arguments.pattern, available=arguments.available, as_json=arguments.json)
+    print(text)
+    for problem in problems:
+        complain(problem)
     return 0
 
 
@@ -225,8 +197,11 @@ def _login(arguments: "argparse.Namespace", options: Options) -> int:
 
     from north_lsp.cli.login import is_terminal, login
 
+    provider = getattr(arguments, "provider", None)
+    if provider is None and not is_terminal():
+        raise UsageError("without a terminal, name the provider and give the key: north-lsp login anthropic < keyfile")
     ask_secret = getpass if is_terminal() else lambda _: sys.stdin.readline()
-    return login(options, getattr(arguments, "provider", None), _ask, ask_secret, print)
+    return login(options, provider, _ask, ask_secret, print)
 
 
 def _logout(arguments: "argparse.Namespace", options: Options) -> int:
@@ -274,11 +249,10 @@ def _settings(arguments: "argparse.Namespace", options: Options) -> int:
 
 
 def _ask(question: str) -> str:
-    """Ask for a line of input; empty at the end of the input."""
-    try:
-        return input(question)
-    except EOFError:
-        return ""
+    """Ask for a line of input, on standard error, so that output can be piped; empty at the end of the input."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().rstrip("\n")
 
 
 def _crashed(error: Exception) -> int:
@@ -298,8 +272,11 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "demo": _demo,
     "conversations": _conversations,
     "list": _conversations,
+    "completion": _completion,
+    "docs": _docs,
     "doctor": _doctor,
     "export": _export,
+    "help": _help,
     "models": _models,
     "login": _login,
     "logout": _logout,
@@ -313,7 +290,9 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code: 2 for a mistake in it, with one line that says what to do."""
-    arguments = _parser().parse_args(argv)
+    from north_lsp.cli.arguments import read
+
+    arguments = read(sys.argv[1:] if argv is None else argv)
     try:
         code = _COMMANDS[arguments.command](arguments, _options(arguments))
         sys.stdout.flush()

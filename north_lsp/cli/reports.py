@@ -7,8 +7,9 @@ from north_lsp.server.options import Options
 from north_lsp.storage.locations import Locations
 
 
-def models(options: Options, pattern: str, *, available: bool, as_json: bool) -> str:
-    """List the models, one per line, or as JSON: what they take and cost, and why some cannot be used."""
+def models(options: Options, pattern: str, *, available: bool, as_json: bool) -> tuple[str, list[str]]:
+    """List the models, one per line, or as JSON: what they take and cost, and why some cannot be used. Returns the
+    text, and what is wrong with the settings and with models.yml."""
     from pathlib import Path
 
     import anyio
@@ -29,9 +30,9 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     anyio.run(discoverer.refresh)
     allowed = Allowed.by(settings, (options.path or Path.cwd()).resolve())
     found = rows(known, pattern, allowed=allowed, available=available, now=time.time())
+    problems = [*known.problems, *([known.keys.problem] if known.keys.problem else []), *everything.problems]
     if as_json:
-        return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False)
+        return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False), problems
     if not found:
-        return f"No model name contains {pattern!r}." if pattern else "No model can be used."
-    lines = [table(found), *known.problems, *([known.keys.problem] if known.keys.problem else []), *everything.problems]
-    return "\n".join(lines)
+        return (f"No model name contains {pattern!r}." if pattern else "No model can be used."), problems
+    return table(found), problems

@@ -1,8 +1,9 @@
 """What users can allow: exact commands, and rules for similar ones. Pure data; `rules.py` tells what a rule covers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
+
+from north_lsp.lazy_dataclass import dataclass
 
 Args = Literal["any", "paths", "none"]
 

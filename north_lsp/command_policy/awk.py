@@ -3,18 +3,18 @@
 Awks differ, so only what all of them read in the same way passes. Pure.
 """
 
-import re
 from collections.abc import Sequence
 
 from north_lsp.command_policy.parsing import Word
+from north_lsp.lazy_pattern import lazy_pattern
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?P<space>[ \t]+)|(?P<line>\n)|(?P<string>\"(?:[^\"\\\n]|\\.)*\")|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<slash>/)"
     r"|(?P<sign>\+\+|--|\|\||&&|[-+*%^=!<>]=|!~|[-+*%^=!<>~?:,;$(){}\[\]])"
 )
 _BRACKET = r"\[\^?\]?(?:[^\]/\n\\]|\\.)*\]"
-_REGEX = re.compile(rf"/(?!=)(?:[^/\\\n\[]|\\.|{_BRACKET})*/")
+_REGEX = lazy_pattern(rf"/(?!=)(?:[^/\\\n\[]|\\.|{_BRACKET})*/")
 _KEYWORDS = frozenset({"BEGIN", "END", "if", "else", "for", "in", "print", "printf", "next", "exit", "delete"})
 _FUNCTIONS = frozenset(
     {"length", "substr", "index", "split", "tolower", "toupper", "sprintf", "int", "sub", "gsub", "gensub", "match"}
@@ -26,8 +26,8 @@ _OTHER_WORDS = frozenset(
     {"getline", "system", "close", "fflush", "nextfile", "function", "func", "while", "do", "switch", "case", "default",
      "break", "continue", "return"}
 )  # fmt: skip
-_OWN_NAME = re.compile(r"[a-z_]\w*\Z|[A-Z]\Z")
-_ASSIGNS = re.compile(r"[A-Za-z_]\w*=")
+_OWN_NAME = lazy_pattern(r"[a-z_]\w*\Z|[A-Z]\Z")
+_ASSIGNS = lazy_pattern(r"[A-Za-z_]\w*=")
 
 
 def awk_problem(words: Sequence[Word]) -> str | None:

@@ -5,7 +5,6 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -26,20 +25,24 @@ from north_lsp.command_policy.rules import (
     propose,
 )
 from north_lsp.command_policy.tables import changes_shell, is_git_command, takes_commands
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.command_identity import trimmed
 from north_lsp.workspace.guards.protected import write_reason
 
 _QUOTES = str.maketrans("", "", "'\"\\")
-_VARIABLE = re.compile(r"\$\{?[!#]?([A-Za-z_]\w*|[@*#?0-9!_-])")
-_SETS = re.compile(r"\b(?:for|select|read|local|declare)\s+(?:-\w+\s+)*([A-Za-z_]\w*)|(?:^|[\s;&|(])([A-Za-z_]\w*)\+?=")
-_SEGMENT_END = re.compile(r"[\n;|&]")
+_VARIABLE = lazy_pattern(r"\$\{?[!#]?([A-Za-z_]\w*|[@*#?0-9!_-])")
+_SETS = lazy_pattern(
+    r"\b(?:for|select|read|local|declare)\s+(?:-\w+\s+)*([A-Za-z_]\w*)|(?:^|[\s;&|(])([A-Za-z_]\w*)\+?="
+)
+_SEGMENT_END = lazy_pattern(r"[\n;|&]")
 _GIT_LEAVES_FILES = ("add", "commit", "push", "fetch", "init", "gc")
-_TOKEN_END = re.compile(r"[\s;&|<>(){}`=]+")
-_SINGLE_QUOTED = re.compile(r"'[^']*'")
-_WRITERS = re.compile(
+_TOKEN_END = lazy_pattern(r"[\s;&|<>(){}`=]+")
+_SINGLE_QUOTED = lazy_pattern(r"'[^']*'")
+_WRITERS = lazy_pattern(
     r"\b(?:cp|mv|ln|link|install|dd|tee|sed|perl|rsync|tar|unzip|patch|touch|mkdir|rm|truncate|sponge|git|curl|wget|python\S*|node)\b"
 )
-_WRITES_TO = re.compile(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
+_WRITES_TO = lazy_pattern(r"(?:\d?>{1,2}[|&]?|\btee\s+(?:-a\s+)?)\s{0,9}[\"']?([^\s;|&<>\"'()]{1,300})")
 
 NOT_TRUSTED = "this workspace is not trusted, so every command asks (`/trust on` changes it)"
 

@@ -1,20 +1,21 @@
 """Tells what the words of a known program mean (`programs.toml`, `projects.toml`, `git.toml`). A program or word that
 is not in these tables is unknown, and asks. Pure."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 from north_lsp.command_policy.parsing import Simple, Word
 from north_lsp.command_policy.scripts import CHECKS
 from north_lsp.command_policy.tables import Kind, Row, git_writes, reason_against, row_of, sub_row
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 Role = Literal["program", "command", "end", "flag", "value", "text", "script", "path", "word"]
 
 SYSTEM_FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
-_LONG = re.compile(r"--[A-Za-z][\w-]*\Z")
-_TELLS = re.compile(r"node|python[\d.]*")  # they tell their version without looking at the project
+_LONG = lazy_pattern(r"--[A-Za-z][\w-]*\Z")
+_TELLS = lazy_pattern(r"node|python[\d.]*")  # they tell their version without looking at the project
 _MANY = "*"
 
 
@@ -110,7 +111,7 @@ def _command(name: str, row: Row, head: Part, rest: Sequence[Word], is_own: bool
     first = rest[0]
     if first.is_glob or first.text not in row.commands:
         if name == "git" and first.text in git_writes():
-            raise _Unknown(f"`git {first.text}` changes the repository, which is asked about each time")
+            raise _Unknown(f"`git {first.text}` changes the repository, which needs approval each time")
         shown = first.text if len(first.text) < 40 else f"{first.text[:40]}…"
         raise _Unknown(f"`{name} {shown}` is not a command of {name} that North knows")
     kind = row.commands[first.text]

@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
 from north_lsp.command_policy.patterns import matches
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
-_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
-_BODY = re.compile(r"(?<=<<)-?[ \t]*(['\"]?)(\w+)\1(?P<rest>[^\n]*)\n.*?^\t*\2[ \t]*$", re.DOTALL | re.MULTILINE)
-_TEE = re.compile(
+_QUOTED = lazy_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_BODY = lazy_pattern(r"(?<=<<)-?[ \t]*(['\"]?)(\w+)\1(?P<rest>[^\n]*)\n.*?^\t*\2[ \t]*$", re.DOTALL | re.MULTILINE)
+_TEE = lazy_pattern(
     r"\A\s*(?:echo|printf)\s[^;&|\n`$()<>]*\|\s*tee\s+(?:-a\s+)?(?!/dev/)[^\s;&|<>()`$-][^\s;&|<>()`$]*\s*\Z"
 )
-_WRITES = re.compile(r"\A\s*(?:echo|printf)\s[^;&|\n`$()]*?[^>&\d]>{1,2}\s*([^\s;&|<>()`$]+)\s*\Z")
-_HEREDOC = re.compile(
+_WRITES = lazy_pattern(r"\A\s*(?:echo|printf)\s[^;&|\n`$()]*?[^>&\d]>{1,2}\s*([^\s;&|<>()`$]+)\s*\Z")
+_HEREDOC = lazy_pattern(
     r"\A\s*cat\s+(?:<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*\S+|>{1,2}\s*\S+\s*<<-?\s*['\"]?\w+['\"]?)\s*\n"
 )
 

@@ -7,10 +7,11 @@ anything else it finds. Loading it takes a while: call `parse` on a thread.
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.command_identity import trimmed
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ _RESERVED = frozenset(
         "time", "{", "}", "[[", "]]", "coproc", "select",
     }
 )  # fmt: skip
-_NAME = re.compile(r"[A-Za-z0-9_.+/-][A-Za-z0-9_.+/@-]*\Z|\[\Z|:\Z")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.+/-][A-Za-z0-9_.+/@-]*\Z|\[\Z|:\Z")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _BLANK = " \t"
 _OPERATORS = ("&&", "||", "|&", ";", "&", "|", "\n")
 _WORD_END = frozenset(" \t\n;&|<>()")

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from north_lsp.command_policy.parsing import Simple, Word
 from north_lsp.command_policy.repository import find_git_programs, is_outside
 from north_lsp.command_policy.tables import is_builtin
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.git import run_git
 from north_lsp.workspace.guards.protected import write_reason
@@ -27,7 +29,7 @@ _MAX_ENTRIES = 5000
 _MAX_FOLDERS = 500
 _MAX_LOOKED_AT = 20_000
 _MAX_TRACKED = 200_000
-_OF_PROCESS = re.compile(r"/+(?:proc/+(?:self|thread-self|\d+)|dev/+fd)(?:/|\Z)")
+_OF_PROCESS = lazy_pattern(r"/+(?:proc/+(?:self|thread-self|\d+)|dev/+fd)(?:/|\Z)")
 _GIT_PRINTS = frozenset(
     [
         *("show", "diff", "diff-tree", "diff-index", "diff-files", "difftool", "range-diff", "grep", "cat-file"),
@@ -43,9 +45,9 @@ _GIT_PATCHES = frozenset(
         "--diff-merges",
     ]
 )
-_GIT = re.compile(r"\bgit\b", re.IGNORECASE)
+_GIT = lazy_pattern(r"\bgit\b", re.IGNORECASE)
 _QUOTES = str.maketrans("", "", "'\"\\")
-_GLOB = re.compile(r"[*?\[\]]")
+_GLOB = lazy_pattern(r"[*?\[\]]")
 
 
 @dataclass(frozen=True)

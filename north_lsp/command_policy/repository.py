@@ -1,14 +1,14 @@
 """Decides whether git can be run in a repository without running something that the repository brought along."""
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.git import run_git
 
 # Keys that name a program, or another place to read such keys from.
-_EXECUTING = re.compile(
+_EXECUTING = lazy_pattern(
     r"core\.(?:fsmonitor|hookspath|pager|editor|askpass|sshcommand|gitproxy|alternaterefscommand|worktree|attributesfile)"
     r"|diff\.external|diff\..+\.(?:command|textconv)|filter\..+\.(?:clean|smudge|process)|merge\..+\.driver"
     r"|gpg\.(?:.+\.)?program|gpg\.ssh\.defaultkeycommand|pager\..+|interactive\.difffilter|sequence\.editor"

@@ -3,7 +3,7 @@ must mean the same when it runs as it does now."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.command_policy.allowed import Rule
@@ -20,13 +20,15 @@ from north_lsp.command_policy.places import (
     why_protected,
 )
 from north_lsp.command_policy.tables import changes_shell, takes_commands
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.paths import Roots
 
 NO_SANDBOX = "no sandbox here: only plain reading runs without a question"
 _MAX_RULES = 1000
 _PIPES = ("|", "|&")
-_NUMBER = re.compile(r"-[0-9]{1,9}")
-_UNICODE = re.compile(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
+_NUMBER = lazy_pattern(r"-[0-9]{1,9}")
+_UNICODE = lazy_pattern(r"(?i)utf-?8|^(?:c|posix)(?:$|[.@])|^$")
 
 
 @dataclass(frozen=True, slots=True)

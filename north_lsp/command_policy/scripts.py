@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from north_lsp.command_policy.awk import awk_problem
 from north_lsp.command_policy.parsing import Word
+from north_lsp.lazy_pattern import lazy_pattern
 
 _BRACKET = r"\[\^?\]?(?:\[:\w+:\]|\\[A-Za-z]|(?!{end})[^\]\[\\\n])*\]"
 _SED_REGEX = rf"(?:(?!{{end}})[^\[\\\n]|\\[^\n]|{_BRACKET})*"
 _SED_ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_SED_REGEX.format(end='/')}/I?)"
 # An unescaped delimiter always ends its part, so that each part is certain and no flag can hide in it. In brackets it
 # does so in some seds only, and is refused.
-_SED_COMMAND = re.compile(
+_SED_COMMAND = lazy_pattern(
     rf"\s*(?:{_SED_ADDRESS}(?:\s*,\s*(?:[+~]\d+|{_SED_ADDRESS}))?\s*(?:!\s*)?)?"
     r"(?:(?P<open>\{)|(?P<close>\})|[aic][ \t]+[^\\\n;{}]+(?=\n|\Z)|[pPdDnNgGhHxlqQ=](?:\d+)?"
     r"|[bt:]\s*\w*(?=\s*(?:;|\n|\Z))"
@@ -20,12 +21,12 @@ _SED_COMMAND = re.compile(
     r"(?P=end)(?:(?!(?P=end))[^\\\n]|\\[^\n])*(?P=end)(?P<flags>[gpiI\d]*))"
     r"\s*(?:;|\n|\Z|(?=\})|(?<=\{))"
 )
-_PRINTF_ASSIGNS = re.compile(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
-_JQ_REACHES = re.compile(
+_PRINTF_ASSIGNS = lazy_pattern(r"%[-+ #0'*.\d]*(?:hh?|ll?|[Ljztq])?n")
+_JQ_REACHES = lazy_pattern(
     r"(?<![.\w\"'])env\b|\bENV\b|(?<![.\w\"'])(?:import|include)\b|__prog_args|input_filename|\bmodulemeta\b"
 )
-_SIGNED = re.compile(r"%[-+ ]?G|%\((?:signature|trailers)")
-_YQ_REACHES = re.compile(r"\b(?:load\w*|env|strenv|envsubst|system)\b")
+_SIGNED = lazy_pattern(r"%[-+ ]?G|%\((?:signature|trailers)")
+_YQ_REACHES = lazy_pattern(r"\b(?:load\w*|env|strenv|envsubst|system)\b")
 _PS_TAKES = frozenset({"-C", "-o", "-p", "-u", "-U", "-g", "-G", "-t", "-q", "--sort", "--pid", "--ppid", "--format"})
 
 

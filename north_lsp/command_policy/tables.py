@@ -2,13 +2,14 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
 from north_lsp.command_policy.parsing import Simple
+from north_lsp.lazy_dataclass import dataclass
 
 Kind = Literal["reads", "writes", "project"]
 

@@ -156,7 +156,7 @@ class OpenDocuments:
         opened = self._open().get(change.path)
         if opened is None:
             raise ToolError(
-                "IO_ERROR", f"the editor closed {change.relative} during the edit", "read the file before going on"
+                "IO_ERROR", f"the editor closed {change.relative} during the edit", "read the file before you continue"
             )
         if is_same(opened.text, change.new_text):
             return change

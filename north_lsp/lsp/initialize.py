@@ -1,10 +1,10 @@
 """LSP's `initialize` as a pure function over a declared table of capabilities. Needs neither pygls nor lsprotocol."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from north_lsp import __version__
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import Params
 from north_lsp.uris import local_path
 

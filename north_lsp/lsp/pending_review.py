@@ -5,7 +5,7 @@ the edit. Changes of the review document count at that moment.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import anyio
 
 from north_lsp.agent.ports.editor import EditDecision, EditReview
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lsp.review_document import (
     ReviewProblem,
     Unit,

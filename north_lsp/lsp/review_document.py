@@ -5,10 +5,10 @@ between a leading space and `-`, and remove hunks and files, which rejects them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.display import one_line, visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.diff import sides, unified
 from north_lsp.workspace.proposal import EditProposal, FileChange, Hunk
 from north_lsp.workspace.text import dominant_newline, split_lines

@@ -4,9 +4,9 @@ neither pygls nor the wire.
 pygls keeps texts too, but it also ends lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.positions import offset_of
 from north_lsp.workspace.language_features import Position
 

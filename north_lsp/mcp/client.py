@@ -3,7 +3,7 @@ request that it is about."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import anyio
@@ -11,6 +11,7 @@ import anyio
 from north_lsp import __version__
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.transport import Transport, failure
 from north_lsp.rpc.framing import Frame
 from north_lsp.rpc.messages import (
@@ -126,7 +127,7 @@ class McpClient:
             raise ToolError(
                 "TIMEOUT",
                 f"MCP error: no answer to {method} within {seconds:g} s",
-                "try again with less, or go on without it",
+                "try again with less, or continue without it",
             )
         return _result(waiting.response)
 
@@ -188,11 +189,21 @@ class McpClient:
         waiting.scope.deadline = min(anyio.current_time() + waiting.seconds, waiting.latest)
         done, total, text = params.get("progress"), params.get("total"), params.get("message")
         words = one_line(text, 200) if isinstance(text, str) else ""
-        if isinstance(done, int | float) and not isinstance(done, bool):
-            of = f"{done:g}/{total:g}" if isinstance(total, int | float) and total > 0 else f"{done:g}"
-            words = f"{of} {words}".strip()
+        if number := _number(done):
+            most = _number(total)
+            words = f"{number}/{most} {words}".strip() if most.strip("-0") else f"{number} {words}".strip()
         waiting.news = words
         waiting.has_news.set()
+
+
+def _number(value: object) -> str:
+    """Return a number for people; empty for what is none, or is beyond all numbers of progress."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    try:
+        return f"{value:g}"
+    except OverflowError:
+        return ""
 
 
 def _result(response: Response) -> Mapping[str, Any]:

@@ -1,9 +1,7 @@
 """Opens the connections to tool servers: the core's port, in terms of the protocol."""
 
-import shutil
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from north_lsp.agent.ports.servers import (
 from north_lsp.display import one_line
 from north_lsp.mcp.client import McpClient
 from north_lsp.mcp.content import (
+    MAX_RESOURCES,
     MAX_TOOLS,
     read_answer,
     read_contents,
@@ -30,7 +29,7 @@ from north_lsp.mcp.content import (
     read_tools,
 )
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
-from north_lsp.mcp.transport import Transport, beside, failure
+from north_lsp.mcp.transport import Transport, beside
 
 _MAX_PAGES = 20
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
@@ -90,8 +89,17 @@ class McpConnection:
     async def resources(self) -> Sequence[tuple[str, str]]:
         if "resources" not in self._offered:
             return ()
-        page = await self._client.request("resources/list", {}, self._seconds)
-        return list(read_resources(page.get("resources")))
+        found: dict[str, str] = {}
+        cursor: object = None
+        for _ in range(_MAX_PAGES):
+            params = {"cursor": cursor} if cursor is not None else {}
+            page = await self._client.request("resources/list", params, self._seconds)
+            for address, about in read_resources(page.get("resources")):
+                found.setdefault(address, about)
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or len(found) >= MAX_RESOURCES:
+                break
+        return list(found.items())[:MAX_RESOURCES]
 
     async def read(self, address: str) -> ServerAnswer:
         return await read_contents(await self._client.request("resources/read", {"uri": address}, self._seconds))
@@ -146,16 +154,8 @@ class Connector:
             async with stdio(spec, folder / (spec.cwd or ""), environ, listener.logged) as transport:
                 yield transport
             return
-        try:
-            empty = await anyio.to_thread.run_sync(empty_folder, self._apart)
-        except OSError as error:
-            raise failure(f"no folder to start it in can be made: {error.strerror or error}") from None
-        try:
-            async with stdio(spec, empty, environ, listener.logged) as transport:
-                yield transport
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(partial(shutil.rmtree, empty, ignore_errors=True))
+        async with empty_folder(self._apart) as empty, stdio(spec, empty, environ, listener.logged) as transport:
+            yield transport
 
     @asynccontextmanager
     async def _over_http(self, spec: ServerSpec) -> AsyncIterator[Transport]:

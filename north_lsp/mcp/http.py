@@ -15,10 +15,10 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from north_lsp import __version__
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
-from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, beside, failure
+from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, beside, decoded, failure
 from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent, SseDecoder
 from north_lsp.providers.tls import verification
-from north_lsp.rpc.framing import Frame, decode_message
+from north_lsp.rpc.framing import Frame
 
 JSON, EVENTS = "application/json", "text/event-stream"
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
@@ -45,7 +45,7 @@ class HttpTransport:
 
     def post(self, message: dict[str, Any]) -> None:
         if self._under_way >= _MOST_AT_ONCE:
-            raise failure("it does not answer what North sends", "go on without it")
+            raise failure("it does not answer what North sends", "continue without it")
         self._under_way += 1
         self._tasks.start_soon(self._deliver, message)
 
@@ -110,12 +110,12 @@ class HttpTransport:
                 return f"it answered with {one_line(kind or 'nothing that can be read', 60)}"
             if (data := await _bounded(response)) is None:
                 return f"its answer is longer than {MAX_MESSAGE_BYTES} bytes"
-            await self._put(decode_message(data))
+            await self._put(await decoded(data))
             return ""
 
     async def _of_events(self, response: httpx2.Response, id: object) -> str:
         async for event in events(response):
-            frame = decode_message(event.data.encode("utf-8", "replace"))
+            frame = await decoded(event.data.encode("utf-8", "replace"))
             await self._put(frame)
             if isinstance(frame, dict) and frame.get("id") == id and "method" not in frame:
                 return ""
@@ -141,7 +141,7 @@ class HttpTransport:
                         attempt = 0
                         last = event.id or last
                         if event.data:
-                            await self._put(decode_message(event.data.encode("utf-8", "replace")))
+                            await self._put(await decoded(event.data.encode("utf-8", "replace")))
             except (httpx2.HTTPError, NoEventStream):
                 pass  # asked for again
             await anyio.sleep(_WAITS[attempt])

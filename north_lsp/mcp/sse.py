@@ -16,9 +16,9 @@ from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.mcp.http import EVENTS, JSON, events, http_client, reason, refusal
-from north_lsp.mcp.transport import beside, failure
+from north_lsp.mcp.transport import beside, decoded, failure
 from north_lsp.providers.adapters.sse import NoEventStream
-from north_lsp.rpc.framing import Frame, decode_message
+from north_lsp.rpc.framing import Frame
 
 _MOST_AT_ONCE = 50
 _ERROR = -32000
@@ -41,7 +41,7 @@ class SseTransport:
 
     def post(self, message: dict[str, Any]) -> None:
         if self._under_way >= _MOST_AT_ONCE:
-            raise failure("it does not take what North sends", "go on without it")
+            raise failure("it does not take what North sends", "continue without it")
         self._under_way += 1
         self._tasks.start_soon(self._deliver, message)
 
@@ -85,7 +85,7 @@ class SseTransport:
             self._named.set()
             return
         with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody reads any more
-            await self._send.send(decode_message(data.encode("utf-8", "replace")))
+            await self._send.send(await decoded(data.encode("utf-8", "replace")))
 
     async def _deliver(self, message: dict[str, Any]) -> None:
         problem = ""

@@ -5,13 +5,15 @@ The process, and everything that it starts, ends with the connection, and also w
 """
 
 import contextlib
+import fcntl
 import os
+import shutil
 import subprocess
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ import anyio.to_thread
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, LogLine, beside, failure
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.mcp.transport import LARGE_BYTES, MAX_MESSAGE_BYTES, LogLine, beside, failure
 from north_lsp.rpc.framing import Frame, NewlineFraming
 from north_lsp.rpc.pipe import DescriptorPipe, PipeClosed
 from north_lsp.shell.environment import looks_like_credential
@@ -54,7 +57,7 @@ class StdioTransport:
         data = self._framing.encode(message)
         waiting = sum(map(len, self.unsent))
         if len(self.unsent) >= _MOST_UNSENT or (self.unsent and waiting + len(data) > _MOST_UNSENT_BYTES):
-            raise failure("it does not read what North sends", "go on without it")
+            raise failure("it does not read what North sends", "continue without it")
         self.unsent.append(data)
         self._news.set()
 
@@ -75,8 +78,12 @@ class StdioTransport:
 
     async def frames(self) -> AsyncIterator[Frame]:
         while data := await self.pipe.receive():
-            for frame in self._framing.feed(data):
-                yield frame
+            if self._framing.unfinished + len(data) > LARGE_BYTES and b"\n" in data:
+                for frame in await anyio.to_thread.run_sync(lambda data: list(self._framing.feed(data)), data):
+                    yield frame
+            else:
+                for frame in self._framing.feed(data):
+                    yield frame
             await anyio.lowlevel.checkpoint()
 
 
@@ -175,10 +182,29 @@ async def _ended(process: "subprocess.Popen[bytes]") -> None:
         await anyio.sleep(_POLL_SECONDS)
 
 
-def empty_folder(parent: Path) -> Path:
-    """Make a new folder to start a server in, where no program finds anything of the project's. Raises OSError."""
+@asynccontextmanager
+async def empty_folder(parent: Path) -> AsyncIterator[Path]:
+    """Make a new folder to start a server in, where no program finds anything of the project's. It is locked as long as
+    it is used, so that what a killed North left is told from it. Raises ToolError."""
+    try:
+        folder, descriptor = await anyio.to_thread.run_sync(_new_folder, parent)
+    except OSError as error:
+        raise failure(f"no folder to start it in can be made: {error.strerror or error}") from None
+    try:
+        yield folder
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+        os.close(descriptor)
+
+
+def _new_folder(parent: Path) -> tuple[Path, int]:
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="mcp-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix="mcp-", dir=parent))
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return folder, descriptor
 
 
 def server_environment(environ: Mapping[str, str], secret_names: frozenset[str]) -> dict[str, str]:

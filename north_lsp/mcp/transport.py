@@ -6,12 +6,15 @@ from typing import Any, Protocol
 
 import anyio
 import anyio.abc
+import anyio.to_thread
 
 from north_lsp.errors import ToolError
-from north_lsp.rpc.framing import Frame
+from north_lsp.rpc.framing import Frame, decode_message
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 """A longer message is skipped; a request that it would have answered fails."""
+LARGE_BYTES = 256 * 1024
+"""What is longer is decoded on a thread: it takes milliseconds."""
 
 
 class Transport(Protocol):
@@ -36,6 +39,13 @@ class Transport(Protocol):
 
 
 LogLine = Callable[[str], None]
+
+
+async def decoded(data: bytes) -> Frame:
+    """Decode a message that its carrier has framed."""
+    if len(data) <= LARGE_BYTES:
+        return decode_message(data)
+    return await anyio.to_thread.run_sync(decode_message, data)
 
 
 def failure(message: str, hint: str | None = None) -> ToolError:

@@ -1,8 +1,10 @@
 """The one stream contract: what is sent to a model, and the events that come back. Data only; imports nothing heavy."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
+
+from north_lsp.lazy_dataclass import dataclass
 
 StopReason = Literal["stop", "length", "toolUse", "refusal"]
 ErrorKind = Literal[

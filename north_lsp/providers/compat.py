@@ -3,10 +3,12 @@ heavy."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.vocabulary import camel_case
 
 ThinkingFormat = Literal["openai", "openrouter", "zai", "qwen", "qwen-chat-template"]
@@ -89,7 +91,7 @@ def compat_for(address: str, configured: Mapping[str, Any]) -> Compat:
     return Compat(**{**preset(address), **configured})
 
 
-_COMPLAINT = re.compile(
+_COMPLAINT = lazy_pattern(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra (field|input|param)"
     r"|invalid (param|role|field|argument)|instead|does not exist|no such",
     re.IGNORECASE,

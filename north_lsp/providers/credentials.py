@@ -1,11 +1,12 @@
 """Where a provider's key comes from. A key is never shown. Imports nothing heavy."""
 
-import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
+
+_VARIABLE = lazy_pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _COMMAND_SECONDS = 10
 BEARER_BETA = "oauth-2025-04-20"  # the beta header that Anthropic requires with a bearer token
 

@@ -2,15 +2,16 @@
 
 import json
 import math
-import re
 from typing import Any
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 MOST = 10**12
 """More tokens than any request has."""
 _MOST_DIGITS = 18
 _LARGEST = 2**63
 _DEEPEST = 100
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 def read_event(text: str) -> object:

@@ -4,15 +4,17 @@ them. Pure."""
 import re
 from collections.abc import Iterator, Mapping
 
-_MARK = re.compile(r"to=functions\.[A-Za-z_]\w*")
-_BEFORE = re.compile(
+from north_lsp.lazy_pattern import lazy_pattern
+
+_MARK = lazy_pattern(r"to=functions\.[A-Za-z_]\w*")
+_BEFORE = lazy_pattern(
     r"(?:(?:Japgolly|Jsii_commentary|Jsii|changedFiles|RTLU)\W{0,3}"
     r"|\b(?:analysis|assistant|commentary|user)\W{0,3}"
     r"|[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff]{2,}\s{0,3})\Z"
 )
 _REACH = 60
-_FAMILY = re.compile(r"(?:^|/)(?:gpt|chatgpt|o\d|codex)|gpt-oss", re.IGNORECASE)
-_OPERATION = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |diff --git |--- (?!$))", re.MULTILINE)
+_FAMILY = lazy_pattern(r"(?:^|/)(?:gpt|chatgpt|o\d|codex)|gpt-oss", re.IGNORECASE)
+_OPERATION = lazy_pattern(r"^(?:\*\*\* (?:Add|Update|Delete) File: |diff --git |--- (?!$))", re.MULTILINE)
 
 
 def may_leak(model_id: str) -> bool:

@@ -1,9 +1,10 @@
 """Describes a model and its provider. Data only; imports nothing heavy."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Reasoning, Usage
 from north_lsp.providers.clouds import cloud_address
 from north_lsp.providers.credentials import KeySource

@@ -1,10 +1,9 @@
 """Recognizes calls that a vendor says have no result, by the wording of its refusals. Imports nothing heavy."""
 
-import re
-
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Failed
 
-_ORPHAN = re.compile(
+_ORPHAN = lazy_pattern(
     r"tool_use.{0,40}ids were found without.{0,60}?tool_result.{0,60}?\b(toolu_\w+)"
     r"|[Nn]o tool output found for function call ([\w-]+)"
     r"|tool_call_ids? did not have response messages: ([\w-]+)"

@@ -1,8 +1,8 @@
 """How much a model may think: from the levels that people choose to what is sent to a vendor. Pure."""
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Reasoning
 
 Level = Literal["off", "minimal", "low", "medium", "high", "xhigh"]

@@ -103,6 +103,11 @@ class NewlineFraming:
         self._size = 0
         self._skipped: _Skipped | None = None
 
+    @property
+    def unfinished(self) -> int:
+        """How many bytes have arrived of a line whose end has not."""
+        return self._size
+
     def feed(self, data: bytes) -> Iterator[Frame]:
         start = 0
         while (end := data.find(b"\n", start)) >= 0:

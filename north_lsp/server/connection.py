@@ -10,7 +10,7 @@ import platform
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from north_lsp.agent.session.factory import Defaults
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lsp import initialize as lsp_initialize
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.catalog.catalog import Catalog, secret_names
@@ -167,7 +168,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
-                _connector(options.environ, lambda: secret_names(known), locations.state / "mcp"),
+                _connector(options.environ, lambda: secret_names(known), locations.server_folders),
             )
 
             def allowed(folder: Path | None) -> Allowed:

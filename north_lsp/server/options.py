@@ -2,9 +2,10 @@
 answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from north_lsp.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from north_lsp.providers.catalog.catalog import Catalog

@@ -14,7 +14,6 @@ import subprocess
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.background import Background
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.channels import Channels
 from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD

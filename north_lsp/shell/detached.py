@@ -14,7 +14,6 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.factory import ShellMaker, private_folder
 from north_lsp.shell.job_processes import Feed, JobSpec
 from north_lsp.shell.processes import children_of, end_now
@@ -149,10 +149,10 @@ def _start(
         try:
             pid, since = _hold(record, job, output, config, environ)
         except subprocess.TimeoutExpired:
-            message = f"a command that goes on after North did not start within {_START_SECONDS:g} s"
+            message = f"a command that outlives North did not start within {_START_SECONDS:g} s"
             raise ToolError("UNAVAILABLE", message) from None
         except (OSError, ValueError) as error:
-            raise ToolError("UNAVAILABLE", f"a command that goes on after North cannot be started: {error}") from None
+            raise ToolError("UNAVAILABLE", f"a command that outlives North cannot be started: {error}") from None
         undo.pop_all()
     return DetachedJob(record, job.command, job.cwd, output, pid, since)
 

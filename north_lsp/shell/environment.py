@@ -4,6 +4,8 @@ means."""
 import re
 from collections.abc import Collection, Mapping
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 _DROPPED = {
     "PS1", "PS2", "PS4", "PROMPT_COMMAND", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "ENV", "TMOUT", "MAIL", "MAILPATH",
     "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "CDPATH", "GLOBIGNORE", "EXECIGNORE", "HISTFILE",
@@ -33,15 +35,15 @@ UNATTENDED = {
 }
 
 # One word of a name decides: MY_API_KEY and GITHUB_TOKEN hold credentials, TOKENIZERS_PARALLELISM and KEYBOARD do not.
-_CREDENTIAL_NAME = re.compile(
+_CREDENTIAL_NAME = lazy_pattern(
     r"(?:^|_)(?:TOKENS?|SECRETS?|PASSWORDS?|PASSWD|PWD|PASSPHRASE|PASS|CREDENTIALS?|APIKEYS?|AUTH|COOKIES?|JWT|PAT|PRIVATE"
     r"|KEY|KEYS|ACCESSKEY|SECRETKEY|AUTHTOKEN|BEARER|DSN)(?:_(?:BASE64|B64|JSON|ID|FILE|PATH|\d+))?$"
     r"|(?:^|_)(?:SECRET|PASSWORD|PRIVATE_KEY|ACCESS_KEY|API_KEY|AUTH_TOKEN)(?:_|$)"
     r"|(?:PASSWORD|PASSWD|PASSPHRASE|SSHPASS|APIKEY|SECRET|TOKEN|BINDPW)$",  # PGPASSWORD, REDISCLIPASSWORD
     re.IGNORECASE,
 )
-_NO_CREDENTIAL = re.compile(r"^(?:SSH_AUTH_SOCK|GPG_TTY|XAUTHORITY|.*_PUBLIC_KEY|PWD|OLDPWD)$", re.IGNORECASE)
-_CREDENTIAL_VALUE = re.compile(
+_NO_CREDENTIAL = lazy_pattern(r"^(?:SSH_AUTH_SOCK|GPG_TTY|XAUTHORITY|.*_PUBLIC_KEY|PWD|OLDPWD)$", re.IGNORECASE)
+_CREDENTIAL_VALUE = lazy_pattern(
     r"(?:[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@]+@"  # an address with a password in it
     r"|^(?:sk-|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abpr]-|npm_|pypi-|AKIA|ASIA|hf_|AIza|ya29\.)[\w.-]{10,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY)",
@@ -49,7 +51,7 @@ _CREDENTIAL_VALUE = re.compile(
 )
 
 # These variables decide what a program runs, loads, or reads its settings from.
-_OF_EFFECT = re.compile(
+_OF_EFFECT = lazy_pattern(
     r"^(?:PATH|CDPATH|IFS|ENV|BASH_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|EXECIGNORE|POSIXLY_CORRECT|PS4|PROMPT_COMMAND|SHELL"
     r"|HOME|USER|TMPDIR|XDG_.*|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|TERMINFO.*|TERMCAP|MALLOC_.*|GLIBC_TUNABLES"
     r"|.*PAGER|LESS.*|MAN.*|EDITOR|VISUAL|.*_EDITOR|BROWSER|GIT_.*|SSH_.*|GPG_.*|GNUPGHOME|.*ASKPASS"

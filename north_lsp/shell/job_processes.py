@@ -4,7 +4,7 @@ import math
 import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.factory import ShellMaker
 from north_lsp.shell.options import Place

@@ -5,7 +5,7 @@ import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.detached import DetachedJob, DetachedProcess
 from north_lsp.shell.job_processes import JobProcess, JobSpec
 from north_lsp.shell.options import Place
@@ -61,7 +62,7 @@ class Job:
         """Describe the job's state to the model and to the user."""
         taken = time.monotonic() - self.started if self.seconds is None else self.seconds
         if self.running:
-            return f"running for {taken:.0f} s{', and goes on after North' if self.detached_job else ''}"
+            return f"running for {taken:.0f} s{', and outlives North' if self.detached_job else ''}"
         how = (
             "killed"
             if self.killed
@@ -154,7 +155,7 @@ class Jobs:
         for kept in found:
             if kept.id in known:
                 continue
-            what = f"`{kept.command.splitlines()[0][:100]}`, which was to go on after North,"
+            what = f"`{kept.command.splitlines()[0][:100]}`, which was to outlive North,"
             if await anyio.to_thread.run_sync(kept.is_alive):
                 self._count += 1
                 job = Job(str(self._count), kept.command, kept.cwd, OutputSink(), DetachedProcess(kept, from_end=True))

@@ -2,9 +2,10 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.detached import DetachedProcess
 from north_lsp.shell.environment import changes_meaning, looks_like_credential

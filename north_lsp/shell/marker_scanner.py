@@ -1,8 +1,8 @@
 """Finds one command's output in the terminal's stream: it is between two marks that cannot be guessed."""
 
-import re
+from north_lsp.lazy_pattern import lazy_pattern
 
-_TRACE = re.compile(
+_TRACE = lazy_pattern(
     rb"(?:\A|(?<=\n))[^\n]{0,64}POSIXLY_CORRECT=\d+\r?\n[^\n]{0,64}unset -f builtin\r?\n(?:[^\n]{0,160}\r?\n?)?\Z"
 )
 

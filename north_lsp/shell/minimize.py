@@ -2,9 +2,10 @@
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from north_lsp.lazy_dataclass import dataclass
 
 _LEAST_LINES = 15
 _LONGEST_COMMAND = 2000

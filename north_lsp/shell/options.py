@@ -1,7 +1,8 @@
 """How a session's shells are created, according to the user's settings."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 # The places of a session's shells. Whatever runs without asking is `contained`, or `clean` if a rule allows it: both
 # run in the sandbox, whatever the settings say. `bare` is for commands that only read, where no sandbox holds.

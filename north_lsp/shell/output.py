@@ -3,10 +3,10 @@
 import codecs
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from north_lsp.display import unfinished_escape, without_escapes
+from north_lsp.lazy_dataclass import dataclass
 
 HEAD_CHARACTERS = 16_000
 TAIL_CHARACTERS = 34_000

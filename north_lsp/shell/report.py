@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.shell.environment import changes_meaning
 
 SECTIONS = ("functions", "aliases", "exports", "traps", "options", "builtins", "places")
@@ -22,12 +23,12 @@ _OWN = frozenset(
     {"POSIXLY_CORRECT", "NORTH_COMMAND_ID", "PWD", "OLDPWD", "SHLVL", "_", "PS1", "PS2", "COLUMNS", "LINES"}
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_EXPORT = re.compile(
+_EXPORT = lazy_pattern(
     r"""(?:export|declare\ -\w+)\ (?P<name>\w+)
     (?:=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|\$'(?P<ansi>(?:[^'\\]|\\.)*)'))?\n""",
     re.DOTALL | re.VERBOSE,
 )
-_ANSI = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|(.))", re.DOTALL)
+_ANSI = lazy_pattern(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|(.))", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

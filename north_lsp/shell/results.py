@@ -1,8 +1,8 @@
 """What became of a command, and what the next one would find."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.output import Captured
 from north_lsp.shell.sandbox import ActiveRestrictions
 from north_lsp.shell.watch import QuarantinedFiles

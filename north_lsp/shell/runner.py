@@ -437,7 +437,7 @@ class CommandRunner:
         prefixed = replace(job, command=self._prefixed(job.command))
         if job.output is not None:
             if self._kept is None:
-                raise ToolError("UNAVAILABLE", "nothing can go on after North here")
+                raise ToolError("UNAVAILABLE", "nothing can outlive North here")
             return await self._start_detached(self._kept, prefixed, changes, job.output, contained=contained)
         if not contained or self.containment is None:
             return await start_job(self._maker, prefixed, changes, contained=contained)

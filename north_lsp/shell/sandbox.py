@@ -6,13 +6,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.launcher import filters_system_calls, landlock_version
 from north_lsp.shell.spawning import LAUNCHER, as_input
 

@@ -10,12 +10,14 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 _SECONDS = 5.0
 _MAX_BYTES = 1 << 20
 _RC_FILES = (".bash_profile", ".bash_login", ".profile", ".bashrc", ".bash_aliases")
 _DAY = 86_400
 # Options that would change how North's own lines are read, or that cannot be set.
-_NO_OPTIONS = re.compile(
+_NO_OPTIONS = lazy_pattern(
     r"^shopt -[su] (?:extdebug|login_shell|restricted_shell|expand_aliases|compat\d+|lastpipe|inherit_errexit)$",
     re.MULTILINE,
 )

@@ -17,11 +17,11 @@ import sys
 import tempfile
 import termios
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.guardian import GUARDIAN
 
 LAUNCHER = Path(__file__).with_name("launcher.py")

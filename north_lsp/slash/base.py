@@ -1,8 +1,9 @@
 """The types of slash commands: a command, its reply, and the host that it acts on."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from north_lsp.lazy_dataclass import dataclass
 
 MemoryAction = Literal["view", "clear", "enqueue", "rebuild"]
 SettingPlace = Literal["user", "project", "session"]

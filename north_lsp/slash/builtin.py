@@ -52,8 +52,8 @@ async def _thinking(host: Host, words: Sequence[str]) -> Reply:
         await host.set_thinking(words[0].lower())
     level, levels = host.thinking
     if not levels:
-        kept = f" The level `{level}` is kept for one that does." if level else ""
-        return Reply(f"`{host.model}` does not think.{kept}")
+        kept = f" `{level}` will apply to models that have one." if level else ""
+        return Reply(f"`{host.model}` has no thinking level.{kept}")
     if words:
         return Reply(f"Thinking is `{level}`, from the next request on.")
     return Reply(f"Thinking is `{level}`. Others: {', '.join(f'`{one}`' for one in levels if one != level)}.")

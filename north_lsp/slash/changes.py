@@ -1,8 +1,8 @@
 """The commands for changes: undo, redo, mark, compare, count."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 _MOST_STEPS = 1000

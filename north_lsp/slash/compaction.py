@@ -37,7 +37,7 @@ COMPACTION = (
     ),
     Command(
         "handoff",
-        "Go on in a new conversation, with a summary of this one",
+        "Continue in a new conversation, with a summary of this one",
         _handoff,
         "[what matters]",
         takes_text=True,

@@ -1,12 +1,12 @@
 """`/config`: the settings, shown with where they come from, searched and changed."""
 
-import re
 from collections.abc import Sequence
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.slash.base import Command, CommandError, Host, Reply, SettingPlace
 from north_lsp.storage.settings import SECRETS
 
-_FLAG = re.compile(r"\s+--(project|session|user|reset)$")
+_FLAG = lazy_pattern(r"\s+--(project|session|user|reset)$")
 _FLAGS = "`--project`, `--session`, `--reset`"
 
 

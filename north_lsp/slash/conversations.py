@@ -58,5 +58,5 @@ CONVERSATIONS = (
     Command("new", "Begin a new conversation", _new),
     Command("rename", "Give this conversation a title", _rename, "<title>"),
     Command("restore", "Show the deleted conversations, or put one of them back", _restore, "[id or words]"),
-    Command("resume", "Go on with another conversation", _resume, "[id or words]"),
+    Command("resume", "Continue another conversation", _resume, "[id or words]"),
 )

@@ -1,8 +1,8 @@
 """The commands that write the conversation to a file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 _FORMATS = ("html", "md", "txt", "json")

@@ -29,7 +29,7 @@ LEARNING = (
     Command("learn", "Have a model explore this project and write a profile of it for later prompts", _learn),
     Command(
         "memory",
-        "Show what is remembered of earlier conversations, remove it, or have it written anew",
+        "Show what is remembered of earlier conversations, remove it, or have it written again",
         _memory,
         "[view|clear|reset|enqueue|rebuild]",
     ),

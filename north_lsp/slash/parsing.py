@@ -1,11 +1,12 @@
 """Finding the slash command in a prompt. Pure."""
 
-import re
 import shlex
 from collections.abc import Container
-from dataclasses import dataclass
 
-_NAME = re.compile(r"/([a-z][a-z0-9:_-]*)(?![a-zA-Z/.])")
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
+
+_NAME = lazy_pattern(r"/([a-z][a-z0-9:_-]*)(?![a-zA-Z/.])")
 
 
 @dataclass(frozen=True, slots=True)

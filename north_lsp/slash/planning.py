@@ -36,7 +36,7 @@ async def _plan(host: Host, words: Sequence[str]) -> Reply:
             return Reply("Plan mode, from the next prompt on: nothing but the plan is written until you approve it.")
         case ["off"]:
             await host.set_mode("agent")
-            return Reply("Agent mode, from the next prompt on. The plan is kept: `/plan resume` goes on with it.")
+            return Reply("Agent mode, from the next prompt on. The plan is kept: `/plan resume` continues it.")
         case _:
             raise CommandError("/plan takes no words, or `on`, `off` or `resume`")
 

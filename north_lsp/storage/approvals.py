@@ -9,10 +9,10 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.command_identity import trimmed
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import (

@@ -1,14 +1,14 @@
 """What North keeps, by area: how much it is, and what frees it. And removing it, as the user asks."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.listing import is_open, list_conversations
 from north_lsp.storage.locations import Locations
@@ -18,12 +18,12 @@ Scope = Literal["spare", "project", "all"]
 """What to remove: what North can do without, all about one project, or everything."""
 
 _DATA = ("conversations", "blobs", "projects", "memories", "plugins", "python-env")
-_DATA_FILES = ("costs.json", "config.last-good.json", "mcp-cache.json")
-_STATE = ("locks", "windows", "worktrees", "crash", "tmp")
+_DATA_FILES = ("costs.json", "config.last-good.json", "mcp-cache.json", "mcp-tools.json")
+_STATE = ("locks", "windows", "worktrees", "crash", "tmp", "mcp")
 _CACHES = ("models-cache.db", "search.db", "mcp-cache.json")
-_DATABASE = re.compile(r"[a-z-]+\.db(?:-wal|-shm)?")
-_LOG = re.compile(r"north\.log(?:\.\d+)?")
-_ASIDE = re.compile(r".+\.bad-\d{8}T\d{6}Z(?:-\d+)?")
+_DATABASE = lazy_pattern(r"[a-z-]+\.db(?:-wal|-shm)?")
+_LOG = lazy_pattern(r"north\.log(?:\.\d+)?")
+_ASIDE = lazy_pattern(r".+\.bad-\d{8}T\d{6}Z(?:-\d+)?")
 _PURGE = "`north-lsp purge`"
 
 

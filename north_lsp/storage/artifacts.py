@@ -2,19 +2,19 @@
 
 import io
 import os
-import re
 import threading
 from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
 
 MAX_TOTAL_BYTES = 500 * 1024 * 1024
 MAX_HELD_BYTES = 64 * 1024 * 1024
 MAX_ARTIFACT_BYTES = 128 * 1024 * 1024
-_NAME = re.compile(r"(\d+)\.[A-Za-z0-9_-]*\.log")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_NAME = lazy_pattern(r"(\d+)\.[A-Za-z0-9_-]*\.log")
+_UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 class Artifacts:

@@ -3,15 +3,15 @@
 import errno
 import hashlib
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, sync_directory
 
 MAX_BLOB_BYTES = 20 * 1024 * 1024
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+_DIGEST = lazy_pattern(r"[0-9a-f]{64}")
 
 
 class Blobs:

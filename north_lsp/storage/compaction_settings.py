@@ -1,7 +1,6 @@
 """The settings of what happens when a conversation fills its model's window."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

@@ -1,7 +1,6 @@
 """Settings of what models are told besides the conversation."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
 
 _KINDS = ("rule", "skill", "command", "prompt")
@@ -16,7 +15,7 @@ def _items(written: object) -> tuple[str, ...]:
     if len(right) < len(written):
         kinds = ", ".join(f"{kind}:<name>" for kind in _KINDS)
         wrong = [number for number, one in enumerate(written, 1) if one not in right]
-        raise PartlyWrong([f"has item {number}, which is none of {kinds}" for number in wrong], tuple(right))
+        raise PartlyWrong([f"has item {number}, which is not one of {kinds}" for number in wrong], tuple(right))
     return tuple(right)
 
 

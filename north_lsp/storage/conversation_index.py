@@ -7,11 +7,12 @@ may be lost at any time.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.locations import Locations

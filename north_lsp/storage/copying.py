@@ -4,10 +4,10 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
 from north_lsp.storage.files import inode_of, private_directory, write_atomic

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import json_bytes, private_directory, read_json, set_aside, short_lock, write_atomic
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.relaxed_json import JsonError

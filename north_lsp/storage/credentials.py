@@ -5,9 +5,10 @@ exists or is created."""
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage import keyring
 from north_lsp.storage.keyring import KeyringError
 from north_lsp.storage.locations import Locations

@@ -1,12 +1,13 @@
 """The vocabulary of a conversation's log: ids, times, and the types of its lines."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Container, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 VERSION = 4
 HEADER = "conversation_started"
@@ -48,7 +49,7 @@ ANNOTATION_TYPES = frozenset(
     }
 )
 _USER_ROLES = frozenset({"user", "bashExecution", "pythonExecution"})
-_ID = re.compile(r"[0-9a-zA-Z_-]{1,64}")
+_ID = lazy_pattern(r"[0-9a-zA-Z_-]{1,64}")
 _CONVERSATION_TRIES = 20
 
 

@@ -1,12 +1,12 @@
 """Sees to it that one process a day clears away, and remembers what logs name: `<state>/housekeeping.db`."""
 
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.sqlite import transaction
 
@@ -14,7 +14,7 @@ _DAY = 24 * 60 * 60.0
 _LEASE_SECONDS = 60.0
 _CHUNK = 4 * 1024 * 1024
 _LONGEST = 64
-_DIGEST = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_DIGEST = lazy_pattern(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _MIGRATIONS = (
     (
         "CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until REAL NOT NULL, done REAL NOT NULL)",

@@ -5,9 +5,9 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.copying import Place
 from north_lsp.storage.entries import (
     HEADER,

@@ -7,16 +7,16 @@ gone, contents that no log names, the trash; and what the user wants to be remov
 
 import fcntl
 import os
-import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp, valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs
@@ -35,9 +35,9 @@ CRASH_DAYS = 30
 DAILY = "clean-up"
 _DAY = 24 * 60 * 60.0
 _HOUR = 60 * 60.0
-_BLOB = re.compile(r"[0-9a-f]{64}")
-_SINCE = re.compile(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
-_TEMPORARY = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp")
+_BLOB = lazy_pattern(r"[0-9a-f]{64}")
+_SINCE = lazy_pattern(r"-(\d{8}T\d{6}Z)(?:-\d+)?$")
+_TEMPORARY = lazy_pattern(r"\..+\.(\d+)\.[0-9a-f]{8}\.tmp")
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,8 @@ def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
         temporary = Path(tempfile.gettempdir())
         shells = (path for path in _folders(temporary) if path.name.startswith(SHELL_FOLDER))
         yield from (("folder of a shell", path) for path in shells if _is_unused(path))
+    servers = (path for path in _folders(locations.server_folders) if _is_unused(path))
+    yield from (("folder of a tool server", path) for path in servers)
     shown = (path for path in _folders(Path(tempfile.gettempdir())) if path.name.startswith(REVIEW_FOLDER))
     yield from (("document of a review", path) for path in shown if _age(path) > _DAY and _is_unused(path))
 
@@ -174,7 +176,7 @@ def _in_trash(path: Path) -> float:
 
 
 def _is_unused(folder: Path) -> bool:
-    """Tell whether this is a shell's folder of this user that no process holds."""
+    """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server."""
     try:
         if folder.lstat().st_uid != os.getuid() or _age(folder) < _HOUR:
             return False

@@ -4,11 +4,12 @@ what the text means afterwards is for the caller to check."""
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.relaxed_json import plain, without_comments
 
-_SPACE = re.compile(r"\s*")
+_SPACE = lazy_pattern(r"\s*")
 _DECODER = json.JSONDecoder()
 
 

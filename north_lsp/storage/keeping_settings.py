@@ -1,8 +1,8 @@
 """The settings of how conversations are kept, and of telemetry."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 Fsync = Literal["always", "turn", "never"]
@@ -36,7 +36,7 @@ class KeepingSettings:
         "branchSummary.enabled",
         False,
         "Ask, each time that you go back in a conversation, whether a small model summarizes what is left behind for "
-        "the model that goes on.",
+        "the model that continues.",
     )
     branch_summary_reserve: int = setting(
         "branchSummary.reserveTokens",

@@ -1,7 +1,6 @@
 """How much tools show at once: one table for all of them, each row a setting `limits.<name>`."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Locations:
     def temporary(self) -> Path:
         """What is emptied once a day, of what is older than that."""
         return self.state / "tmp"
+
+    @property
+    def server_folders(self) -> Path:
+        """Where tool servers run that are not started in a project: an empty folder for each."""
+        return self.state / "mcp"
 
     @property
     def locks(self) -> Path:

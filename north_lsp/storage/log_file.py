@@ -3,9 +3,9 @@
 import errno
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import sync_directory
 
 _UNSUPPORTED = (errno.EINVAL, errno.EROFS, errno.ENOTSUP)

@@ -4,18 +4,18 @@ Every line is looked at, but only as far as its place in the tree: where that is
 other, nothing later can change which entries the conversation begins with. Where it is not, there is no head.
 """
 
-import re
 from collections.abc import Iterable
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import TREE_TYPES
 from north_lsp.storage.log_state import LogState, header_problem, normal_header, parse_line
 from north_lsp.storage.old_formats import format_of
 
 _ID = rb"[0-9A-Za-z_-]{1,64}"
-_ENTRY = re.compile(
+_ENTRY = lazy_pattern(
     rb'\{"type":"([a-z_]+)","id":"(%b)","parentId":(?:null|"(%b)"),"timestamp":"[^"\\]*"[,}]' % (_ID, _ID)
 )
-_NOTE = re.compile(
+_NOTE = lazy_pattern(
     rb'\{"type":"([a-z_]+)","id":"(%b)","timestamp":"[^"\\]*"(?:,"targetId":"(%b)"(?=[,}])|(?=[,}]))' % (_ID, _ID)
 )
 _TREE = frozenset(type.encode() for type in TREE_TYPES)

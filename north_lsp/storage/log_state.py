@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
 from north_lsp.storage.messages import repaired
 from north_lsp.storage.old_formats import format_of, today

@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 MASK = "[masked]"
 _LEAST = 8
-PLACEHOLDER = re.compile(r"<<\$env:S(\d{1,6})>>")
+PLACEHOLDER = lazy_pattern(r"<<\$env:S(\d{1,6})>>")
 """What stands for a secret in requests, in logs and in exports; each conversation counts its own."""
 
 
@@ -19,7 +21,7 @@ class Form(NamedTuple):
 
 
 def _form(expression: str, *hints: str) -> Form:
-    return Form(hints, re.compile(expression))
+    return Form(hints, lazy_pattern(expression))
 
 
 FORMS = (
@@ -82,9 +84,9 @@ FORMS = (
 )
 """What is a key by its form alone, apart from private keys, which have several lines."""
 _PRIVATE_KEY = r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
-KEY_FORMS = re.compile("|".join([*(form.pattern.pattern for form in FORMS), _PRIVATE_KEY]))
+KEY_FORMS = lazy_pattern("|".join([*(form.pattern.pattern for form in FORMS), _PRIVATE_KEY]))
 """What is a key by its form alone. Conversations that are exported are masked by it, too, and keep everything else."""
-_LIKELY_FORMS = re.compile(  # also names in code may look so: nobody misses them in a log
+_LIKELY_FORMS = lazy_pattern(  # also names in code may look so: nobody misses them in a log
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{30,}"
     r"|\b(?:gh[pousr]|github_pat|glpat|xox[abposr]|npm|pypi|hf|gsk|xai|dop_v1)[-_][A-Za-z0-9_-]{12,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"
@@ -92,12 +94,12 @@ _LIKELY_FORMS = re.compile(  # also names in code may look so: nobody misses the
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)",
     re.DOTALL,
 )
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-_FIELD = re.compile(
+_BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
+_FIELD = lazy_pattern(
     r"(?i)(?P<name>[\w.-]*(?:api[_-]?key|secret|passw(?:or)?d|passphrase|token|credential|authorization|cookie)[\w.-]*"
     r"[\"']?\s*[:=]\s*)(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,;}\])]+)"
 )
-_HARMLESS = re.compile(r"[\"']?(?:\d{1,9}|true|false|null|none|)[\"']?", re.IGNORECASE)
+_HARMLESS = lazy_pattern(r"[\"']?(?:\d{1,9}|true|false|null|none|)[\"']?", re.IGNORECASE)
 
 
 def masked(text: str, known: Iterable[str] = ()) -> str:

@@ -1,7 +1,6 @@
 """The settings of tool servers, under `mcp.` in the user's settings file."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

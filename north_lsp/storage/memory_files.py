@@ -2,17 +2,17 @@
 `skills/<name>/SKILL.md`. Their user may change them; what they wrote stays when North writes them again."""
 
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
 from north_lsp.storage.locations import Locations
 
 MEMORY, SUMMARY, NOTES = "MEMORY.md", "memory_summary.md", "notes.md"
-_SKILL = re.compile(r"skills/([a-z0-9][a-z0-9-]{0,39})/SKILL\.md")
+_SKILL = lazy_pattern(r"skills/([a-z0-9][a-z0-9-]{0,39})/SKILL\.md")
 _MAX_BYTES = 1024 * 1024
 _KEPT = "## Your changes"
 

@@ -6,9 +6,9 @@ Methods block: call them on a thread. Each raises OSError.
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.sqlite import use, written
 

@@ -1,10 +1,10 @@
 """The settings of models: which may be used where, how much they think, how much they may write."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
@@ -110,14 +110,14 @@ class ModelSettings:
         "enabledModels",
         (),
         "Selectors (`*` is a wildcard) of the only models that can be chosen, the first of them the default; an item "
-        '`{"path": "~/work", "models": ["company/*"]}` holds for some folders only.',
+        '`{"path": "~/work", "models": ["company/*"]}` applies to some folders only.',
         parse=_enabled,  # decides by itself what replaces wrong items
         schema=_schema("models"),
     )
     disabled_providers: tuple[Scoped, ...] = setting(
         "disabledProviders",
         (),
-        'Ids of providers that are not used; an item `{"path": "~/work", "providers": ["openai"]}` holds for some '
+        'Ids of providers that are not used; an item `{"path": "~/work", "providers": ["openai"]}` applies to some '
         "folders only.",
         strict=NO_MODELS,
         parse=_disabled,

@@ -1,9 +1,9 @@
 """What a search looks through: the passages of a log that people said, and the files that were touched. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import Record
 
 LONGEST = 16_000

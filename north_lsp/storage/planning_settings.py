@@ -1,7 +1,6 @@
 """The settings of what a model plans with: the todo list, questions."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

@@ -5,10 +5,11 @@ import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import json_bytes, private_directory, read_regular, write_atomic
 from north_lsp.storage.locations import Locations
@@ -17,14 +18,14 @@ MAX_BYTES = 256 * 1024
 """How large a profile may be to be read; what a model gets of it is less."""
 
 _TITLE = "# Project Profile"
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"^<!-- Learned on (?P<day>\d{4}-\d\d-\d\d)(?: at commit (?P<commit>[0-9a-f]{40,64}))?"
     r"[^\n]*?digest (?P<digest>[0-9a-f]{16})\. -->\n?",
     re.MULTILINE,
 )
 _WORDS = "Change what you like: the file is used as it is, and `/learn` asks before it replaces it;"
-_HEADING = re.compile(r"^## +(.+?) *$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_HEADING = lazy_pattern(r"^## +(.+?) *$")
+_FENCE = lazy_pattern(r"^ {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import json_bytes, private_directory, read_json, write_atomic
 from north_lsp.storage.locations import Locations
 

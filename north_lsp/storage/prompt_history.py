@@ -1,9 +1,9 @@
 """What the user has sent, in all conversations: `<data>/history.db`, to be found and sent again."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.masking import masked

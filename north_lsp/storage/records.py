@@ -2,16 +2,16 @@
 
 import json
 import math
-import re
 from collections.abc import Mapping, Set
 from typing import Any
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import Record
 
 DEEP_MARK = "[cut when saved: nested too deeply]"
 _MAX_DEPTH = 100
 _TRANSIENT = frozenset({"partialJson", "jsonlEvents"})
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 def storable(record: Mapping[str, Any]) -> Record:

@@ -3,10 +3,12 @@
 import json
 import re
 
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+from north_lsp.lazy_pattern import lazy_pattern
+
+_COMMENT = lazy_pattern(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # A comma that follows no value is a mistake, and is reported at its own place.
-_TRAILING_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|[:,{\[]\s*,|,(?=\s*[}\]])', re.DOTALL)
-_NOT_A_LINE_FEED = re.compile(r"[^\n]")
+_TRAILING_COMMA = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[:,{\[]\s*,|,(?=\s*[}\]])', re.DOTALL)
+_NOT_A_LINE_FEED = lazy_pattern(r"[^\n]")
 
 
 class JsonError(ValueError):

@@ -7,13 +7,14 @@ logs themselves are looked through, for a limited time.
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from unicodedata import combining, normalize
 
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation_index import ConversationIndex, Wanted, condition, rows_of
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.passages import Passage, passages_of

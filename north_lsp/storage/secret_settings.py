@@ -1,7 +1,6 @@
 """Settings of the masking of secrets."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

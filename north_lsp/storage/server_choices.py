@@ -1,5 +1,5 @@
 """What the user has decided about the tool servers of one project: which are switched off, and which servers of the
-project's own have been started, as they were written then. Kept with the user's own data, never in the project."""
+project's own may be started, as they were written then. Kept with the user's own data, never in the project."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,21 +27,28 @@ class ServerChoices:
         """Switch a server off or on. Raises OSError."""
         self._change(lambda content: content.update(switched={**self.switched(), name: on}))
 
+    def is_looked_at(self) -> bool:
+        """Tell whether the project's servers have been looked at since the user trusted it: who comes later is asked
+        about. A file that cannot be read counts as a look, at nothing."""
+        return "started" in self._read()
+
     def started(self) -> Mapping[str, str]:
-        """Return the project's servers that were started with the user's trust, with what they were then."""
+        """Return the project's servers that may be started, with what they were when the user agreed."""
         rows = self._read().get("started")
         return {name: text for name, text in rows.items() if isinstance(text, str)} if isinstance(rows, dict) else {}
 
-    def note_started(self, name: str, digest: str) -> None:
-        """Note that a server may be started as it is written now. Raises OSError."""
-        self._change(lambda content: content.update(started={**self.started(), name: digest}))
+    def note_started(self, servers: Mapping[str, str]) -> None:
+        """Note that servers may be started as they are written now. Raises OSError."""
+        self._change(lambda content: content.update(started={**self.started(), **servers}))
 
     def _read(self) -> Content:
         try:
             content = read_json(self._path, MAX_CONFIG_BYTES)
-        except (OSError, ValueError):
+        except FileNotFoundError:
             return {}
-        return content if isinstance(content, dict) else {}
+        except (OSError, ValueError, RecursionError):
+            return {"started": {}}
+        return content if isinstance(content, dict) else {"started": {}}
 
     def _change(self, change: Callable[[Content], None]) -> None:
         with short_lock(self._locations, self._lock_name):

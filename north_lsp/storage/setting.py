@@ -8,10 +8,12 @@ pydantic: it only makes the JSON Schema, and a test compares what the schema acc
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+
+from north_lsp.lazy_dataclass import dataclass
 
 _T = TypeVar("_T")
 _SAME: Any = object()

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.compaction_settings import CompactionSettings
 from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
@@ -21,6 +22,7 @@ from north_lsp.storage.secret_settings import SecretSettings
 from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
+from north_lsp.storage.stream_rule_settings import StreamRuleSettings
 from north_lsp.storage.web_settings import WebSettings
 
 ModeDefault = Literal["ask", "agent"]
@@ -292,7 +294,7 @@ class Settings:
     sandbox: SandboxMode = setting(
         "sandbox",
         "off",
-        "How commands that you are asked about run: with your rights (`off`), or in the sandbox (`workspace`).",
+        "How commands that you approve run: with your rights (`off`), or in the sandbox (`workspace`).",
         strict="workspace",
         restart=True,
         project="stricter",
@@ -334,6 +336,7 @@ class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    stream_rules: StreamRuleSettings = field(default_factory=StreamRuleSettings)
     log_max_bytes: int = setting(
         "log.maxBytes",
         10 * 1024 * 1024,

@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note_problem
 from north_lsp.storage.settings import Settings, load_user_layer

@@ -2,10 +2,11 @@
 settings, and what holds for a session alone. Knows no file of the user's: `settings.py` reads that."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.setting import Declared, PartlyWrong, declared, filled
 from north_lsp.storage.settings import Settings, opened

@@ -3,11 +3,12 @@
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import Declared, PartlyWrong, Setting, declared
 
 Origin = Literal["default", "user", "project", "editor", "session"]
@@ -162,7 +163,7 @@ def _checked(row: Declared, written: Any) -> object:
 def expected(row: Declared) -> str:
     """Say what a setting takes."""
     if row.setting.schema is not None:
-        return "a value as it stands in a JSON file"
+        return "a value as in a JSON file"
     if get_origin(row.kind) is Literal:
         return f"one of {', '.join(get_args(row.kind))}"
     if row.kind in (int, float):

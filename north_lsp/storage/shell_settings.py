@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
 
 OnOff = Literal["on", "off"]

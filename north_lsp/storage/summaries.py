@@ -1,14 +1,15 @@
 """The summary of a conversation for lists, read from its log: from the beginning, or only what has been added."""
 
 import os
-import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import HEADER, VERSION, Record, timestamp
 from north_lsp.storage.log_state import parse_line
 from north_lsp.storage.old_formats import format_of, today
@@ -16,8 +17,8 @@ from north_lsp.storage.old_formats import format_of, today
 _NAME_LENGTH = 40
 _PROMPT_LENGTH = 200
 _TAIL_BYTES = 4096
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]+")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_HIDDEN = lazy_pattern("[\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]+")
+_TIME = lazy_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _OF_AN_EMPTY_ONE = frozenset(
     {
         HEADER,

@@ -1,12 +1,12 @@
 """The trash: deleted conversations, each in a folder of its own that is named after its id and the time."""
 
 import os
-import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp, valid_conversation_id
 from north_lsp.storage.errors import ConversationBusy, UnknownConversation
 from north_lsp.storage.files import private_directory
@@ -14,7 +14,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.summaries import Summary, summarize
 
-_NAME = re.compile(r"([0-9a-zA-Z_-]{1,64})-(\d{8}T\d{6}Z)(?:-(\d+))?")
+_NAME = lazy_pattern(r"([0-9a-zA-Z_-]{1,64})-(\d{8}T\d{6}Z)(?:-(\d+))?")
 
 
 class NotRestored(ValueError):

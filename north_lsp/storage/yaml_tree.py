@@ -2,11 +2,13 @@
 on first use. Nothing in a file can run code, refer to itself, or grow beyond what was written."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
+
 _MAX_NODES = 20_000
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|(//[^\n]*|/\*.*?\*/)', re.S)
+_COMMENT = lazy_pattern(r'("(?:[^"\\\n]|\\.)*")|(//[^\n]*|/\*.*?\*/)', re.S)
 
 
 class TreeError(ValueError):

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
 from north_lsp.tools.web_requests import FetchRequest

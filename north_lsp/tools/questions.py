@@ -1,6 +1,6 @@
 """Questions that a model asks the user. Pure."""
 
-from dataclasses import dataclass
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """The todo list of a conversation: its phases and tasks, what can be done to them, its stored form. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 Status = Literal["pending", "in_progress", "completed", "abandoned"]
 Action = Literal["init", "start", "done", "rm", "drop", "append", "view"]

@@ -1,12 +1,11 @@
 """The todo list as a Markdown document that a user can edit. Pure."""
 
-import re
-
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.todo_list import Phase, Status, Task, TodoError, TodoList
 
 DEFAULT_PHASE = "Todos"
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
-_ITEM = re.compile(r"[ \t]*[-*+][ \t]+\[(.)\][ \t]+(.*\S)[ \t]*")
+_HEADING = lazy_pattern(r" {0,3}#{1,6}[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
+_ITEM = lazy_pattern(r"[ \t]*[-*+][ \t]+\[(.)\][ \t]+(.*\S)[ \t]*")
 _STATUS: dict[str, Status] = {
     " ": "pending",
     "/": "in_progress",

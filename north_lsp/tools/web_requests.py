@@ -1,7 +1,8 @@
 """What tools ask of the web: a page, a search."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 Recency = Literal["day", "week", "month", "year"]
 

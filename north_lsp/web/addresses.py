@@ -1,20 +1,20 @@
 """Which host an address means, and which of its network addresses are on the public internet."""
 
 import ipaddress
-import re
 import socket
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST = 8000
-_NOT_IN_ADDRESS = re.compile(r"[\x00-\x20\x7f\\]")
-_HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?|[0-9a-f:.]+")
-_NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)\.?")
+_NOT_IN_ADDRESS = lazy_pattern(r"[\x00-\x20\x7f\\]")
+_HOST = lazy_pattern(r"[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?|[0-9a-f:.]+")
+_NUMBER = lazy_pattern(r"(0x[0-9a-f]*|[0-9]+)\.?")
 
 METADATA = frozenset(
     {

@@ -4,7 +4,7 @@ was checked is what is asked. Redirects are returned, not followed."""
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib import request
 
@@ -14,6 +14,7 @@ import anyio.to_thread
 from north_lsp import __version__
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.tls import verification
 from north_lsp.web.addresses import Target
 from north_lsp.web.inflating import ACCEPTED, Inflater, too_large

@@ -3,10 +3,11 @@
 import codecs
 import json
 import re
-from dataclasses import dataclass
 
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.web.client import Answer
 from north_lsp.workspace.formats.pages import MOST
 from north_lsp.workspace.formats.parsing_child import document_in_child, page_in_child, scale_in_child
@@ -25,10 +26,10 @@ _TEXTS = (
     "x-ndjson",
     "x-www-form-urlencoded",
 )
-_DECLARED = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_DECLARED = lazy_pattern(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _HEAD = 4096
-_TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]{0,2000}>", re.DOTALL | re.IGNORECASE)
-_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
+_TAG = lazy_pattern(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]{0,2000}>", re.DOTALL | re.IGNORECASE)
+_TITLE = lazy_pattern(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

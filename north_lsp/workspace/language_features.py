@@ -1,9 +1,10 @@
 """What tools can ask of the editor's language servers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+from north_lsp.lazy_dataclass import dataclass
 
 Severity = Literal["error", "warning", "info", "hint"]
 PlaceFeature = Literal["definition", "typeDefinition", "implementation", "references"]

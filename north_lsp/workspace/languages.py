@@ -1,9 +1,10 @@
 """Tells a file's language from its name. One table serves searching by type, counting languages and parsing."""
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 Comments = Literal["c", "hash", "html", "dash", "none"]
 

@@ -3,10 +3,10 @@
 import codecs
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_regular
 from north_lsp.workspace.proposal import TextEncoding
 from north_lsp.workspace.text import TAG_DIGITS, Text, decode_part, is_binary

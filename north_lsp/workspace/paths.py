@@ -3,20 +3,21 @@ refused."""
 
 import errno
 import os
-import re
 import stat
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from north_lsp.errors import ErrorCode, ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_CONTROL = lazy_pattern("[\x00-\x1f\x7f-\x9f]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _MAX_NAME_BYTES = 255
 _MAX_PATH_BYTES = 4095
 _INSIDE = "use a path inside the workspace"

@@ -1,8 +1,9 @@
 """What an edit tool proposes: file changes made of hunks. Data only; created by `diff.py`, written by `apply.py`."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 Action = Literal["create", "update", "delete", "rename"]
 

@@ -1,11 +1,12 @@
 """What tools can know of a session: its roots, which files are closed, and the texts as the user sees them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.settings import EditSettings, ReadSettings
 from north_lsp.workspace.files.ignore import IgnoreRules
@@ -51,7 +52,8 @@ class Workspace:
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
     so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
-    `resource` reads what an MCP server has, and raises ToolError.
+    `resource` reads what an MCP server has, and raises ToolError; so does `attached_resource`, with what the user has
+    named.
     """
 
     roots: Roots
@@ -73,6 +75,7 @@ class Workspace:
     memory: Callable[[str], str] | None = None
     remember: Callable[[str, str], Awaitable[str]] | None = None
     resource: Callable[[str], Awaitable[str]] | None = None
+    attached_resource: Callable[[str], Awaitable[str]] | None = None
 
     @property
     def limits(self) -> Limits:

@@ -169,7 +169,7 @@ async def test_what_disabled_items_names_is_not_used_and_what_is_wrong_in_it_is_
         assert "take it out there" in await told(client, session, "/rules on off")
         assert "There is no command /check" in await told(client, session, "/check")
         refused = await told(client, session, '/config disabledItems ["tool:x"]')
-        assert "has item 1, which is none of rule:<name>, skill:<name>" in refused
+        assert "has item 1, which is not one of rule:<name>, skill:<name>" in refused
 
 
 async def test_a_rule_is_not_switched_where_the_editor_says_which_are_off(offline: World) -> None:

@@ -283,4 +283,4 @@ async def test_slash_commands_choose_models_and_levels(world: World, server: Mod
         assert "the closest are haiku-4-5" in await say_back("/model hiku-4-5")
         (world.folder / "config" / "models.yml").write_text(LOCAL.format(url=server.url))
         assert "The model is m, from the next request on." in await say_back("/model local/m")
-        assert "`local/m` does not think. The level `high` is kept" in await say_back("/thinking on")
+        assert "`local/m` has no thinking level. `high` will apply" in await say_back("/thinking on")

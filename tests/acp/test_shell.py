@@ -282,7 +282,7 @@ async def test_what_the_user_lets_go_on_is_found_by_the_next_north(world: World,
     async with session(world, "run") as (client, asked, id):
         kept = call("shell_run", command="echo up; exec sleep 600", background=True, keep=True)
         (text,) = await turn(client, id, server, kept)
-        assert "goes on after North; its whole output: artifact://" in text
+        assert "outlives North; its whole output: artifact://" in text
         assert "keeps running after North has ended" in json.dumps(asked.questions[0]["toolCall"]["content"])
         assert {option["optionId"] for option in asked.questions[0]["options"]} == {"run", "deny"}
     async with session(world, "run") as (client, _, id):

@@ -1,12 +1,28 @@
-"""What `doctor` says of the user's shell, of files that others can read, and of what takes room."""
+"""What `doctor` finds: settings, models, keys, network, programs, editors, files that others can read, and what takes
+room."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from north_lsp.cli.doctor import _modes, _settings, _shell, _storage
+from north_lsp import __version__
+from north_lsp.cli import doctor
+from north_lsp.cli.doctor import _models, _modes, _program, _settings, _shell, _storage, examine
+from north_lsp.cli.finding import Finding, as_json, report
+from north_lsp.cli.surroundings import editors, network, on_path
 from north_lsp.server.options import Options
+from tests.cli.test_command_line import run
+
+
+def options_in(folder: Path, **environ: str) -> Options:
+    folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
+    return Options(environ=folders | {"NORTH_DISCOVERY": "off", "HOME": str(folder)} | environ, path=folder)
+
+
+def texts(findings: list[Finding], level: str) -> str:
+    return "\n".join(f"{one.text} -> {one.remedy}" for one in findings if one.level == level)
 
 
 @pytest.mark.parametrize(("shell", "said"), [("/bin/zsh", 1), ("/usr/bin/fish", 1), ("/bin/bash", 0), ("", 0)])
@@ -49,3 +65,110 @@ def test_what_is_wrong_in_the_users_settings_and_in_the_projects_is_named(tmp_pa
     found = list(_settings(Options(environ=environ, path=tmp_path / "p")))
     assert [one.level for one in found] == ["error", "warning"]
     assert "cost.dayLimitUsd has no effect in a project's file" in found[1].text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "says"),
+    [
+        (["--model", "sonnet-4-5"], {}, "change --model"),
+        ([], {"NORTH_MODEL": "sonnet-9"}, "change NORTH_MODEL"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_an_error_among_the_others(
+    tmp_path: Path, arguments: list[str], environ: dict[str, str], says: str
+) -> None:
+    done = run(tmp_path, "doctor", *arguments, environ=environ)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "git: " in done.stdout
+    assert says in done.stdout.partition("What to do:")[2]
+    rows = json.loads(run(tmp_path, "doctor", "--json", *arguments, environ=environ).stdout)
+    assert [row["level"] for row in rows].count("error") == 1
+
+
+def test_settings_that_name_what_does_not_exist_are_found(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    wrong = {
+        "selectedModel": "sonet-4-5",
+        "modelRoles": {"fast": "nothing-like-it"},
+        "enabledModels": ["gone/*"],
+        "disabledProviders": ["opnai"],
+        "shell.timeout": 3,
+    }
+    (tmp_path / "config" / "config.json").write_text(json.dumps(wrong))
+    options = options_in(tmp_path)
+    found = texts(list(_models(options)), "warning")
+    assert "the saved model 'sonet-4-5' cannot be used" in found
+    assert "the role fast: " in found
+    assert "no known model is called gone/*" in found
+    assert "there is no provider opnai; did you mean openai?" in found
+    assert "shell.timeout is unknown and has no effect; did you mean shell.timeoutS?" in texts(
+        list(_settings(options)), "warning"
+    )
+
+
+def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
+    found = texts(list(_program(options_in(tmp_path, NORTH_MODLE="x"))), "note")
+    assert "NORTH_MODLE (did you mean NORTH_MODEL?)" in found
+
+
+@pytest.mark.parametrize(
+    ("environ", "level", "says"),
+    [
+        ({"HTTPS_PROXY": "http://user:hidden@proxy.example:3128"}, "ok", "through the proxy proxy.example"),
+        ({"https_proxy": "http://:port"}, "error", "https_proxy does not name a proxy"),
+        ({"NORTH_CA_BUNDLE": "/nowhere.pem"}, "error", "NORTH_CA_BUNDLE cannot be used"),
+        ({"ANTHROPIC_BASE_URL": "api.example.com"}, "error", "ANTHROPIC_BASE_URL is not an address"),
+        ({"NORTH_NO_NETWORK": "1"}, "note", "this machine only"),
+    ],
+)
+def test_what_requests_go_through_is_looked_at(tmp_path: Path, environ: dict[str, str], level: str, says: str) -> None:
+    options = options_in(tmp_path, **environ)
+    found = list(network(options, options.load_catalog()))
+    assert says in texts(found, level)
+    assert "hidden" not in report(found)
+
+
+def test_clients_of_editors_are_found_with_their_versions(tmp_path: Path) -> None:
+    for version in (__version__, "0.0.1"):
+        (tmp_path / ".vscode" / "extensions" / f"north.north-{version}").mkdir(parents=True)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "nvim").write_text("#!/bin/sh\necho NVIM v0.10.4\n")
+    (programs / "nvim").chmod(0o755)
+    plugins = tmp_path / ".local/share/nvim/site/pack/north/start"
+    plugins.mkdir(parents=True)
+    (plugins / "north").symlink_to(tmp_path / "gone")
+    options = options_in(tmp_path, PATH=f"{programs}:{os.environ['PATH']}")
+    found = list(editors(options))
+    assert f"North's extension {__version__}" in texts(found, "ok")
+    assert "North's plugin needs 0.11" in texts(found, "warning")
+    assert "leads nowhere" in texts(found, "warning")
+    (tmp_path / "gone" / "lua" / "north").mkdir(parents=True)
+    (tmp_path / "gone" / "lua" / "north" / "init.lua").touch()
+    assert f"with North's plugin in {plugins / 'north'}" in texts(list(editors(options)), "ok")
+
+
+def test_it_is_said_when_editors_do_not_find_the_program(tmp_path: Path) -> None:
+    (found,) = on_path(options_in(tmp_path, PATH=str(tmp_path)))
+    assert "not on PATH" in found.text
+    assert "by its whole path" in found.remedy
+
+
+def test_a_check_that_fails_is_a_finding_and_the_others_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def _broken(options: Options) -> list[Finding]:
+        raise KeyError("x")
+
+    monkeypatch.setattr(doctor, "_CHECKS", (_broken, _program))
+    found = examine(options_in(tmp_path))
+    assert "the check of broken failed: KeyError: 'x'" in texts(found, "error")
+    assert texts(found, "ok").startswith(f"North {__version__}")
+
+
+def test_the_report_ends_with_what_to_do() -> None:
+    found = [Finding("error", "a", "fix a"), Finding("ok", "b"), Finding("warning", "c", "fix c")]
+    assert report(found).endswith("\n\n1 error and 1 warning. What to do:\n  1. fix a\n  2. fix c")
+    assert report([Finding("ok", "b"), Finding("note", "c", "d")]).endswith("\n\nNothing is wrong.")
+    assert "\033[31merror" in report(found, colored=True)
+    assert json.loads(as_json(found))[0] == {"level": "error", "text": "a", "remedy": "fix a"}

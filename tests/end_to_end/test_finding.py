@@ -308,8 +308,8 @@ async def test_a_conversation_of_another_project_is_copied_here_or_opened_there(
             await prompt(client, new["sessionId"], "/resume bb22")
             return texts(client)
 
-        assert "This conversation goes on." in await resume("none")
-        assert f"about another folder, {other}. Where does it go on?" in asked[0]["toolCall"]["title"]
+        assert "This conversation stays open." in await resume("none")
+        assert f"about another folder, {other}. Where should it continue?" in asked[0]["toolCall"]["title"]
         assert wanted(client) == []
         assert f"It is about another folder, {other}: open that one." in await resume("own")
         assert wanted(client) == ["bb22"]

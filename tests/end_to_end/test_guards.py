@@ -82,7 +82,7 @@ async def test_an_answer_that_is_cut_off_may_be_continued(world: World, server: 
     server.script(answer(Say("Half of"), Stop("max_tokens")), answer(Say(" it all.")))
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "Tell me") == "max_tokens"
-        assert "send `/continue` to go on with it" in texts(client)
+        assert "send `/continue` for the rest" in texts(client)
         assert await prompt(client, session, "/continue") == "end_turn"
     assert sent(server)[-1][-1] == ("user", "Continue exactly where you stopped.")
 
@@ -100,7 +100,7 @@ async def test_a_turn_has_a_limit_of_requests(world: World, server: ModelServer)
     server.script(*[answer(call("read_file", path=f"json/{number}.py")) for number in range(2)])
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "Go") == "max_turn_requests"
-        assert "ended after 2 requests; send `/continue` to go on" in texts(client)
+        assert "ended after 2 requests; send `/continue` to continue" in texts(client)
 
 
 @pytest.mark.parametrize("on", [True, False])

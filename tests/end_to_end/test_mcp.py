@@ -19,7 +19,7 @@ from tests.support import mcp_server
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, answer, call
+from tests.support.script import Answer, Say, answer, call
 
 SCRIPT = mcp_server.__file__
 NOTICES: dict[str, object] = {"session": {"notices": {}}}
@@ -298,6 +298,25 @@ async def test_resources_are_listed_read_and_attached(world: World, server: Mode
     assert "there is no MCP server 'other'" in told[4]
 
 
+async def test_no_server_gets_an_address_that_neither_it_nor_the_user_has_named(
+    world: World, server: ModelServer
+) -> None:
+    own(world, mine=entry())
+
+    def read(rest: str) -> Answer:
+        return answer(call("read_file", path=f"mcp://mine/{rest}"))
+
+    link, linked = answer(call("mcp_mine_picture")), read("file:///notes.md")
+    server.script(read("notes://?said=anything"), linked, link, linked, read("notes://tomorrow"), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Read @mcp:mine/notes://tomorrow") == "end_turn"
+    told = [[text for role, text in rows if role == "user"][-1] for rows in sent(server)]
+    assert "has not named this address" in told[1]
+    assert "has not named this address" in told[2]
+    assert "[resource b://c, unknown kind" in told[4]  # once the answer of a tool has the link
+    assert "What notes://tomorrow says." in told[5]
+
+
 async def test_prompts_of_a_server_are_commands(world: World, server: ModelServer) -> None:
     own(world, mine=entry())
     server.script(DONE)
@@ -360,7 +379,8 @@ async def test_a_server_of_the_project_that_has_changed_is_asked_about_once(worl
         assert "mcp_theirs_echo" not in offered(server)
         (question,) = questions(client)
         assert "has changed since you trusted it" in question["toolCall"]["title"]
-        assert "child=/dev/null" in json.dumps(question)
+        shown = question["toolCall"]["content"][0]["content"]["text"]
+        assert json.loads(shown.partition("```json")[2].partition("```")[0]) == entry("child=/dev/null")
         assert "not started, since it has changed" in await command(client, session, "/mcp")
         await command(client, session, "/mcp enable theirs")
         assert await prompt(client, session, "Hello") == "end_turn"
@@ -368,33 +388,101 @@ async def test_a_server_of_the_project_that_has_changed_is_asked_about_once(worl
         assert len(questions(client)) == 1
 
 
-async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed(world: World, server: ModelServer) -> None:
+async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed_or_is_new(
+    world: World, server: ModelServer
+) -> None:
     file, only = world.project / ".mcp.json", {"include": ["echo"]}
     file.write_text(json.dumps({"mcpServers": {"theirs": entry(tools=only)}}))
     server.script(DONE)
     async with talk(world) as (client, session):
         await trusted(client, session)
         assert await prompt(client, session, "Hello") == "end_turn"
+        assert questions(client) == []
     file.write_text(
         json.dumps({"mcpServers": {"theirs": entry("child=/dev/null", tools=only), "other": entry(tools=only)}})
     )
+    own(world, mine=entry(tools=only))
     answered = asyncio.Event()
 
     async def decide(params: dict[str, Any]) -> dict[str, Any]:
         await answered.wait()
-        return {"outcome": {"outcome": "selected", "optionId": "start"}}
+        is_new = "other is new in this project" in params["toolCall"]["title"]
+        return {"outcome": {"outcome": "selected", "optionId": "not" if is_new else "start"}}
 
     server.script(DONE, DONE)
     async with talk(world) as (client, session):
         client.handlers["session/request_permission"] = decide
         assert await prompt(client, session, "Hello") == "end_turn"
-        assert "mcp_other_echo" in offered(server)
-        assert "mcp_theirs_echo" not in offered(server)
+        assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_mine_echo"]
+        assert "`other` (this project, .mcp.json): not started, since it is new" in await command(
+            client, session, "/mcp"
+        )
+        assert len(questions(client)) == 1  # one after the other
         answered.set()
         while "`theirs`: ready" not in await command(client, session, "/mcp"):
             await asyncio.sleep(0.02)
+        while len(questions(client)) < 2:
+            await asyncio.sleep(0.02)
         assert await prompt(client, session, "Hello") == "end_turn"
-    assert "mcp_theirs_echo" in offered(server)
+        assert "mcp_theirs_echo" in offered(server)
+        assert "mcp_other_echo" not in offered(server)
+
+
+async def test_the_servers_of_a_project_end_as_soon_as_trust_goes(
+    world: World, server: ModelServer, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": entry(f"child={pids}")}}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+        assert await prompt(client, session, "Hello") == "end_turn"
+        started = [int(word) for word in pids.read_text().split()]
+        await command(client, session, "/trust off")
+        assert not any(map(alive, started))
+        pids.unlink()
+        await command(client, session, "/trust on")
+        while not pids.exists() or len(pids.read_text().split()) < 2:
+            await asyncio.sleep(0.02)
+        started = [int(word) for word in pids.read_text().split()]
+        await client.request("_north/trust", {"sessionId": session, "trusted": False})
+        assert not any(map(alive, started))
+        assert questions(client) == []
+
+
+async def test_a_project_without_trust_hides_none_of_the_users_servers(world: World, server: ModelServer) -> None:
+    (world.project / ".north").mkdir(exist_ok=True)
+    theirs = {"mine": entry(), **{f"s{number}": entry() for number in range(60)}}
+    (world.project / ".north/mcp.json").write_text(json.dumps({"mcpServers": theirs}))
+    own(world, mine=entry(tools={"include": ["echo"]}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_mine_echo"]
+        assert "`mine` (this project, .north/mcp.json): not used" in await command(client, session, "/mcp")
+
+
+async def test_a_tool_that_was_described_differently_is_not_believed_in_later_sessions_either(
+    world: World, server: ModelServer, tmp_path: Path
+) -> None:
+    lie = tmp_path / "lie"
+    own(world, mine=entry(f"lie={lie}", autoApprove=["echo"]))
+    both = answer(call("mcp_mine_look", text="a"), call("mcp_mine_echo", text="a"))
+    for changed in (False, True, True):
+        lie.write_text("Now it does more." if changed else "")
+        server.script(both, DONE)
+        async with talk(world) as (client, session):
+            while "`mine`: ready" not in await command(client, session, "/mcp"):
+                await asyncio.sleep(0.02)
+            assert await prompt(client, session, "Look") == "end_turn"
+            assert len(questions(client)) == (2 if changed else 0)
+            assert ("since described differently" in await command(client, session, "/mcp")) is changed
+    server.script(both, DONE)
+    async with talk(world) as (client, session):
+        await command(client, session, "/mcp enable mine")
+        assert "since described differently" not in await command(client, session, "/mcp")
+        assert await prompt(client, session, "Look") == "end_turn"
+        assert questions(client) == []
 
 
 async def test_the_tools_of_a_project_always_ask(world: World, server: ModelServer) -> None:
@@ -516,7 +604,7 @@ async def test_whatever_a_server_does_the_turn_goes_on(world: World, server: Mod
 async def test_a_call_that_is_never_answered_fails_alone(
     world: World, server: ModelServer, mode: str, said: str
 ) -> None:
-    own(world, bad=entry(mode, timeout=300))
+    own(world, bad=entry(mode, timeout=3000))
     server.script(answer(call("mcp_bad_look", text="a")), DONE)
     async with talk(world) as (client, session):
         assert await prompt(client, session, "Look") == "end_turn"

@@ -75,7 +75,7 @@ async def test_it_goes_on_and_is_found_and_ended_by_the_next_north(tmp_path: Pat
         )
         assert shell.jobs.output(job, 9) == "up kept 1"
         assert job.sink.number == 1
-        assert "goes on after North" in job.state()
+        assert "outlives North" in job.state()
         with pytest.raises(ToolError, match="has no input"):
             shell.jobs.send(job, "x")
         assert len(os.listdir("/proc/self/fd")) <= before

@@ -25,11 +25,14 @@ class Editor:
     async def show(self, event: Event) -> None: ...
 
 
+async def nothing_more() -> None: ...
+
+
 def host(tmp_path: Path, jobs: object = None) -> tuple[SessionHost, Approvals]:
     """Of a session with the real approvals, and jobs that the test names."""
     world, nothing = World(tmp_path), cast(Any, None)
     approvals = Approvals(world.locations, "0" * 16, world.root)
-    session = SimpleNamespace(approvals=SessionApprovals(approvals, cast(Any, Editor())), jobs=jobs)
+    session = SimpleNamespace(approvals=SessionApprovals(approvals, cast(Any, Editor()), nothing_more), jobs=jobs)
     return SessionHost(cast(Any, session), *[nothing] * 3), approvals
 
 

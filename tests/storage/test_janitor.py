@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from north_lsp.mcp.stdio import empty_folder
 from north_lsp.shell import factory as making
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
@@ -74,6 +75,18 @@ def test_temporaries_of_dead_processes_go_and_those_of_living_ones_stay(store: L
     clear(store)
     clear_project(tmp_path / "p")
     assert not any(path.exists() for path in alive)
+
+
+async def test_the_folder_of_a_tool_server_goes_unless_the_server_runs(store: Locations) -> None:
+    left = store.server_folders / "mcp-left"
+    left.mkdir(parents=True)
+    (left / "written by the server").write_text("")
+    async with empty_folder(store.server_folders) as used:
+        for folder in (left, used):
+            aged(folder, 2 * 60 * 60)
+        assert names(clear(store)) == ["mcp-left"]
+        assert used.is_dir()
+    assert list(store.server_folders.iterdir()) == []
 
 
 def test_a_lock_goes_when_its_owner_is_dead(store: Locations, child: Child) -> None:

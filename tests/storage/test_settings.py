@@ -220,6 +220,8 @@ _FLIPPED = {
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false", "todo.reminders": "false",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
+    "ttsr.enabled": "false", "ttsr.builtinRules": "false", "ttsr.interruptMode": '"never"',
+    "ttsr.contextMode": '"keep"', "ttsr.repeatMode": '"after-gap"', "ttsr.repeatGap": "1",
     "stream.flushMs": "10", "queue.defaultBehavior": '"followUp"', "steeringMode": '"all"', "followUpMode": '"all"',
     "interruptMode": '"wait"', "queue.steeringMode": '"all"', "queue.followUpMode": '"all"',
     "queue.interruptMode": '"wait"', "cost.sessionLimitUsd": "1", "cost.dayLimitUsd": "1",

@@ -36,7 +36,7 @@ function python() {
   return found;
 }
 
-const sources = ["north_lsp", "docs", "pyproject.toml", "README.md"].map((name) => join(checkout, name));
+const sources = ["north_lsp", "docs", "pyproject.toml", "README.md", "LICENSE"].map((name) => join(checkout, name));
 if (!existsSync(about) || statSync(about).mtimeMs < Math.max(...sources.map(youngest))) {
   const folder = mkdtempSync(join(tmpdir(), "north-wheel-"));
   try {

@@ -67,7 +67,7 @@ class ReviewRecord:
         """Store an "always" answer; warn the user if that fails."""
         await anyio.to_thread.run_sync(store)
         if (error := self.approvals.write_error) is not None:
-            text = f"this answer could not be stored, so it holds for this conversation only: {error.strerror}"
+            text = f"this answer could not be stored, so it applies to this conversation only: {error.strerror}"
             await self._editor.show(Notice("warning", text))
         if (aside := self.approvals.take_aside()) is not None:
             await self._editor.show(Notice("warning", moved_aside(aside)))

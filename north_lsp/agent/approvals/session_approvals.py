@@ -1,7 +1,7 @@
 """Reads and changes, for a session, what runs or is written without a question; every change is reported to its
 editor."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio.to_thread
 
@@ -13,11 +13,13 @@ from north_lsp.storage.trust import By
 
 
 class SessionApprovals:
-    """The approvals that one session uses; most of them hold for the whole project."""
+    """The approvals that one session uses; most of them hold for the whole project. `on_trust` is awaited when the user
+    has decided whether to trust it."""
 
-    def __init__(self, approvals: ProjectApprovals, editor: Editor) -> None:
+    def __init__(self, approvals: ProjectApprovals, editor: Editor, on_trust: Callable[[], Awaitable[None]]) -> None:
         self._approvals = approvals
         self._editor = editor
+        self._on_trust = on_trust
 
     @property
     def edits_auto_accepted(self) -> bool:
@@ -56,7 +58,9 @@ class SessionApprovals:
 
     async def set_trusted(self, value: bool, by: By) -> None:
         """Set the trust in this workspace, from the next question on."""
-        await self._told(await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by))
+        error = await anyio.to_thread.run_sync(self._approvals.trust.decide, value, by)
+        await self._on_trust()
+        await self._told(error)
 
     async def listed(self) -> list[Permission]:
         """Return all permissions of this project."""

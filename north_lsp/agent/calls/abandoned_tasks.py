@@ -2,12 +2,12 @@
 stopped, so it is abandoned and its result is dropped."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import anyio
 
 from north_lsp.background import Background
+from north_lsp.lazy_dataclass import dataclass
 
 _GRACE_SECONDS = 1.5
 T = TypeVar("T")

@@ -91,6 +91,8 @@ class Dispatcher:
         self._leaks = LeakGuard(context, ports)
         self._repetition = Repetition()
         self._preset_errors: dict[str, ToolError] = {}
+        self.note_for: Callable[[str], str] = lambda _id: ""
+        """Returns what the model is told before the result of a call."""
         self.ends_turn = False
         self.next: NextPrompt | None = None
         """The prompt that follows the turn by itself."""
@@ -161,6 +163,8 @@ class Dispatcher:
         with self._ports.diagnostics.guarded("noticing repeated calls"):
             writes = tool is not None and "write" in tool.needs
             result = replace(result, text=self._repetition.note(call, result, writes=writes))
+            if note := self.note_for(call.id):
+                result = replace(result, text=f"{note}\n\n{result.text}")
         self._calls.keep(call.id, result)
         self.ends_turn, self.next = self.ends_turn or result.ends_turn, result.next or self.next
         await self._calls.finish()

@@ -1,7 +1,6 @@
 """Gives a running tool what it declares that it needs: edits reviewed, commands run, jobs managed."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -19,6 +18,7 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Command, JobRequest, Need, Output, Progress, Question, Tool
 from north_lsp.tools.questions import UserQuestion

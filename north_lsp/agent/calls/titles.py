@@ -1,7 +1,6 @@
 """Makes what people see of a call before it has a result: its title, and the file that it is about to read."""
 
 import os
-from dataclasses import dataclass
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.events import CallEnded
@@ -9,6 +8,7 @@ from north_lsp.agent.ports.results import Result, failed
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.vocabulary import Location
 

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from north_lsp.agent.log.compactions import in_markdown
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 _TEXTS = ("goal", "progress", "criticalContext")
 _LISTS = ("decisions", "constraints", "openTasks", "importantFiles", "nextSteps")

@@ -5,7 +5,7 @@ Nothing is changed before a summary is there, and nothing is ever removed from t
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -27,6 +27,7 @@ from north_lsp.agent.log.projection import compaction_shown
 from north_lsp.agent.log.transcript import summary_text
 from north_lsp.agent.ports.events import CompactionChanged, CompactionState
 from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import UserMessage
 from north_lsp.providers.model import Model
 from north_lsp.storage.compaction_settings import CompactionSettings

@@ -1,7 +1,6 @@
 """Decides where a summary ends and what is kept begins: never between a call and its result. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.compaction.limits import Limits
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
@@ -11,6 +10,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.transcript import FILE_BLOCK
+from north_lsp.lazy_dataclass import dataclass
 
 _RECENT_MESSAGES = 10
 _CHOICES = (ModeEntry, ModelEntry, ThinkingEntry, ServiceTierEntry, ToolSelectionEntry)

@@ -1,7 +1,8 @@
 """How full a window may be before something is done, and how much of a conversation is kept as it is. Pure."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
 from north_lsp.storage.compaction_settings import CompactionSettings
 

@@ -10,11 +10,12 @@ from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.transcript import said_by_user
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Text, ToolCall
 
 _WORDS = 20_000
 _OUTPUT = 2_000
-_FRAME = re.compile(r"<(?=/?(?:conversation|previous-summary|additional-instructions)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(r"<(?=/?(?:conversation|previous-summary|additional-instructions)\b)", re.IGNORECASE)
 
 
 def rows_of(entries: Iterable[Logged]) -> list[str]:

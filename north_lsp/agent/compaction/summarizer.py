@@ -3,7 +3,6 @@ several parts."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.compaction.answer import Summary, raw_summary, read_summary
 from north_lsp.agent.compaction.limits import has_limit
@@ -16,6 +15,7 @@ from north_lsp.agent.models.aside import AsideRequests, Progress, until_done
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import (
     AssistantMessage,
     Done,

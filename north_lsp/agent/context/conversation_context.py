@@ -165,7 +165,7 @@ class ConversationContext:
     def memory_text(self, address: str) -> str:
         """Return what was remembered of the project, by address. Raises ToolError."""
         if self._trust.is_distrusted():
-            raise ToolError("UNAVAILABLE", "memory is disabled: this workspace is not trusted", "go on without it")
+            raise ToolError("UNAVAILABLE", "memory is disabled: this workspace is not trusted", "continue without it")
         return memory_text(address, self._locations, self._workspace.roots.main, self._settings().memory)
 
     # -- what is told once -------------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.opening import open_folder, open_regular
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.text import decode, is_binary
@@ -24,7 +25,7 @@ MAX_FILE_BYTES = 256 * 1024
 _MAX_FOUND = 200
 _MAX_LOOKED_AT = 5_000
 _MAX_DEPTH = 6
-_FRAME = re.compile(r"<(?=\s*/?\s*(?:project_text|user_text|context)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(r"<(?=\s*/?\s*(?:project_text|user_text|context)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Context files: `AGENTS.md` and what other tools call it, from the user's own to those deep in the project."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.context.documents import (
@@ -17,6 +17,7 @@ from north_lsp.agent.context.documents import (
 from north_lsp.agent.context.includes import with_includes
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")

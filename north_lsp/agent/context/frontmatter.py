@@ -1,14 +1,15 @@
 """Splits a rule file into the fields at its head and the text below them. Pure; a broken head never costs the text."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _MARK = "---"
 _MAX_HEAD = 16 * 1024
-_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.+)$")
-_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
+_FIELD = lazy_pattern(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?$")
+_ITEM = lazy_pattern(r"[ \t]*-[ \t]+(.+)$")
+_NUMBER = lazy_pattern(r"-?\d{1,15}(?:\.\d{1,15})?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from north_lsp.workspace.roots import project_hash
 _ROOT = "root"
 _CUT = "[truncated: read `memory://root`]"
 _MOST_NAMED = 20
-_OFF = ToolError("UNAVAILABLE", "memory is disabled", "go on without it: the user can switch `memories.enabled` on")
+_OFF = ToolError("UNAVAILABLE", "memory is disabled", "continue without it: the user can switch `memories.enabled` on")
 
 
 def with_memory(project: ProjectContext, locations: Locations, root: Path, settings: MemorySettings) -> ProjectContext:

@@ -1,19 +1,21 @@
 """Attaches what a user mentions in a prompt: `@src/app.py`, `@src/app.py:10-40`, `@"a b.md"`, `@docs/`, `@skill:name`.
 Whatever names nothing that may be read remains text."""
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
 
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.workspace import Workspace
 
-_MENTION = re.compile(r"""(?<![\w@/.`"'])@(?:"(?P<quoted>[^"\n]{1,500})"|(?P<bare>[^\s"`@]{1,500}))""")
-_LINES = re.compile(r"(?P<path>.+?)(?::(?P<from>\d{1,7})(?:-(?P<to>\d{1,7}))?|#L(?P<l>\d{1,7})(?:-L?(?P<m>\d{1,7}))?)")
+_MENTION = lazy_pattern(r"""(?<![\w@/.`"'])@(?:"(?P<quoted>[^"\n]{1,500})"|(?P<bare>[^\s"`@]{1,500}))""")
+_LINES = lazy_pattern(
+    r"(?P<path>.+?)(?::(?P<from>\d{1,7})(?:-(?P<to>\d{1,7}))?|#L(?P<l>\d{1,7})(?:-L?(?P<m>\d{1,7}))?)"
+)
 _AFTER_WORDS = ".,;:!?)]}>'’”"
 _SKILL = "skill:"
 _MOST = 20

@@ -1,19 +1,19 @@
 """Texts that replace North's instructions or are added to them: the user's own and, with trust, the project's."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, cut, read_document, size_of, users_own
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.locations import Locations
 
 _SYSTEM = "SYSTEM.md"
 _APPEND = "APPEND_SYSTEM.md"
 _MAX_BYTES = 32 * 1024
-_NOT_IN_NAMES = re.compile(r"[^\w.:@+-]")
+_NOT_IN_NAMES = lazy_pattern(r"[^\w.:@+-]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,9 @@
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, Resolve
@@ -21,13 +23,16 @@ from north_lsp.agent.context.globs import matching_glob
 from north_lsp.agent.context.own_prompt import OwnPrompt, OwnText, own_prompt
 from north_lsp.agent.context.rules import Rule, settled
 from north_lsp.agent.context.sources import project_rules, user_rules
+from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.git import top_level
 from north_lsp.workspace.workspace import Workspace
 
+_MAX_STREAM_RULES = 100
 UNTRUSTED = "this workspace is not trusted: its rules and context files are left out (`/trust` trusts it)"
 
 
@@ -66,6 +71,16 @@ class ProjectContext:
         known = {one.path for one in self.files}
         found = (one for folder in touched_folders(path, root) for one in files_in(folder, self.places.of(folder)))
         return [one for one in found if one.applies and one.path not in known]
+
+    @property
+    def stream_rules(self) -> tuple[StreamRule, ...]:
+        """The rules that watch answers."""
+        found = (rule for rule in self.rules if rule.applies and rule.condition is not None)
+        return tuple(
+            StreamRule(rule.name, rule.body, rule.condition, partial(self._matches, rule) if rule.globs else None)
+            for rule in islice(found, _MAX_STREAM_RULES)
+            if rule.condition is not None
+        )
 
     def find_rule(self, name: str) -> Rule | None:
         """Return the rule that applies under a name."""

@@ -3,13 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.context.documents import size_of
 from north_lsp.agent.context.project import ProjectContext
 from north_lsp.agent.context.system_prompt import Section
 from north_lsp.agent.costs.estimates import message_tokens, tokens_of
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Message, ToolResult, ToolSpec, UserMessage
 
 _MOST_TOOLS = 10

@@ -1,19 +1,22 @@
 """Rules: what a rule file says about itself, when it applies, and which of two with the same name counts. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from north_lsp.agent.context.conditions import BadCondition, has_condition, read_condition
 from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.agent.context.globs import check_glob, split_globs
+from north_lsp.agent.ports.stream_rules import Condition
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 _T = TypeVar("_T")
 
 Provider = Literal["north", "claude", "cursor", "windsurf", "cline", "github"]
-Bucket = Literal["always", "glob", "rulebook", "unused"]
+Bucket = Literal["always", "glob", "rulebook", "stream"]
 
 PRIORITIES: Mapping[Provider, int] = {
     "north": 100,
@@ -24,7 +27,6 @@ PRIORITIES: Mapping[Provider, int] = {
     "github": 40,
 }
 _MAX_GLOBS = 50
-_STREAM_FIELDS = ("condition", "ttsr_trigger", "astCondition")
 _GLOB_FIELDS = ("globs", "paths", "applyTo")
 """What North and Cursor, Claude and Cline, and GitHub call them."""
 
@@ -43,7 +45,7 @@ class Rule:
     description: str = ""
     globs: tuple[str, ...] = ()
     always: bool = False
-    is_stream: bool = False
+    condition: Condition | None = None
     why: str = ""
     size: int = 0
     problems: tuple[str, ...] = ()
@@ -54,9 +56,10 @@ class Rule:
 
     @property
     def buckets(self) -> tuple[Bucket, ...]:
-        """When it reaches a model: always; with a file that matches; listed by name, to be read."""
-        if self.is_stream:
-            return ("unused",)
+        """When it reaches a model: always; with a file that matches; listed by name, to be read; when an answer goes
+        against it."""
+        if self.condition is not None:
+            return ("stream",)
         if self.always or not (self.description or self.globs):
             return ("always",)
         found: tuple[Bucket, ...] = ("glob",) if self.globs else ()
@@ -77,19 +80,24 @@ def parse_rule(text: str, about: Rule) -> Rule:
     always = fields.flag("alwaysApply", default=False)
     trigger = fields.text("trigger")  # Windsurf's
     enabled = fields.flag("enabled", default=True)
-    is_stream = any(front.fields.get(name) is not None for name in _STREAM_FIELDS)
     why = "" if enabled else "its head says `enabled: false`"
-    if is_stream and enabled:
-        why = "rules that watch an answer while it streams are not supported"
-    elif not front.body and enabled:
+    if not front.body and enabled:
         why = "it is empty"
+    condition = None
+    if has_condition(front.fields):
+        condition = Condition()
+        try:
+            condition = read_condition(front.fields)
+        except BadCondition as error:
+            problems.append(f"{error}, so the rule is not watched")
+            why = why or str(error)
     return replace(
         about,
         body=front.body,
         description=one_line(fields.text("description"), 500),
         globs=tuple(globs),
         always=always or trigger == "always_on",
-        is_stream=is_stream,
+        condition=condition,
         why=why,
         problems=tuple(problems),
     )

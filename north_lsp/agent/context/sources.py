@@ -2,13 +2,14 @@
 The table is all there is to add for another tool."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
 from north_lsp.agent.context.rules import Provider, Rule, parse_rule
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 
 _MD = (".md",)

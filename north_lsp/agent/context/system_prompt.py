@@ -1,7 +1,6 @@
 """Puts the system text of a request together from its parts, always in the same order, so that caches serve it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.context.documents import cut, framed, size_of
 from north_lsp.agent.context.own_prompt import OwnText
@@ -10,6 +9,7 @@ from north_lsp.agent.context.rules import Rule
 from north_lsp.agent.context.sources import CURSOR_FOLDER
 from north_lsp.agent.prompts import render
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 _MAX_LISTED = 100
 

@@ -1,11 +1,12 @@
 """The cost limits that a user has set: warned about when they are near, asked about when they are reached."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.display import money
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
 
 _NEAR = 0.8

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import anyio.to_thread
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.apply.empty_folders import some_of

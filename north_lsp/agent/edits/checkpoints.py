@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -15,6 +15,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.workspace.apply.journal import digest

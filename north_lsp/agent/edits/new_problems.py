@@ -3,11 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from north_lsp.agent.ports.results import Result, ok
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.language_features import Problem, Problems
 from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.proposal import FileChange

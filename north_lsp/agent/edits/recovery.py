@@ -34,14 +34,14 @@ async def recover_project(journals: Path, workspace: Workspace, documents: OpenT
             try:
                 done = await anyio.to_thread.run_sync(recover, path, texts)
             except OSError as error:
-                told.append(f"an interrupted edit could not be taken back yet: {error.strerror}")
+                told.append(f"an interrupted edit could not be undone yet: {error.strerror}")
                 continue
             if done is None:
                 continue
             stuck = [*done.changed, *await _reverse(done.reverse, workspace, documents)]
             if done.taken_back:
                 names = ", ".join(done.files)
-                told.append(f"an interrupted edit was taken back; these files are as they were before: {names}")
+                told.append(f"an interrupted edit was undone; these files are as they were before: {names}")
             if stuck:
                 told.append(f"these files have changed since and were left as they are: {', '.join(stuck)}")
     return told

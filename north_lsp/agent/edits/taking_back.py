@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal, assert_never
 
 from north_lsp.agent.log.checkpoints import FileRecord
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply.empty_folders import some_of
 from north_lsp.workspace.apply.journal import digest
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change

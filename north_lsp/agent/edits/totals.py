@@ -1,10 +1,10 @@
 """Sums up what a conversation has changed: from the first contents of every file until now, and in numbers."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.agent.edits.checkpoints import Checkpoint, live
+from north_lsp.lazy_dataclass import dataclass
 
 _MISSING = "(the first contents of {} were not kept)\n"
 

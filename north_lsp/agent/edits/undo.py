@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -15,6 +15,7 @@ from north_lsp.agent.edits.totals import First, first_contents, missing
 from north_lsp.agent.log.checkpoints import FileRecord
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.edit.draft_guards import guard_named
 from north_lsp.tools.support.texts import resolve_open, text_of

@@ -3,7 +3,7 @@ it is given."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from north_lsp.agent.ports.events import (
     ThoughtDelta,
     UserSaid,
 )
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image, ToolSpec
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import FileChange

@@ -5,14 +5,16 @@ import html
 import re
 from collections.abc import Callable, Iterator
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
-_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_ITEM = re.compile(r"( *)([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|)$")
-_CELLS = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]+", re.IGNORECASE)
-_SAFE = re.compile(r"(?:https?://|mailto:)[^\s<>\"'`\\]+", re.IGNORECASE)
-_SPECIAL = re.compile(r"[\\`*_\[h]|~~", re.IGNORECASE)
+from north_lsp.lazy_pattern import lazy_pattern
+
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
+_HEADING = lazy_pattern(r" {0,3}(#{1,6})[ \t]+(.*)$")
+_RULE = lazy_pattern(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_ITEM = lazy_pattern(r"( *)([-*+]|\d{1,9}[.)])(?:[ \t]+(.*)|)$")
+_CELLS = lazy_pattern(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_ADDRESS = lazy_pattern(r"https?://[^\s<>\"'`|\\^{}\[\]]+", re.IGNORECASE)
+_SAFE = lazy_pattern(r"(?:https?://|mailto:)[^\s<>\"'`\\]+", re.IGNORECASE)
+_SPECIAL = lazy_pattern(r"[\\`*_\[h]|~~", re.IGNORECASE)
 _ESCAPABLE = frozenset("\\`*_{}[]()#+-.!|>~\"'$%&,/:;<=?@^")
 _MOST_DEPTH = 6
 _LONGEST_LINK = 2000

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.display import counted, money, one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import camel_case
 
 

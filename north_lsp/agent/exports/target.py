@@ -4,12 +4,12 @@ is protected is refused, links are not followed, and nothing is replaced unless 
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
 
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.guards.protected import edit_rule

@@ -9,6 +9,7 @@ from north_lsp.agent.learning.explorer import CannotLearn, NotLearned
 from north_lsp.agent.log.entries import logged
 from north_lsp.agent.prompts import render
 from north_lsp.display import one_line
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Done, Failed
 from north_lsp.storage.log_state import read_state
 from north_lsp.storage.memory_files import MEMORY, NOTES, SUMMARY
@@ -18,11 +19,11 @@ Ask = Callable[[str, str, int], Awaitable[Done | Failed]]
 """Asks a model: the system text, the prompt, and how many tokens the answer may have."""
 
 _EXTRACTED_TOKENS, _MERGED_TOKENS = 2_000, 8_000
-_PART = re.compile(r"<(memory|synopsis|summary)>\n?(.*?)</\1>", re.DOTALL)
-_SKILL = re.compile(r"<skill\s+([^>]*)>\n?(.*?)</skill>", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(name|description)="([^"]*)"')
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_FRAME = re.compile(r"<(?=/?\s*(?:conversation|notes|memory|summary|skill)\b)", re.IGNORECASE)
+_PART = lazy_pattern(r"<(memory|synopsis|summary)>\n?(.*?)</\1>", re.DOTALL)
+_SKILL = lazy_pattern(r"<skill\s+([^>]*)>\n?(.*?)</skill>", re.DOTALL)
+_ATTRIBUTE = lazy_pattern(r'(name|description)="([^"]*)"')
+_NAME = lazy_pattern(r"[a-z0-9][a-z0-9-]{0,39}")
+_FRAME = lazy_pattern(r"<(?=/?\s*(?:conversation|notes|memory|summary|skill)\b)", re.IGNORECASE)
 _FOR_ALL = ("auth", "quota_exhausted")
 _MOST_SKILLS = 10
 

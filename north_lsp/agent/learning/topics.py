@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_dataclass import dataclass
 
 _NOT_LEARNED = "not learned: "
 

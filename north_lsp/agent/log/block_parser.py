@@ -3,15 +3,17 @@ Pure."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 OPEN, CLOSE = "<NORTH_FILE", "</NORTH_FILE>"
 _MAX_TAG = 1024
 _BLANKS = 3
-_ATTRIBUTE = re.compile(r"""([A-Za-z_-]+)\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)')""")
-_TAG = re.compile(r"""<NORTH_FILE((?:\s+[A-Za-z_-]+\s*=\s*(?:"[^"\n]*"|'[^'\n]*'))*)\s*>""")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
+_ATTRIBUTE = lazy_pattern(r"""([A-Za-z_-]+)\s*=\s*(?:"([^"\n]*)"|'([^'\n]*)')""")
+_TAG = lazy_pattern(r"""<NORTH_FILE((?:\s+[A-Za-z_-]+\s*=\s*(?:"[^"\n]*"|'[^'\n]*'))*)\s*>""")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

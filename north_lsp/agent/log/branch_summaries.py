@@ -1,11 +1,12 @@
 """The entry that says what was done on a branch that the user has left."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from north_lsp.agent.log.fields import FIXED, NOTHING, Json, as_object, given, text_or_none, unknown
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_dataclass import dataclass
 
 ROOT = "root"
 """Stands for the branch's last entry where there was none."""

@@ -1,10 +1,11 @@
 """The entries that record what files held before and after a change."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from north_lsp.agent.log.fields import FIXED, Json, as_text, unknown
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.proposal import Action
 
 Status = Literal["pending", "applied", "failed", "undone"]

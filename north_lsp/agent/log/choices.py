@@ -1,9 +1,10 @@
 """The entries that record what the user chose or ran besides prompts: commands, modes, models, tools."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, get_args
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.todo_list import TodoList
 from north_lsp.vocabulary import Mode
 

@@ -1,11 +1,12 @@
 """What the user had chosen where a path ends: mode, model and thinking level."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from north_lsp.agent.log.choices import ModeEntry, ModelEntry, ThinkingEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.modes import DEFAULT_MODE
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Mode
 
 

@@ -1,10 +1,11 @@
 """The entries that shorten what models get of a conversation. What they replace stays in the log."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown, whole_number
+from north_lsp.lazy_dataclass import dataclass
 
 Reason = Literal["manual", "threshold", "overflow", "handoff", "summary"]
 """Why a conversation was summarised: the user asked, the window was nearly full, the model refused it for its length,

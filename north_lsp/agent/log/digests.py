@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.ports.results import SpilledOutput
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Digest
 

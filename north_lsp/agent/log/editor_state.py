@@ -1,7 +1,8 @@
 """What a client says its editor shows while the user writes a prompt."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 Severity = Literal["error", "warning", "info", "hint"]
 

@@ -1,7 +1,6 @@
 """The kinds of entries of a conversation. Only this room knows their form in the file."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
@@ -20,10 +19,11 @@ from north_lsp.agent.log.choices import (
 )
 from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
-from north_lsp.agent.log.marks import RetryEntry, StopEntry, mark_from_json
+from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ Entry = (
     | PrunedEntry
     | StopEntry
     | RetryEntry
+    | RuleEntry
     | TodoEditEntry
     | PlanEntry
     | UnknownEntry
@@ -121,6 +122,8 @@ def _read(record: Json) -> Entry:
             return ToolSelectionEntry.from_json(record)
         case "compaction":
             return CompactionEntry.from_json(record)
+        case kind if kind == RULES_TOLD:
+            return RuleEntry.from_json(record)
         case "custom" if record.get("customType") == PRUNED:
             return PrunedEntry.from_json(record)
         case "custom" if record.get("customType") == PLAN:

@@ -1,8 +1,10 @@
 """Reads single fields of the log. Other programs write logs, too, so a field may hold anything or be missing."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
+
+from north_lsp.lazy_dataclass import dataclass
 
 Json = Mapping[str, Any]
 NOTHING: Json = {}

@@ -1,8 +1,7 @@
 """The header of a conversation: where and with what it began."""
 
-from dataclasses import dataclass
-
 from north_lsp.agent.log.fields import Json, as_object, as_text
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,15 @@
-"""The entries that record what happened in a turn beside what was said in it: that the user stopped it, and that North
-waited before it asked a model again. Models get nothing of them."""
+"""The entries that record what happened in a turn beside what was said in it: that the user stopped it, that North
+waited before it asked a model again, and which rules the model was told since it broke them. Models get nothing of
+them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
-from north_lsp.agent.log.fields import FIXED, Json, as_object, as_text, unknown, whole_number
+from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, unknown, whole_number
+from north_lsp.lazy_dataclass import dataclass
 
 _STOPPED, _RETRY = "north.turnStopped", "north.retry"
+RULES_TOLD = "ttsr_injection"
 _KNOWN = FIXED | {"customType", "data"}
 _RETRY_KEYS = frozenset({"retryId", "attempt", "of", "reason", "kind", "outcome"})
 
@@ -38,6 +41,21 @@ class RetryEntry:
         data = {"retryId": self.retry_id, "attempt": self.attempt, "of": self.of}
         data |= {"reason": self.reason, "kind": self.kind, "outcome": self.outcome}
         return {"type": "custom", "customType": _RETRY, "data": data, **self.more}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEntry:
+    """The model was told the rules with these names, since it broke them while it answered."""
+
+    rules: tuple[str, ...]
+    more: Json = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": RULES_TOLD, "rules": list(self.rules), **self.more}
+
+    @classmethod
+    def from_json(cls, record: Json) -> "RuleEntry":
+        return cls(tuple(as_text(one) for one in as_list(record["rules"])), unknown(record, FIXED | {"rules"}))
 
 
 def mark_from_json(record: Json) -> StopEntry | RetryEntry | None:

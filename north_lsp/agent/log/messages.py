@@ -1,7 +1,7 @@
 """The entries that are messages: prompts, answers, and messages with an unknown role. Each class knows its form in the
 file."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from north_lsp.agent.log.blocks import BLOCK_KEYS, block_from_json, block_to_json
@@ -22,6 +22,7 @@ from north_lsp.agent.log.fields import (
 )
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Block, Image, ToolCall
 
 _PROMPT_KEYS = frozenset({"role", "content", "attribution", "timestamp", "excludeFromContext"})

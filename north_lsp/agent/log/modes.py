@@ -1,7 +1,6 @@
 """The modes of a session: which tools a prompt may use."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Mode
 
 

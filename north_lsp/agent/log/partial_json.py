@@ -9,14 +9,16 @@ here.
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)'
-_STRINGS = re.compile(_STRING, re.DOTALL)
-_TOKENS = re.compile(_STRING + r"|[{}\[\],]", re.DOTALL)
-_CUT_NUMBER = re.compile(r"(?<![-+.\w])-?\d[-+.\w]*+\Z")
+_STRINGS = lazy_pattern(_STRING, re.DOTALL)
+_TOKENS = lazy_pattern(_STRING + r"|[{}\[\],]", re.DOTALL)
+_CUT_NUMBER = lazy_pattern(r"(?<![-+.\w])-?\d[-+.\w]*+\Z")
 _PAIR, _HALF = r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w", r"\\u[dD][89a-fA-F]\w\w"
-_REFUSED = re.compile(rf"{_PAIR}|(?P<half>{_HALF})|\\.|(?P<control>[\x00-\x1f])", re.DOTALL)
+_REFUSED = lazy_pattern(rf"{_PAIR}|(?P<half>{_HALF})|\\.|(?P<control>[\x00-\x1f])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """The parts of a prompt: text and attachments."""
 
 import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 from urllib.parse import unquote, urlsplit
 
@@ -17,15 +16,17 @@ from north_lsp.agent.log.images import PREFIX
 from north_lsp.agent.log.messages import PICTURE, Mention, PromptPart
 from north_lsp.agent.log.seen import seen_of
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Image
 from north_lsp.tools.support.texts import attached_folder, attached_text
 from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
-_LINES = re.compile(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
+_LINES = lazy_pattern(r"L?(\d+)(?:C\d+)?(?:[-:,]L?(\d+)(?:C\d+)?)?")
 _UNKNOWN = "unknown"
-_RESOURCE = re.compile(r"(?<!\S)@mcp:([A-Za-z0-9_.-]+/\S+)")
+_RESOURCE = lazy_pattern(r"(?<!\S)@mcp:([A-Za-z0-9_.-]+/\S+)")
 _MOST_RESOURCES = 5
 _RESOURCE_SECONDS = 5.0
 _MAX_PREVIEW_LINES = 500
@@ -130,10 +131,10 @@ async def _resource(name: str, workspace: Workspace) -> Mention:
     """Attach what a prompt names as `@mcp:<server>/<address>`; a server that does not answer soon is not waited for."""
     path = f"mcp://{name}"
     try:
-        if workspace.resource is None:
+        if workspace.attached_resource is None:
             raise ToolError("NOT_FOUND", "there are no MCP servers here")
         with anyio.move_on_after(_RESOURCE_SECONDS):
-            return _mention(path, await workspace.resource(name), None)
+            return _mention(path, await workspace.attached_resource(name), None)
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
     return _mention(path, f"(not attached: no answer within {_RESOURCE_SECONDS:g} s)", None)

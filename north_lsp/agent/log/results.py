@@ -1,7 +1,7 @@
 """The entries that record the results of calls and of the user's own commands."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from north_lsp.agent.log.fields import (
     whole_number,
 )
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image, Text
 from north_lsp.vocabulary import Location
 

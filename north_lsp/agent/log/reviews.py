@@ -1,11 +1,12 @@
 """The entries that are questions about edits and commands, with their decisions."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text, text_or_none, unknown
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Command
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.proposal import FileChange, TextEncoding

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
@@ -12,6 +11,8 @@ from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.prompts import render
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -28,7 +29,7 @@ from north_lsp.providers.model import Model
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
 FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
 _Said = PromptEntry | ResultEntry | OwnCommandEntry | CompactionEntry | BranchSummaryEntry
-_FRAME = re.compile(r"<(?=/?(?:summary|read-files|modified-files)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(r"<(?=/?(?:summary|read-files|modified-files)\b)", re.IGNORECASE)
 _NO_ANSWER = "(no answer)"
 _GO_ON = "(continue)"
 
@@ -193,7 +194,7 @@ def _results_after(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]
 def _own_command_text(entry: OwnCommandEntry) -> str:
     """Return the text that the model reads for a command that the user ran."""
     code = entry.exit_code
-    ended = f"exit code {code}" if code is not None else "it did not end by itself"
+    ended = f"exit code {code}" if code is not None else "it did not end on its own"
     return f"I ran this command myself:\n{entry.command}\n\n({ended})\n{entry.output}"
 
 

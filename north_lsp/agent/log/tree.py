@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
@@ -20,17 +20,18 @@ from north_lsp.agent.log.choices import (
 from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
 from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
 from north_lsp.agent.log.fields import as_text
-from north_lsp.agent.log.marks import RetryEntry, StopEntry
+from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
 from north_lsp.vocabulary import TREE_FILTERS, TreeFilter
 
 _WIDTH = 120
 _QUIET = (ModeEntry, ModelEntry, ThinkingEntry, ServiceTierEntry, ToolSelectionEntry, StopEntry, RetryEntry)
-_QUIET_TYPES = ("custom", "ttsr_injection", "session_init")
+_QUIET_TYPES = ("custom", RULES_TOLD, "session_init")
 _FAILED = ("error", "aborted")
 
 
@@ -206,6 +207,8 @@ def _said(entry: Entry) -> _Said:
             return _Said("custom", "", "stopped")
         case RetryEntry(reason=reason):
             return _Said("custom", "", reason)
+        case RuleEntry(rules):
+            return _Said(RULES_TOLD, "", f"broken: {', '.join(rules)}")
         case PlanEntry(text, approved):
             return _Said("custom", "", "plan approved" if approved else "plan written", text)
         case TodoEditEntry(todo):

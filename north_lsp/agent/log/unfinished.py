@@ -1,7 +1,6 @@
 """Finds what a turn that did not come to its end has left to do, so that another process can go on with it. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from north_lsp.agent.log.checkpoints import CheckpointEntry
@@ -9,6 +8,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text, ToolCall
 
 SUPERSEDED = "superseded"

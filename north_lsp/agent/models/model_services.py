@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from north_lsp.agent.models.fallback import Fallbacks
 from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.listing import Row, rows
 from north_lsp.providers.catalog.model_selection import Allowed

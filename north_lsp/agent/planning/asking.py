@@ -1,7 +1,6 @@
 """Asks the user what a model wants to know: as one form where the editor has forms, else question by question."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import anyio
 
@@ -14,6 +13,7 @@ from north_lsp.agent.ports.results import Result, ok
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.questions import Option, UserQuestion
@@ -21,7 +21,7 @@ from north_lsp.tools.questions import Option, UserQuestion
 _OWN, _DONE = "own", "done"
 _OTHER = "Other (type your own)"
 _MAX_ANSWER = 4000
-_CLOSED = "The user closed the question without an answer. Go on as you think best, or end your turn if you cannot."
+_CLOSED = "The user closed the question without an answer. Continue as you think best, or end your turn if you cannot."
 _NEXT = "The user wants to answer in their own words: end your turn now, their next message is the answer."
 
 

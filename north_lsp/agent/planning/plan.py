@@ -1,6 +1,5 @@
 """Plan mode: the plan is a document that the model writes, the user edits, and only the user approves."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
@@ -19,6 +18,7 @@ from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.files import private_directory, write_atomic

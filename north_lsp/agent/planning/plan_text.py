@@ -2,12 +2,13 @@
 
 import difflib
 import hashlib
-import re
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 SECTIONS = ("Goal", "Findings", "Steps", "Risks", "Out of scope")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
-_STEP = re.compile(r" {0,3}\d+[.)][ \t]+(.*\S)")
-_MARKS = re.compile(r"[*_`]{1,3}")
+_HEADING = lazy_pattern(r" {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
+_STEP = lazy_pattern(r" {0,3}\d+[.)][ \t]+(.*\S)")
+_MARKS = lazy_pattern(r"[*_`]{1,3}")
 _MAX_STEP = 200
 _MAX_DIFF_LINES = 400
 

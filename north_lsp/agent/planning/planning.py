@@ -1,10 +1,9 @@
 """What tools need for planning, as one."""
 
-from dataclasses import dataclass
-
 from north_lsp.agent.planning.asking import QuestionAsker
 from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """The one port through which the core talks to an editor. Adapters implement it as far as their client can."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
 
 from north_lsp.agent.ports.events import Event
 from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal, FileChange
 

@@ -4,10 +4,11 @@ The same events come live and from a stored conversation (`log/projection.py`), 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image, Usage
 from north_lsp.tools.todo_list import TodoList
 from north_lsp.vocabulary import Kind, Location, Mode

@@ -2,8 +2,10 @@
 checked here, whoever sent it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 Value = str | int | float | bool | tuple[str, ...]
 """What a field holds; a tuple for a choice of several."""

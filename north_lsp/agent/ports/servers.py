@@ -2,10 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Picture
 
 Origin = Literal["client", "user", "project"]
@@ -17,9 +18,9 @@ Carrier = Literal["stdio", "http", "sse"]
 @dataclass(frozen=True, slots=True)
 class ServerSpec:
     """How a server is reached. `source` says for people where that is written; `seconds` is how long a request may
-    take. `digest` stands for what is written there, before variables are put in. A `problem` says why it cannot be
-    used. Without a `cwd`, it is started in the project's folder only if that is `in_project`: many programs run, or
-    read, what lies where they are started."""
+    take. `digest` stands for what is written there, before variables are put in, and `written` is that text, of a
+    project's server, without keys. A `problem` says why it cannot be used. Without a `cwd`, it is started in the
+    project's folder only if that is `in_project`: many programs run, or read, what lies where they are started."""
 
     name: str
     origin: Origin
@@ -38,6 +39,7 @@ class ServerSpec:
     exclude: frozenset[str] = frozenset()
     auto_approve: frozenset[str] = frozenset()
     digest: str = ""
+    written: str = field(default="", compare=False)
     problem: str = ""
 
     def offers(self, tool: str) -> bool:
@@ -79,11 +81,12 @@ class OfferedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """What a call came to."""
+    """What a call came to. `links` are the addresses of resources that it names."""
 
     text: str
     pictures: tuple[Picture, ...] = ()
     failed: bool = False
+    links: tuple[str, ...] = ()
 
 
 Report = Callable[[str], Awaitable[None]]

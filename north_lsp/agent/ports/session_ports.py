@@ -1,11 +1,10 @@
 """The ports that a session reports to: the editor, its status, and North's own log."""
 
-from dataclasses import dataclass
-
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Event
 from north_lsp.agent.ports.status import Status
+from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """The trace that a prompt belongs to, as its client says (W3C `traceparent`); for telemetry only."""
 
-import re
 from contextvars import ContextVar
 
-_FORM = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+from north_lsp.lazy_pattern import lazy_pattern
+
+_FORM = lazy_pattern(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _CURRENT: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 

@@ -1,9 +1,10 @@
 """The facts that are fixed when a turn begins and hold until its end."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from north_lsp.agent.ports.stream_rules import StreamRule
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
 from north_lsp.storage.settings import Settings
 from north_lsp.vocabulary import Mode
@@ -30,6 +31,7 @@ class TurnContext:
     workspace: Workspace
     settings: Settings
     follow: Callable[[], Awaitable[None]] = _nothing
+    stream_rules: tuple[StreamRule, ...] = ()
 
     @property
     def plans(self) -> bool:

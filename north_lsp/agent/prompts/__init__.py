@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 Values = Mapping[str, "str | Sequence[Mapping[str, str]]"]
-_BLOCK = re.compile(r"\{\{#(if|each) (\w+)\}\}(.*?)\{\{/\1\}\}|\{\{(\w+)\}\}", re.DOTALL)
+_BLOCK = lazy_pattern(r"\{\{#(if|each) (\w+)\}\}(.*?)\{\{/\1\}\}|\{\{(\w+)\}\}", re.DOTALL)
 
 
 @cache

@@ -5,10 +5,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 LEAST = 8
 """What is shorter would occur by chance."""
 
-_NAME = re.compile(
+_NAME = lazy_pattern(
     r".*(?:(?:^|_)(?:KEY|SECRET|TOKEN|PASS|PASSPHRASE|CREDENTIALS?)|PASSWORD|PASSWD)|.*API_KEY.*", re.IGNORECASE
 )
 _KNOWN_TO_ALL = frozenset(
@@ -18,15 +20,15 @@ _KNOWN_TO_ALL = frozenset(
         "username", "mysecret", "my-secret", "supersecret", "12345678", "123456789", "1234567890",
     }
 )  # fmt: skip
-_STANDS_FOR_ONE = re.compile(r"<[^>]*>|\$\{?\w+\}?|\$\(.*\)|%\w+%|\{\{.*\}\}|(?:your|my|the)[-_ ].*", re.IGNORECASE)
+_STANDS_FOR_ONE = lazy_pattern(r"<[^>]*>|\$\{?\w+\}?|\$\(.*\)|%\w+%|\{\{.*\}\}|(?:your|my|the)[-_ ].*", re.IGNORECASE)
 _LEAST_LETTERS = 4
-_IN_ADDRESS = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
-_LINE = re.compile(
+_IN_ADDRESS = lazy_pattern(r"://[^/\s:@]*:([^/\s@]+)@")
+_LINE = lazy_pattern(
     r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*=[ \t]*"
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\r\n]*)",
     re.MULTILINE | re.DOTALL,
 )
-_COMMENT = re.compile(r"(?<!\s)\s+#.*")  # looked for at the beginning of blanks only, so in linear time
+_COMMENT = lazy_pattern(r"(?<!\s)\s+#.*")  # looked for at the beginning of blanks only, so in linear time
 _ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\"": '"', r"\\": "\\"}
 _LONG_LINE = 16
 

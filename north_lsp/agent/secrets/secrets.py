@@ -13,17 +13,18 @@ from typing import Any, Protocol, TypeVar, cast
 from north_lsp.agent.secrets.names import LEAST, is_secret
 from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.masking import FORMS, PLACEHOLDER
 
 _T = TypeVar("_T")
 _MARK = "<<$env:S"
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
+_PRIVATE_KEY = lazy_pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----")
 _END_OF_KEY = "-----END"
 _LONGEST_KEY = 20_000
-_KEY_LINE = re.compile(  # as it is written, in JSON, or with line numbers; the last one may be short
+_KEY_LINE = lazy_pattern(  # as it is written, in JSON, or with line numbers; the last one may be short
     r"(?:(?<=\\n)|(?<=\\r)|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]{4,}(?:(?<=[A-Za-z0-9+/=]{16})|(?=[\s\d|:\\nrt]{0,24}-----END))"
 )
-_PLAIN = re.compile(r"[^\"\\\x00-\x1f]+")
+_PLAIN = lazy_pattern(r"[^\"\\\x00-\x1f]+")
 _CUT = "…"
 _LEAST_OF_CUT = 6
 _WORD_LENGTH = 16

@@ -3,10 +3,12 @@ said without its content."""
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.yaml_tree import Node, TreeError, parse
 from north_lsp.workspace.search.effort import longest_text
@@ -15,7 +17,7 @@ _LEAST = 4
 _MOST_ENTRIES = 1000
 _SHORTEST_TEXT = 500
 """An expression that may take long in shorter texts is refused."""
-_IN_SLASHES = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
+_IN_SLASHES = lazy_pattern(r"/(.+)/([a-z]*)", re.DOTALL)
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "u": re.UNICODE, "g": re.NOFLAG}
 _KEYS = frozenset({"type", "content", "mode", "replacement", "flags"})
 

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.secrets.names import of_environment, secrets_of, variables_of
 from north_lsp.agent.secrets.secrets_file import BadFile, Entry, SecretsFile, read_secrets_file
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 
 _NAME = "secrets.yml"

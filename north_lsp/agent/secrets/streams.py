@@ -1,10 +1,10 @@
 """Puts back what the placeholders in a streamed answer stand for, also those that arrive in pieces."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -18,7 +18,7 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 
-_BEGUN = re.compile(r"<(?:<(?:\$(?:e(?:n(?:v(?::(?:S(?:\d{1,6}>?)?)?)?)?)?)?)?)?\Z")
+_BEGUN = lazy_pattern(r"<(?:<(?:\$(?:e(?:n(?:v(?::(?:S(?:\d{1,6}>?)?)?)?)?)?)?)?)?\Z")
 """The end of a text that may be the beginning of a placeholder: as little as possible is held back."""
 
 _Delta = TextDelta | CallDelta

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import anyio.to_thread
@@ -14,6 +13,7 @@ from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import Result, ok
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.display import fenced, one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Question
 

@@ -4,13 +4,16 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.ports.servers import Carrier, Origin, ServerSpec
+from north_lsp.agent.servers.shown import as_written
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.-]{1,100}")
 _CARRIERS: Mapping[str, Carrier] = {
     "stdio": "stdio",
     "local": "stdio",
@@ -21,9 +24,10 @@ _CARRIERS: Mapping[str, Carrier] = {
     "sse": "sse",
 }
 # Each part ends where it can end, and nothing is tried twice: a text of any length takes a time in proportion to it.
-_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_](?:[\w.-]|:(?!-)){0,199}+)(?::-((?:[^}$]|\$(?!\{)){0,4000}+))?\}")
+_VARIABLE = lazy_pattern(r"\$\{(?:env:)?([A-Za-z_](?:[\w.-]|:(?!-)){0,199}+)(?::-((?:[^}$]|\$(?!\{)){0,4000}+))?\}")
 _FOLDER = "workspaceFolder"
 _MOST_NAMED = 5
+_MOST_SHOWN = 20_000
 _DEFAULT_MS = 30_000
 _MOST_MS = 3_600_000
 
@@ -53,6 +57,8 @@ def read_entry(name: str, entry: object, place: Place) -> tuple[ServerSpec, list
         return _read(bare, entry, place, warnings), warnings
     except Unusable as error:
         return replace(bare, problem=str(error)), warnings
+    except RecursionError:
+        return replace(bare, problem="it has objects in objects without end"), warnings
 
 
 def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings: list[str]) -> ServerSpec:
@@ -61,7 +67,11 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
     if (address is None) == (command is None):
         have = "both `command` and `url`" if address is not None else "neither `command` nor `url`"
         raise Unusable(f"it has {have}: give one of them")
-    spec = replace(bare, carrier=_carrier(entry, is_remote=address is not None), digest=_digest(entry))
+    written = as_written(entry) if place.origin == "project" else ""  # nobody is asked about others
+    if len(written) > _MOST_SHOWN:
+        raise Unusable(f"it has more than {_MOST_SHOWN:,} characters, which nobody could read before it starts")
+    carrier = _carrier(entry, is_remote=address is not None)
+    spec = replace(bare, carrier=carrier, digest=_digest(entry), written=written)
     if address is not None:
         if not isinstance(address, str) or not address.startswith(("http://", "https://", "$")):
             raise Unusable("its `url` must begin with http:// or https://")

@@ -1,14 +1,18 @@
-"""What is remembered of a server from one session to the next: the tools that it told last."""
+"""What is remembered of a server from one session to the next: the tools that it told last, and how it described each
+when that was first seen."""
 
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import anyio.to_thread
 
 from north_lsp.agent.ports.servers import OfferedTool, ServerSpec
 from north_lsp.agent.servers.schema import usable_schema
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.server_cache import ServerCache
+from north_lsp.storage.tools_seen import ToolsSeen
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,7 @@ class ServerMemory:
     """That of one server, as it is written now."""
 
     cache: ServerCache
+    seen: ToolsSeen
     spec: ServerSpec
 
     def recall(self) -> tuple[OfferedTool, ...]:
@@ -38,7 +43,30 @@ class ServerMemory:
         with suppress(OSError):
             await anyio.to_thread.run_sync(self.cache.keep, self._fingerprint, rows)
 
+    async def first_seen(self, tools: Sequence[OfferedTool]) -> Mapping[str, str]:
+        """Return how the tools were described when they were first seen, as digests by name. Raises OSError,
+        ValueError if that is not known."""
+        now = {tool.name: described(tool) for tool in tools}
+        return await anyio.to_thread.run_sync(self.seen.first, self._name, now)
+
+    async def forget_first_seen(self) -> None:
+        """Have the tools believed as they are described next. Raises OSError, ValueError."""
+        await anyio.to_thread.run_sync(self.seen.forget, self._name)
+
     @property
     def _fingerprint(self) -> str:
         """Stand for the server as it is written, without the values of variables."""
         return hashlib.sha256(f"{self.spec.origin} {self.spec.name} {self.spec.digest}".encode()).hexdigest()
+
+    @property
+    def _name(self) -> str:
+        """Stand for the server: an editor may give it another port, or another token, each time."""
+        if self.spec.origin != "client":
+            return self._fingerprint
+        return hashlib.sha256(f"client {self.spec.name}".encode()).hexdigest()
+
+
+def described(tool: OfferedTool) -> str:
+    """Return a digest of all that a server says of a tool."""
+    words = [tool.name, tool.description, tool.schema, tool.only_reads]
+    return hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()

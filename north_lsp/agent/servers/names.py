@@ -1,13 +1,14 @@
 """Names the tools of servers, so that models can call them. Pure."""
 
 import hashlib
-import re
 from collections.abc import Iterable
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 _MAX = 64
 _HASH = 4
-_OTHER = re.compile(r"[^a-z0-9_]+")
-_REPEATED = re.compile(r"_{2,}")
+_OTHER = lazy_pattern(r"[^a-z0-9_]+")
+_REPEATED = lazy_pattern(r"_{2,}")
 
 
 def tool_name(server: str, tool: str) -> str:

@@ -1,12 +1,13 @@
 """Makes the JSON Schema of a foreign tool one that every vendor accepts: a vendor that does not understand one tool
 refuses the whole request. Pure; what is left out here, the tool's own server still checks."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 _TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.-]{1,64}")
 _NUMBERS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 _MAX_DEPTH = 12
 _MAX_PROPERTIES = 100

@@ -18,7 +18,7 @@ from north_lsp.agent.ports.servers import (
     ServerAnswer,
     ServerSpec,
 )
-from north_lsp.agent.servers.memory import ServerMemory
+from north_lsp.agent.servers.memory import ServerMemory, described
 from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -32,6 +32,7 @@ _WAIT_FOR_START = 30.0
 _BETWEEN_LISTS = 1.0
 _CLOSE_SECONDS = 1.4
 _LOG_LINES = 200
+_MOST_NAMED = 5000
 
 
 class Server:
@@ -69,7 +70,9 @@ class Server:
         self._ended = anyio.Event()
         self._news = anyio.Event()
         self._told = anyio.Event()
-        self._first_seen: dict[str, OfferedTool] = {}
+        self._named: dict[str, None] = {}
+        self._as_first: Mapping[str, OfferedTool] = {}
+        self._taking = anyio.Lock()
 
     # -- its life ---------------------------------------------------------------------------------------------------
 
@@ -94,8 +97,7 @@ class Server:
         try:
             with scope:
                 if not self.tools:
-                    self.tools = await anyio.to_thread.run_sync(self._memory.recall)
-                    self._first_seen = {tool.name: tool for tool in self.tools}
+                    await self._take(await anyio.to_thread.run_sync(self._memory.recall))
                 if self.tools:  # they are there at once; a call waits for the connection
                     self.settled.set()
                 await self._stay_connected()
@@ -162,16 +164,30 @@ class Server:
         return why
 
     async def _list(self, connection: Connection) -> None:
-        tools, problems = await connection.tools()
-        self.tools = tuple(tool for tool in tools if self.spec.offers(tool.name))
+        listed, problems = await connection.tools()
+        tools = tuple(tool for tool in listed if self.spec.offers(tool.name))
+        await self._take(tools)
         self.problems = tuple(problems)
         try:
             self.prompts = tuple(await connection.prompts())
         except ToolError as error:  # its tools are there all the same
             self.logged(f"its prompts cannot be listed: {error.message}")
         await self._memory.keep(self.tools)
-        for tool in self.tools:
-            self._first_seen.setdefault(tool.name, tool)
+
+    async def _take(self, tools: tuple[OfferedTool, ...]) -> None:
+        """Offer tools from now on."""
+        async with self._taking:
+            await self._compare(tools)
+            self.tools = tools
+
+    async def _compare(self, tools: Sequence[OfferedTool]) -> None:
+        """Believe those tools that are described as when they were first seen; none, if that is not known."""
+        try:
+            first = await self._memory.first_seen(tools)
+        except (OSError, ValueError) as error:
+            first = {}
+            self.logged(f"no tool of it is believed, since it is not known what they were before: {error}")
+        self._as_first = {tool.name: tool for tool in tools if first.get(tool.name) == described(tool)}
 
     def _set(self, state: State, error: str = "") -> None:
         self.state, self.error = state, one_line(error, 500)
@@ -190,8 +206,14 @@ class Server:
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def has_changed(self, tool: OfferedTool) -> bool:
-        """Tell whether the server has described a tool differently before."""
-        return self._first_seen.get(tool.name, tool) != tool
+        """Tell whether the server described a tool differently when that was first seen, also if nobody knows."""
+        return self._as_first.get(tool.name) != tool
+
+    async def accept_tools(self) -> None:
+        """Believe the tools as they are described now: the user has said so. Raises OSError, ValueError."""
+        async with self._taking:
+            await self._memory.forget_first_seen()
+            await self._compare(self.tools)
 
     async def call(self, tool: OfferedTool, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
         """Call a tool as it was approved. While the connection is lost, wait a little for the next one. Raises
@@ -201,9 +223,12 @@ class Server:
             changed = any(one.name == tool.name for one in self.tools)
             what = "has changed since this turn began" if changed else "is not offered any more"
             raise ToolError(
-                "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "go on without it for now"
+                "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "do without it for now"
             )
-        return await connection.call(tool.name, arguments, report)
+        answer = await connection.call(tool.name, arguments, report)
+        for address in answer.links:
+            self.name_resource(address)
+        return answer
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """Return the text of a prompt. Raises ToolError."""
@@ -211,11 +236,32 @@ class Server:
 
     async def resources(self) -> Sequence[tuple[str, str]]:
         """List what can be read. Raises ToolError."""
-        return await (await self._connected(_WAIT_FOR_CALL)).resources()
+        found = await (await self._connected(_WAIT_FOR_CALL)).resources()
+        for address, _ in found:
+            self.name_resource(address)
+        return found
+
+    def name_resource(self, address: str) -> None:
+        """Note an address that the server has named, or the user: it may be read without a question."""
+        self._named.pop(address, None)
+        self._named[address] = None
+        if len(self._named) > _MOST_NAMED:
+            del self._named[next(iter(self._named))]
 
     async def read(self, address: str) -> ServerAnswer:
-        """Read a resource. Raises ToolError."""
-        return await (await self._connected(_WAIT_FOR_CALL)).read(address)
+        """Read a resource that the server or the user has named: with any other address, a model could tell the server
+        whatever it likes. Raises ToolError."""
+        connection = await self._connected(_WAIT_FOR_CALL)
+        if address not in self._named:
+            await self.resources()
+        if address not in self._named:
+            name = self.spec.name
+            raise ToolError(
+                "DENIED",
+                f"the MCP server {name} has not named this address, so it is not sent there without a question",
+                f"mcp://{name} lists what can be read; the user can attach others as @mcp:{name}/<address>",
+            )
+        return await connection.read(address)
 
     async def _connected(self, seconds: float) -> Connection:
         with anyio.move_on_after(seconds):
@@ -223,5 +269,5 @@ class Server:
                 await self._news.wait()
         if self._connection is None:
             why = self.error or "it is switched off" if self.state == "off" else self.error or "it does not answer"
-            raise ToolError("REMOTE_ERROR", f"MCP error: {self.spec.name} is not connected: {why}", "go on without it")
+            raise ToolError("REMOTE_ERROR", f"MCP error: {self.spec.name} is not connected: {why}", "do without it")
         return self._connection

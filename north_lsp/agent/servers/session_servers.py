@@ -1,7 +1,7 @@
 """The tool servers of one session: found, started as far as the user trusts them, and put before models as tools."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,33 +9,33 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
-from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.servers import Connect, OfferedPrompt, ServerSpec
 from north_lsp.agent.servers.config import expanded
+from north_lsp.agent.servers.consent import Consent, Unknown
 from north_lsp.agent.servers.memory import ServerMemory
 from north_lsp.agent.servers.names import tool_names
 from north_lsp.agent.servers.server import Server
-from north_lsp.agent.servers.sources import Found, find_servers, watched_files
+from north_lsp.agent.servers.sources import Found, OfProject, find_servers, watched_files
 from north_lsp.background import Background
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.storage.entries import new_entry_id
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.mcp_settings import McpSettings
 from north_lsp.storage.server_cache import ServerCache
 from north_lsp.storage.server_choices import ServerChoices
+from north_lsp.storage.tools_seen import ToolsSeen
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import project_hash
 
 if TYPE_CHECKING:  # loads pydantic, which opening a session does without
     from north_lsp.agent.servers.tool import ServerTool
 
-Held = Literal["off", "untrusted", "changed", "unusable"]
-"""Why a server is not started: the user switched it off, the project is not trusted, it is not what the user trusted
-before, or it is written in a way that cannot be used."""
-
-_START = (("start", "Start it"), ("not", "Leave it off"))
+Held = Literal["off", "untrusted", "new", "changed", "unusable"]
+"""Why a server is not started: the user switched it off, the project is not trusted, it is not what the user trusted,
+or it is written in a way that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ class SessionServers:
         self._roots = roots
         self._trust = trust
         self._choices = ServerChoices(means.locations, project_hash(roots[0]))
+        self._consent = Consent(self._choices, editor, self._not_stored)
         self._editor = editor
         self._diagnostics = diagnostics
         self._given: list[ServerSpec] = []
@@ -130,11 +131,18 @@ class SessionServers:
         for name, held in self._held.items():
             await self._tell_held(name, held)
 
+    async def follow_trust(self) -> None:
+        """Go by the user's trust as it is now: without it, the project's servers have ended when this returns."""
+        if self._begun:
+            await self.refresh()
+
     async def _look_again(self) -> Found:
         """Start and end servers by the configuration as it is now."""
         self._seen = await anyio.to_thread.run_sync(self._stamp)
         found, trusted = await anyio.to_thread.run_sync(self._find)
         self._found = found
+        if trusted:
+            await self._consent.look_at(spec for spec in found.specs if spec.origin == "project")
         wanted: dict[str, ServerSpec] = {}
         self._held = {}
         for spec in found.specs:
@@ -147,8 +155,9 @@ class SessionServers:
         async with anyio.create_task_group() as tasks:
             for name in gone:
                 tasks.start_soon(self._servers.pop(name).stop)
+        trusted = await anyio.to_thread.run_sync(self._trusted)  # much may have happened meanwhile
         for name, spec in wanted.items():
-            if name not in self._servers and not self._closed:
+            if name not in self._servers and not self._closed and (trusted or spec.origin != "project"):
                 self._start(spec)
         self._servers = {name: self._servers[name] for name in wanted if name in self._servers}
         return found
@@ -167,11 +176,12 @@ class SessionServers:
         settings = means.settings()
         if not settings.enabled:
             return Found(), False
-        found = find_servers(self._given, root, self._home, means.locations, of_project=settings.project_config)
+        trusted = self._trusted()
+        of_project: OfProject = "left out" if not settings.project_config else "used" if trusted else "listed"
+        found = find_servers(self._given, root, self._home, means.locations, of_project)
         switched = self._choices.switched()
         secret = means.secret_names()
         public = {name: value for name, value in means.environ.items() if name not in secret}
-        trusted = self._trusted()
 
         def ready(spec: ServerSpec) -> ServerSpec:
             if spec.origin == "user" or (spec.origin == "project" and trusted):
@@ -195,46 +205,39 @@ class SessionServers:
             return "unusable"
         if spec.origin != "project":
             return None
-        before = (await anyio.to_thread.run_sync(self._choices.started)).get(spec.name)
-        if before == spec.digest:
-            return None
-        if before is not None:
-            self._means.background.start_soon(self._ask_about, spec)
-            return "changed"
-        await self._note_started(spec)
-        return None
+        why = await self._consent.lacks(spec)
+        if why is not None:
+            self._means.background.start_soon(self._ask_about, spec, why)
+        return why
 
-    async def _note_started(self, spec: ServerSpec) -> None:
-        try:
-            await anyio.to_thread.run_sync(self._choices.note_started, spec.name, spec.digest)
-        except OSError as error:
-            await self._tell(f"choices {error}", "warning", f"this could not be stored: {error.strerror or error}")
-
-    async def _ask_about(self, spec: ServerSpec) -> None:
-        """Ask, once, about a server of the project's that is not what the user trusted before."""
-        if f"changed {spec.name} {spec.digest}" in self._told:
-            return
-        self._told.add(f"changed {spec.name} {spec.digest}")
-        question = f"The MCP server {spec.name} of this project has changed since you trusted it. Start it?"
-        detail = f"It is now `{one_line(spec.address, 1000)}` ({one_line(spec.source)})."
-        if await self._editor.choose(Choice(f"mcp-{new_entry_id(())}", question, _START, detail)) == "start":
-            await self._note_started(spec)
+    async def _ask_about(self, spec: ServerSpec, why: Unknown) -> None:
+        if await self._consent.ask(spec, why, lambda: not self._closed and spec in self._found.specs):
             await self.refresh()
+
+    async def _not_stored(self, error: OSError) -> None:
+        await self._tell(f"choices {error}", "warning", f"this could not be stored: {error.strerror or error}")
 
     def _start(self, spec: ServerSpec) -> None:
         means = self._means
         if means.connect is not None:
-            memory = ServerMemory(ServerCache(means.locations), spec)
-            server = Server(
-                spec, means.connect, self._roots, means.background, self._diagnostics, self._changed, memory
-            )
+            memory, background = self._memory_of(spec), means.background
+            server = Server(spec, means.connect, self._roots, background, self._diagnostics, self._changed, memory)
             self._servers[spec.name] = server
             self._diagnostics.event("mcp_connect", server=spec.name, kind=spec.carrier)
             server.start()
 
+    def _memory_of(self, spec: ServerSpec) -> ServerMemory:
+        locations = self._means.locations
+        return ServerMemory(ServerCache(locations), ToolsSeen(locations), spec)
+
     async def close(self) -> None:
-        """End all servers."""
+        """End all servers; none starts any more."""
         self._closed = True
+        await self._stop_all()  # without waiting for a change that is under way, which starts nothing more
+        async with self._changing:
+            await self._stop_all()
+
+    async def _stop_all(self) -> None:
         async with anyio.create_task_group() as tasks:
             for server in self._servers.values():
                 tasks.start_soon(server.stop)
@@ -301,16 +304,27 @@ class SessionServers:
         """Read what stands behind `mcp://<server>/<address>`; without an address, list what the server has. Raises
         ToolError."""
         name, _, rest = address.partition("/")
-        server = self._servers.get(name)
-        if server is None:
-            names = ", ".join(self._servers) or "none"
-            raise ToolError("NOT_FOUND", f"there is no MCP server {one_line(name)!r}", f"servers: {names}")
+        server = self._named(name)
         if rest:
             if await anyio.to_thread.run_sync(self._means.has_secret, rest):
                 raise ToolError("DENIED", "the address has a secret of the user's in it, which a server must not get")
             return (await server.read(rest)).text
         rows = [f"mcp://{name}/{uri}{f'  ({about})' if about else ''}" for uri, about in await server.resources()]
         return "\n".join(rows) or f"The MCP server {name} has no resources."
+
+    async def attach(self, address: str) -> str:
+        """Read what the user names as `<server>/<address>`, whether the server has listed it or not. Raises
+        ToolError."""
+        name, _, rest = address.partition("/")
+        self._named(name).name_resource(rest)
+        return await self.read(address)
+
+    def _named(self, name: str) -> Server:
+        server = self._servers.get(name)
+        if server is None:
+            names = ", ".join(self._servers) or "none"
+            raise ToolError("NOT_FOUND", f"there is no MCP server {one_line(name)!r}", f"servers: {names}")
+        return server
 
     def prompts(self) -> list[tuple[Server, OfferedPrompt]]:
         """Return the prompts that can be called now, each with its server."""
@@ -330,35 +344,50 @@ class SessionServers:
     # -- what the user does -----------------------------------------------------------------------------------------
 
     async def switch(self, name: str, *, on: bool) -> None:
-        """Switch a server on or off in this project. Raises OSError, KeyError if there is none of that name."""
+        """Switch a server on or off in this project; one that is switched on is believed as it is now. Raises OSError,
+        ValueError, KeyError if there is none of that name."""
         spec = self._spec(name)
         await anyio.to_thread.run_sync(lambda: self._choices.switch(name, on=on))
-        if on and spec.origin == "project":  # that is the user's word on it as it is written now
-            await anyio.to_thread.run_sync(self._choices.note_started, name, spec.digest)
+        if on and spec.origin == "project" and await anyio.to_thread.run_sync(self._trusted):
+            await self._consent.give(spec)
+        if on and (server := self._servers.get(name)) is not None:
+            await server.accept_tools()
+        elif on:
+            await self._memory_of(spec).forget_first_seen()
         await self.refresh()
 
     async def reconnect(self, name: str | None = None) -> list[Server]:
         """Connect again, to one or to all; returns those servers once it is known what came of it. Raises KeyError."""
         if name is not None:
             self._spec(name)
-        chosen = [server for key, server in self._servers.items() if name in (None, key)]
+        before = list(self._servers.values())
+        await self.refresh()
+        async with self._changing:
+            chosen = [server for key, server in self._servers.items() if name in (None, key)]
+            async with anyio.create_task_group() as tasks:
+                for server in chosen:
+                    if server in before:
+                        tasks.start_soon(self._again, server)
         async with anyio.create_task_group() as tasks:
             for server in chosen:
-                tasks.start_soon(self._again, server)
-        await self.refresh()
-        return [server for key, server in self._servers.items() if name in (None, key)]
+                tasks.start_soon(_settled, server)
+        return chosen
 
     async def _again(self, server: Server) -> None:
         await server.stop()
-        server.start()
-        with anyio.move_on_after(server.spec.seconds):
-            await server.settled.wait()
+        if not self._closed:
+            server.start()
 
     def _spec(self, name: str) -> ServerSpec:
         for spec in self._found.specs:
             if spec.name == name:
                 return spec
         raise KeyError(name)
+
+
+async def _settled(server: Server) -> None:
+    with anyio.move_on_after(server.spec.seconds):
+        await server.settled.wait()
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

@@ -3,7 +3,7 @@ another one."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -11,10 +11,14 @@ from north_lsp.agent.ports.servers import Origin, ServerSpec
 from north_lsp.agent.servers.config import Place, read_entry
 from north_lsp.display import one_line
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json, read_regular
 from north_lsp.storage.locations import Locations
 
 Base = Literal["project", "home", "config"]
+OfProject = Literal["used", "listed", "left out"]
+"""What becomes of the servers of a project's files. Those that are only listed hide none of the user's, and take
+nobody's place."""
 
 _MOST_SERVERS = 50
 _KEYS = ("mcpServers", "servers", "mcp_servers")
@@ -61,16 +65,17 @@ class Found:
         (self.shadowed if spec.name in names else self.specs).append(spec)
 
 
-def find_servers(
-    given: list[ServerSpec], root: Path, home: Path, locations: Locations, *, of_project: bool = True
-) -> Found:
+def find_servers(given: list[ServerSpec], root: Path, home: Path, locations: Locations, of_project: OfProject) -> Found:
     """Read all sources; `given` are the editor's, which are the strongest. Reads files: call it on a thread."""
     found = Found()
     for spec in given:
         found.add(spec)
-    for source, path in zip(SOURCES, watched_files(root, home, locations), strict=True):
-        if source.base == "project" and not of_project:
-            continue
+    sources = list(zip(SOURCES, watched_files(root, home, locations), strict=True))
+    if of_project == "left out":
+        sources = [one for one in sources if one[0].base != "project"]
+    elif of_project == "listed":
+        sources.sort(key=lambda one: one[0].base == "project")
+    for source, path in sources:
         origin: Origin = "project" if source.base == "project" else "user"
         shown = source.path if origin == "project" else _short(path, home)
         for name, entry in _entries(path, root if origin == "project" else None, root, found.problems, shown):
@@ -96,7 +101,7 @@ def _entries(
     try:
         if inside is not None and path.exists() and not path.resolve().is_relative_to(inside.resolve()):
             raise OSError("it leads out of the project")
-        content = _parsed(path)
+        content = _parsed(path, MAX_CONFIG_BYTES if inside is not None else 16 * MAX_CONFIG_BYTES)
     except FileNotFoundError:
         return
     except NotADirectoryError:
@@ -119,9 +124,9 @@ def _entries(
             problems.append(Problem(f"{shown}: its servers must be an object, by name", path))
 
 
-def _parsed(path: Path) -> object:
+def _parsed(path: Path, most_bytes: int) -> object:
     if path.suffix != ".toml":
-        return read_json(path, 16 * MAX_CONFIG_BYTES)
+        return read_json(path, most_bytes)
     return tomllib.loads(read_regular(path, MAX_CONFIG_BYTES).decode("utf-8"))
 
 

@@ -3,12 +3,12 @@
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import anyio.to_thread
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import Declared, InProject, PartlyWrong, declared
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_file import SettingsFile

@@ -1,6 +1,5 @@
 """Makes prompts of the log into what the user can edit and send again."""
 
-import re
 from contextlib import suppress
 
 import anyio.to_thread
@@ -12,9 +11,10 @@ from north_lsp.agent.log.messages import Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.events import Draft, DraftFile
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.paths import Roots
 
-_LINES = re.compile(r"(\d+)-(\d+)")
+_LINES = lazy_pattern(r"(\d+)-(\d+)")
 
 
 class DraftMaker:

@@ -1,7 +1,7 @@
 """The resources that all sessions of a process share."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from north_lsp.agent.ports.servers import Connect
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings

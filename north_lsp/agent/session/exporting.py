@@ -2,7 +2,7 @@
 imported when it is used, since opening a session does without."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.environment import Environment
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import valid_conversation_id
@@ -166,7 +167,7 @@ def mask_of(known: "Catalog", environ: "Mapping[str, str]") -> "Mask":
 
     known.keys.refresh()
     if known.keys.problem is not None:
-        why = f"the keys that have to be masked are not known: {known.keys.problem}"
+        why = f"the keys that must be masked are not known: {known.keys.problem}"
         raise ToolError("UNAVAILABLE", why, _UNMASKED)
     return mask_for({*known_secrets(known, environ), *of_environment(environ)}, environ.get("HOME") or str(Path.home()))
 

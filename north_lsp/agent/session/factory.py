@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.unveiling import unveil
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import as_level

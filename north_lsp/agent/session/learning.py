@@ -4,7 +4,6 @@ becomes part of the conversation but what it cost."""
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import money, visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.project_profile import Profile, ProfileFile
@@ -187,7 +187,7 @@ class Learning:
         if before.is_edited:
             rows.append("**You have changed it.** What you wrote under the headings of topics would be replaced.")
         rows.append(f"What is replaced is kept beside it: `{visible(str(self.file.path))}.bak`.")
-        options = [("anew", "Learn it anew"), ("keep", "Keep the profile")]
+        options = [("anew", "Learn it again"), ("keep", "Keep the profile")]
         if left:
             rows.append(f"Missing: {', '.join(one.title for one in left)}.")
             options.insert(0, ("missing", "Learn what is missing"))

@@ -5,7 +5,6 @@ A conversation that is open here is named and archived by its session instead.
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +14,7 @@ import anyio.to_thread
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.conversations import is_of_another
 from north_lsp.agent.session.saved import title_of
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.conversation_index import Archived, ConversationIndex, Wanted
 from north_lsp.storage.entries import valid_conversation_id

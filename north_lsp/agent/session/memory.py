@@ -177,7 +177,7 @@ class Memory:
     async def remember(self, kind: str, text: str) -> str:
         """Note what the model wants to be remembered, if the user agrees; return the note. Raises ToolError."""
         if not self.is_on:
-            raise ToolError("UNAVAILABLE", "memory is disabled", "go on without it")
+            raise ToolError("UNAVAILABLE", "memory is disabled", "continue without it")
         mask = await anyio.to_thread.run_sync(learning_mask, self._means.stored, self._means.environment)
         note = one_line(mask(text), _LONGEST_NOTE)
         question = f"Remember this for later conversations ({kind})?"

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from north_lsp.agent.session.learning_progress import LearningProgress
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.display import money, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Done, Failed, ModelRequest, Usage, UserMessage
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model

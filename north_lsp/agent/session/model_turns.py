@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.runner import CommandRunner
 
 if TYPE_CHECKING:

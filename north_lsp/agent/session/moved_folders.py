@@ -2,7 +2,6 @@
 new clone. The user is asked once."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -11,6 +10,7 @@ import anyio.to_thread
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.asking import Questions
 from north_lsp.display import counted, one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.listing import list_conversations

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -27,6 +26,7 @@ from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.replay import Show
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
 from north_lsp.storage.copying import Place, Relation

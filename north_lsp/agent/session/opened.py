@@ -1,7 +1,6 @@
 """The data that a session is opened with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.approvals.project import ProjectApprovals
 from north_lsp.agent.context.conversation_context import ConversationContext
@@ -9,6 +8,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.turn.queue import Row
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.model import Model
 from north_lsp.storage.artifacts import Artifacts

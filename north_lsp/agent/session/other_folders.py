@@ -1,9 +1,9 @@
 """Conversations that are opened in another folder than their own: which are refused, which are asked about first."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.agent.session.asking import Questions
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.locations import Locations

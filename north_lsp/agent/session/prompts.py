@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from north_lsp.agent.ports.events import QueuedPromptText
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 
 

@@ -118,7 +118,7 @@ class Session:
         self.status = Status(guarded)
         self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
-        workspace = replace(workspace, resource=self.servers.read)
+        workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
         self.configuration = Configuration(environment.settings_file)
@@ -127,7 +127,7 @@ class Session:
             start.model, known, lambda: environment.settings, log, self._editor, history.usage, start.allowed
         )
         self.choice.note(start.notices)
-        self.approvals = SessionApprovals(stored.approvals, self._editor)
+        self.approvals = SessionApprovals(stored.approvals, self._editor, self.servers.follow_trust)
         self._checkpoints = checkpoints
         self._diagnostics = diagnostics
         self._artifacts = stored.artifacts
@@ -339,7 +339,7 @@ class Session:
             with scope:
                 async with self._gate.turns():
                     if (left := self.left_turn.find()) is None:
-                        raise ValueError("there is no unfinished turn to go on with")
+                        raise ValueError("there is no unfinished turn to continue")
                     return await self._turns.run(QueuedPrompt("", "followUp", (), self.left_turn.mode_of(left)), left)
         finally:
             self._ended(scope)

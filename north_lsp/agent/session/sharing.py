@@ -5,7 +5,7 @@ Who writes, and what was written, is looked at a few times a second, beside the 
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import anyio
@@ -19,6 +19,7 @@ from north_lsp.agent.session.prompts import UnsentPrompts
 from north_lsp.agent.session.reading_along import ReadingAlong, Shows
 from north_lsp.background import Background
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import Record
 from north_lsp.storage.locks import LockHeld
@@ -202,7 +203,7 @@ class Sharing:
     async def _deleted(self) -> None:
         if self._conversation.read_only_reason is None:
             self._conversation.disown(_DELETED)
-            text = f"this conversation cannot go on: {_DELETED}. What runs goes on to its end and is not saved"
+            text = f"this conversation cannot continue: {_DELETED}. The current turn runs to its end and is not saved"
             await self._show(Notice("warning", text))
 
     async def _asked(self, wanted: str | None) -> None:

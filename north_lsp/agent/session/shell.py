@@ -21,9 +21,9 @@ from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.workspace.roots import project_hash
 
-_ELSEWHERE = "this conversation went on in another process of North, so the shell is a new one, in the main folder"
+_ELSEWHERE = "this conversation continued in another process of North, so the shell is a new one, in the main folder"
 _BEGINS_ANEW = (
-    "the shell begins anew here, in the main folder: the folder, variables and background jobs of the commands that "
+    "the shell starts again here, in the main folder: the folder, variables and background jobs of the commands that "
     "ran in the other process are not taken over"
 )
 

@@ -52,7 +52,7 @@ class ConversationsHost:
         shown = [(hit.summary, hit.snippet if query.strip() and hit.place != "title" else "") for hit in results.found]
         rows = [self._row(summary, snippet) for summary, snippet in shown]
         cut = ["", "Not all of them could be searched in time: there may be more."] if results.truncated else []
-        return "\n".join([*rows, *cut, "", "`/resume <id>` goes on with one."])
+        return "\n".join([*rows, *cut, "", "`/resume <id>` continues one."])
 
     async def resume(self, target: str) -> str:
         """Have the client open another conversation: the one whose id begins so, or one that the user chooses among
@@ -75,7 +75,7 @@ class ConversationsHost:
             except SeveralConversations as error:
                 found = await self._chosen(one_line(f"{error}. Which one?", 200), error.candidates)
         if found is None:
-            return "This conversation goes on."
+            return "This conversation stays open."
         if found.id == self._live.id:
             return "This is that conversation."
         if is_elsewhere(found, here):
@@ -85,7 +85,7 @@ class ConversationsHost:
                 case "own":
                     pass
                 case _:
-                    return "This conversation goes on."
+                    return "This conversation stays open."
         await self._shown_in.show(ConversationWanted(found.id, str(found.cwd), found.name))
         place = (
             "" if found.cwd == here else f" It is about another folder, {one_line(str(found.cwd), 300)}: open that one."
@@ -98,7 +98,7 @@ class ConversationsHost:
     async def _where(self, found: Summary, here: Path) -> str | None:
         """Ask where a conversation of another project goes on."""
         folder = one_line(str(found.cwd), 300)
-        question = f"{one_line(found.name)} is about another folder, {folder}. Where does it go on?"
+        question = f"{one_line(found.name)} is about another folder, {folder}. Where should it continue?"
         fork = ("fork", f"Copy it into this project, {one_line(str(here), 300)}")
         options = (fork, ("own", "Open it with its own folder"), ("none", "Leave it"))
         return await self._live.questions.choose(question, options)

@@ -50,7 +50,7 @@ class PlacesHost:
         with _told():
             id = navigation.find(place)
             if summary is None and what != "files" and navigation.offers_summary(id):
-                question = "Summarize what is left behind, for the model that goes on?"
+                question = "Summarize what is left behind, for the model that continues?"
                 match await self._session.questions.choose(question, _SUMMARY):
                     case "summarize":
                         summary = ""
@@ -105,7 +105,7 @@ def _gone(gone: "Gone", what: str, id: str) -> str:
         words = "The conversation continues from before this prompt; what came after it stays in `/tree`."
     parts = [words]
     if gone.has_summary:
-        parts.append("A summary of what was left behind stands there for the model; you can read it in the chat.")
+        parts.append("The model gets a summary of what was left behind; you can read it in the chat.")
     if what == "both":
         parts.append(in_words(gone.plan))
     if gone.stays:

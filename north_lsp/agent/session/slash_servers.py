@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from north_lsp.agent.ports.servers import OfferedPrompt
+from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool
 from north_lsp.agent.servers.server import Server
 from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
 from north_lsp.display import counted, fenced, one_line
@@ -26,6 +26,7 @@ _STATES = {
 _HELD: dict[Held, str] = {
     "off": "switched off",
     "untrusted": "not started, since this workspace is not trusted: `/trust on`",
+    "new": "not started, since it is new: `/mcp enable {name}`",
     "changed": "not started, since it has changed: `/mcp enable {name}`",
     "unusable": "cannot be used",
 }
@@ -94,15 +95,18 @@ class ServersHost:
 
     async def switch_server(self, name: str, *, on: bool) -> str:
         servers = self._session.servers
+        await servers.settle()
         try:
             await servers.switch(name, on=on)
         except KeyError:
             raise CommandError(self._unknown(name)) from None
-        except OSError as error:
-            raise CommandError(f"this could not be stored: {error.strerror or error}") from None
+        except (OSError, ValueError) as error:
+            why = (isinstance(error, OSError) and error.strerror) or error
+            raise CommandError(f"this could not be stored: {why}") from None
         return f"The MCP server `{name}` is {'on' if on else 'off'} in this project."
 
     async def reconnect_servers(self, name: str | None) -> str:
+        await self._session.servers.settle()
         try:
             found = await self._session.servers.reconnect(name)
         except KeyError as error:
@@ -140,8 +144,17 @@ def _state_of(server: Server) -> str:
 
 
 def _tools_of(server: Server) -> str:
-    names = [f"`{one_line(tool.name)}`" for tool in server.tools]
+    if not server.tools:
+        return "".join(f"\n  - {one_line(problem, 200)}" for problem in server.problems)
+    rows = [f"{counted(len(server.tools), 'tool')}: {_names(server.tools)}"]
+    if changed := [tool for tool in server.tools if server.has_changed(tool)]:
+        way = f"`/mcp enable {server.spec.name}` takes them as they are now"
+        rows.append(f"asked about, since described differently than when first seen: {_names(changed)} ({way})")
+    rows += [one_line(problem, 200) for problem in server.problems]
+    return "".join(f"\n  - {row}" for row in rows)
+
+
+def _names(tools: Sequence[OfferedTool]) -> str:
+    names = [f"`{one_line(tool.name)}`" for tool in tools]
     left = len(names) - _SHOWN_TOOLS
-    shown = ", ".join(names[:_SHOWN_TOOLS]) + (f" and {left} more" if left > 0 else "")
-    problems = "".join(f"\n  - {one_line(problem, 200)}" for problem in server.problems)
-    return (f"\n  - {counted(len(names), 'tool')}: {shown}" if names else "") + problems
+    return ", ".join(names[:_SHOWN_TOOLS]) + (f" and {left} more" if left > 0 else "")

@@ -64,7 +64,8 @@ class ModelSurroundings:
         """Return what holds for a turn that begins now."""
         workspace, settings = self._settings.workspace, self._environment.settings
         system, tools = await self._told.system(model), await self.tools()
-        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow)
+        watched = self._told.project.stream_rules
+        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow, watched)
 
     async def report(self, mode: Mode, history: History) -> "Report":
         """Add up what the next request has."""

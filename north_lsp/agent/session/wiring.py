@@ -4,7 +4,7 @@ Loaded with the first turn: opening a session needs none of it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
@@ -37,6 +37,7 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.shell.sandbox_status import Walls
+from north_lsp.agent.stream_rules.watch import StreamRules
 from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.file_blocks import FileBlocks
@@ -51,6 +52,7 @@ from north_lsp.agent.turn.turn import Turn
 from north_lsp.agent.web.approve import HostApprover
 from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.agent.web.reader import PageReader
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
@@ -117,10 +119,12 @@ class SessionParts:
         dispatcher = Dispatcher(context, calls, self.tools, ports)
         files = FileBlocks(context, log, calls, self.edits, ports)
         answers = AnswerLog(log, ports.editor, calls)
-        streams = AnswerStreams(context, log, self.history, files, dispatcher, answers, ports)
+        rules = StreamRules(context, log, ports)
+        dispatcher.note_for = rules.reminder_for
+        streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)
         builder = self.builder(context, choice)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
-        reminders = Reminders(context, log, ports)
+        reminders = Reminders(context, log, rules, ports)
         return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 
 

@@ -1,7 +1,7 @@
 """Decides whether a command may run: by the project's approvals and the sandbox, or by asking the user."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import anyio.to_thread
@@ -21,6 +21,7 @@ from north_lsp.command_policy.classification import Verdict, classify, find_dang
 from north_lsp.command_policy.interceptor import Better, Pattern, better_tool
 from north_lsp.command_policy.places import Place
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.options import Place as ShellPlace
 from north_lsp.shell.runner import CommandRunner

@@ -3,20 +3,21 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 from north_lsp.agent.log.digests import shortened_text
 from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.agent.shell.strip_head_tail import select_lines
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.shell.minimize import minimize
 from north_lsp.shell.results import CommandResult
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 
-_DENIED = re.compile(
+_DENIED = lazy_pattern(
     r"permission denied|read-only file system|operation not permitted|network is unreachable|could not resolve host"
     r"|name resolution|connection refused|EACCES|EROFS|EPERM|ENETUNREACH|EAI_AGAIN|failed to lookup address"
     r"|device or resource busy|EBUSY|invalid cross-device link|EXDEV|ENOTFOUND|cannot assign requested address"
@@ -25,7 +26,7 @@ _DENIED = re.compile(
     r"|ENOENT: no such file or directory, mkdir",  # how Node reports a read-only file system when it creates a path
     re.IGNORECASE,
 )
-_UNREADABLE = re.compile(r"permission denied|EACCES", re.IGNORECASE)
+_UNREADABLE = lazy_pattern(r"permission denied|EACCES", re.IGNORECASE)
 _MAX_DENIALS = 100
 _REASON_CHARACTERS = 200
 _ASKED_FOR_LINES = 200

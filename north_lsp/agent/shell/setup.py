@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from north_lsp.background import Background
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.pool import ShellPool
@@ -118,7 +119,7 @@ def _changed(path: Path) -> int:
 _OUTPUTS = ALWAYS_SKIPPED - {".git", ".hg", ".svn", ".idea"} | {
     ".hypothesis", ".ruff_cache", ".tox", ".nox", ".turbo", ".nuxt", ".svelte-kit", ".parcel-cache", "htmlcov",
 }  # fmt: skip
-_OF_OUTPUTS = re.compile(r"package\.json|\..*ignore", re.IGNORECASE)
+_OF_OUTPUTS = lazy_pattern(r"package\.json|\..*ignore", re.IGNORECASE)
 
 
 def _is_protected(relative: str) -> bool:

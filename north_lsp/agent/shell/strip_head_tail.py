@@ -1,14 +1,15 @@
 """Takes `| head` and `| tail` off the end of a command and applies them to the captured output, so that the rest of it
 stays readable."""
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from north_lsp.command_policy.parsing import NotSimple, parse
 from north_lsp.command_policy.tables import changes_shell
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.base import Command
 
-_LAST = re.compile(r"\|\s*(?P<source>(?P<program>head|tail)(?:\s+(?:-n\s*|-|--lines=)(?P<count>[1-9]\d{0,4}))?)\s*\Z")
+_LAST = lazy_pattern(r"\|\s*(?P<source>(?P<program>head|tail)(?:\s+(?:-n\s*|-|--lines=)(?P<count>[1-9]\d{0,4}))?)\s*\Z")
 _DEFAULT = 10
 
 

@@ -2,7 +2,7 @@
 question."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.options import Place
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner

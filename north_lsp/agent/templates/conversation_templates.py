@@ -1,7 +1,6 @@
 """The templates of one conversation, read anew when they are needed, and the calls of them in prompts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -16,6 +15,7 @@ from north_lsp.agent.templates.skills import list_of_skills, skill_file
 from north_lsp.agent.templates.sources import project_templates, user_templates
 from north_lsp.agent.templates.template import Template, settled
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.slash.parsing import split_name
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import Trust

@@ -4,12 +4,14 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from north_lsp.lazy_pattern import lazy_pattern
+
 MAX_BYTES = 64 * 1024
 """How long what a model gets of one call may be."""
-_PLACES = re.compile(r"\$(?:(ARGUMENTS|@)|([1-9])(?!\d))|\{\{\s*(args|arguments|ARGUMENTS)\s*\}\}")
-_COMMAND_LINE = re.compile(r"^(?P<before>[^\n`!]*)!`(?P<command>[^`\n]{1,2000})`", re.MULTILINE)
-_CURLY_COMMAND = re.compile(r"!\{(?P<command>[^{}\n]{1,2000})\}")
-_MENTION = re.compile(r"(?<![\w@/.`])@(?:\{(?P<curly>[^{}\n]{1,500})\}|(?P<path>[\w.~/-]*[\w/-]))")
+_PLACES = lazy_pattern(r"\$(?:(ARGUMENTS|@)|([1-9])(?!\d))|\{\{\s*(args|arguments|ARGUMENTS)\s*\}\}")
+_COMMAND_LINE = lazy_pattern(r"^(?P<before>[^\n`!]*)!`(?P<command>[^`\n]{1,2000})`", re.MULTILINE)
+_CURLY_COMMAND = lazy_pattern(r"!\{(?P<command>[^{}\n]{1,2000})\}")
+_MENTION = lazy_pattern(r"(?<![\w@/.`])@(?:\{(?P<curly>[^{}\n]{1,500})\}|(?P<path>[\w.~/-]*[\w/-]))")
 _MAX_MENTIONS = 20
 
 

@@ -2,13 +2,13 @@
 tables are all there is to add for another tool."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
 from north_lsp.agent.templates.template import Kind, Provider, Template, parse_template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 
 _MD = (".md",)

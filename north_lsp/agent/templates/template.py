@@ -1,15 +1,16 @@
 """A text that is called by name: a file command, a prompt template or a skill, as its file describes it. Pure."""
 
-import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 Kind = Literal["command", "prompt", "skill"]
 Provider = Literal["north", "claude", "agents", "codex", "gemini", "github", "opencode", "builtin"]
@@ -24,7 +25,7 @@ PRIORITIES: Mapping[Provider, int] = {
     "opencode": 40,
     "builtin": 0,
 }
-_NAME = re.compile(r"[a-z][a-z0-9:_-]*")
+_NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
 _FIRST_LINE_CHARACTERS = 60
 _NOT_APPLIED = ("model", "mode", "agent", "tools", "allowed-tools")
 

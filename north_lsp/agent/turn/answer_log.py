@@ -21,7 +21,7 @@ class AnswerLog:
     """Stores the answers of one turn."""
 
     def __init__(self, log: Log, editor: Editor, calls: OpenCalls) -> None:
-        self._log = log
+        self._log = self.conversation = log
         self._editor = editor
         self._calls = calls
 

@@ -2,9 +2,9 @@
 reviewed."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.leaks import leak_in, may_leak
 from north_lsp.storage.entries import now_ms
@@ -112,6 +113,7 @@ class FileBlocks:
         self._open: _Block | None = None  # was cut off, and may be continued
         self._finished: list[_Block] = []
         self._previews: Previews | None = None
+        self._written: Callable[[str, str], None] | None = None
 
     @property
     def in_block(self) -> bool:
@@ -123,8 +125,9 @@ class FileBlocks:
         """Whether files have arrived that are not reviewed yet."""
         return bool(self._finished) or self._open is not None or self._current is not None
 
-    def begin(self, entry_id: str, previews: Previews) -> None:
-        """Begin a new answer, or the same one again."""
+    def begin(self, entry_id: str, previews: Previews, written: Callable[[str, str], None]) -> None:
+        """Begin a new answer, or the same one again; `written` gets the path and each piece of the text of files."""
+        self._written = written
         self._previews = previews
         self._parser = BlockParser()
         self._entry_id = entry_id
@@ -245,6 +248,8 @@ class FileBlocks:
         if block.size > _MAX_BYTES:
             return  # too long; the end of the turn reports what was kept so far
         block.more.append(text)
+        if self._written is not None:
+            self._written(block.path, text)
         block.lines += text.count("\n")
         if not block.continuations:
             block.keep(data)
@@ -280,6 +285,10 @@ class FileBlocks:
 
     async def finalize(self) -> None:
         """Keep what had arrived after a cancel, and tell the user where."""
+        await self.abandon("cancelled by the user before it was reviewed")
+
+    async def abandon(self, reason: str) -> None:
+        """Write none of the files that are not reviewed yet. What had arrived is kept, and the user is told where."""
         left = [*self._finished, *([self._open] if self._open is not None else [])]
         if self._current is not None and self._current not in left:
             left.append(self._current)
@@ -288,7 +297,7 @@ class FileBlocks:
             _join(block)
             if block.refusal is None:
                 text = f"Not written. The {block.lines} lines that had arrived are {block.kept}"
-                error = ToolError("CANCELLED", "cancelled by the user before it was reviewed")
+                error = ToolError("CANCELLED", reason)
                 await self._end(block, Result(failed(error), True, CallEnded(block.id, block.title, False, text)))
 
     async def _decide(self, block: _Block, *, complete: bool) -> bool:

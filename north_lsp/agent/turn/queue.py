@@ -1,13 +1,14 @@
 """Prompts that the user sends while a turn runs: for this turn (`steer`), and for when it ends (`followUp`)."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import anyio
 
 from north_lsp.agent.log.prompt import Part, TextPart, shown_parts, without_editor
 from north_lsp.agent.ports.events import QueueChanged, QueuedPromptText
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
 from north_lsp.vocabulary import Mode

@@ -9,12 +9,14 @@ from north_lsp.agent.ports.events import TodoReminded
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
+from north_lsp.agent.stream_rules.watch import StreamRules
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import AssistantMessage
 from north_lsp.storage.entries import now_ms
 
 _MOST = 3
 _MOST_NAMED = 10
-_SHOWN_EDIT = re.compile(  # a fenced block that names a file: after the marks, or in the line before
+_SHOWN_EDIT = lazy_pattern(  # a fenced block that names a file: after the marks, or in the line before
     r"^ {0,3}(?:```|~~~)[^\n`]*?[\w/-]+\.\w{1,8}\b|^[^\n]*`[\w./-]+\.\w{1,8}`[^\n]*\n+ {0,3}(?:```|~~~)", re.MULTILINE
 )
 
@@ -22,8 +24,9 @@ _SHOWN_EDIT = re.compile(  # a fenced block that names a file: after the marks, 
 class Reminders:
     """Those of one turn."""
 
-    def __init__(self, context: TurnContext, log: Log, ports: Ports) -> None:
+    def __init__(self, context: TurnContext, log: Log, rules: StreamRules, ports: Ports) -> None:
         self._context = context
+        self._rules = rules
         self._log = log
         self._ports = ports
         self._told_of_edit = False
@@ -33,6 +36,10 @@ class Reminders:
     def note_work(self) -> None:
         """Note that the model has made calls since it was reminded."""
         self._has_worked = True
+
+    def tell_rules(self) -> bool:
+        """Tell the model which rules its answer has broken without being stopped; returns whether there were any."""
+        return self._rules.tell_later()
 
     async def remind(self, answer: AssistantMessage) -> bool:
         """Remind the model if there is reason to; returns whether it was."""

@@ -22,6 +22,7 @@ from north_lsp.providers.model import Model
 from north_lsp.providers.orphans import orphaned_call
 
 _NUMBERS = count(1)
+_AGAINST_RULE = "the answer was stopped, since it goes against a rule"
 
 
 class ModelRequester:
@@ -60,6 +61,9 @@ class ModelRequester:
             if await self._answering.follow_choice():
                 self._retries.succeeded()
             streamed, end = await self._try_once()
+            if streamed.broken:
+                await self._start_over(streamed)
+                continue
             if isinstance(end, Done):
                 return await self._succeeded(end.message, streamed)
             self._note_failure(end, streamed)
@@ -233,6 +237,17 @@ class ModelRequester:
         model = self._answering.model
         self._account.record(model, streamed.message().usage)
         self._log.keep_cancelled(streamed, model, in_file=self._streams.in_file)
+
+    async def _start_over(self, streamed: Streamed) -> None:
+        """Store an answer that went against a rule and was stopped for it, carry nothing of it out, and tell the
+        model."""
+        rules = self._streams.rules
+        message = replace(streamed.message(), stop_reason="aborted")
+        self._account.record(self._answering.model, message.usage)
+        self._log.store(message, self._answering.model, streamed, excluded=not rules.keeps_stopped)
+        await self._log.fail_unrun(message.calls, _AGAINST_RULE)
+        await self._streams.files.abandon(_AGAINST_RULE)
+        await rules.interrupt(streamed.broken)
 
     async def _keep_failed(self, end: Failed, streamed: Streamed) -> None:
         await self._log.keep_failed(end, streamed, self._answering.model)

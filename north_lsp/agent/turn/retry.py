@@ -3,12 +3,13 @@ wait."""
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
 import anyio
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Failed
 
 Layer = Literal["request", "stream", "turn"]

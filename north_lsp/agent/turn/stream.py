@@ -10,9 +10,9 @@ import anyio.to_thread
 from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.previews import Previews
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.stream_rules.watch import StreamRules
 from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.arriving_calls import ArrivingCalls
 from north_lsp.agent.turn.deltas import DeltaMerger
@@ -36,6 +36,7 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.model import Model
+from north_lsp.tools.base import WriteTool
 
 
 class AnswerStreams:
@@ -44,19 +45,19 @@ class AnswerStreams:
     def __init__(
         self,
         context: TurnContext,
-        conversation: Log,
         history: History,
         files: FileBlocks,
         dispatcher: Dispatcher,
         log: AnswerLog,
+        rules: StreamRules,
         ports: Ports,
     ) -> None:
         self.context = context
-        self.conversation = conversation
         self.history = history
         self.files = files
         self.dispatcher = dispatcher
         self.log = log
+        self.rules = rules
         self.ports = ports
 
     @property
@@ -66,7 +67,7 @@ class AnswerStreams:
 
     def nothing(self) -> Streamed:
         """Return the empty answer of a request that is not sent."""
-        return Streamed(self.conversation.reserve_id())
+        return Streamed(self.log.conversation.reserve_id())
 
     def open(self, model: Model) -> "AnswerStream":
         return AnswerStream(self, model)
@@ -76,13 +77,15 @@ class AnswerStream:
     """The stream of one request. `streamed` is what has arrived, also if the stream is cancelled."""
 
     def __init__(self, turn: AnswerStreams, model: Model) -> None:
-        self._conversation = turn.conversation
+        self._conversation = turn.log.conversation
         self._turn = turn
         self._files = turn.files
         self._ports = turn.ports
         self._model = model
+        self._tools = turn.context.tools
         self._previews = Previews(turn.ports.show, turn.ports.on_failure)
         self.streamed = turn.nothing()
+        self._watch = turn.rules.watch()
         seconds = turn.context.settings.turns.flush_ms / 1000
         self._merger = DeltaMerger(self.streamed.entry_id, turn.ports.show, seconds)
         self._calls = ArrivingCalls(
@@ -93,7 +96,7 @@ class AnswerStream:
         """Stream the answer until it ends. A provider's error becomes a failure; if the stream is cancelled, everything
         that arrived is shown."""
         conversation, streamed, merger = self._conversation, self.streamed, self._merger
-        self._files.begin(streamed.entry_id, self._previews)
+        self._files.begin(streamed.entry_id, self._previews, self._watch.write)
         form = self._turn.log.form(streamed.message(), self._model, "aborted", streamed)
         conversation.begin_answer(streamed.entry_id, form)
         end: Done | Failed | None = None
@@ -107,12 +110,14 @@ class AnswerStream:
                         renamed = ids.rename(event)
                         if isinstance(renamed, Done | Failed):
                             end = renamed
+                            await self._look(at_end=True)
                             break
                         if isinstance(renamed, Counted):
                             streamed.began, streamed.usage = True, renamed.usage
                             continue
                         await self._take(renamed)
-                        if streamed.cut_short:
+                        await self._look(at_end=False)
+                        if streamed.cut_short or streamed.broken:
                             end = Done("toolUse", replace(streamed.message(), stop_reason="toolUse"))
                             break
                 streamed.broke_in_file = self._files.in_block and not isinstance(end, Done)
@@ -141,17 +146,27 @@ class AnswerStream:
         match event:
             case TextDelta(_, text):
                 if shown := await self._prose(text):
+                    self._watch.say("text", shown)
                     await merger.add(shown, thinking=False)
             case ThinkingDelta(_, text):
+                self._watch.say("thinking", text)
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
+                self._watch.begin_call(index, id, name, writes=isinstance(self._tools.find(name), WriteTool))
                 await self._calls.begin(index, id, name)
             case BlockEnd(_, ToolCall()):
                 await self._calls.finish_arriving()
             case CallDelta(index, json):
+                self._watch.add_arguments(index, json)
                 await self._calls.take(index, json)
             case _:
                 pass
+
+    async def _look(self, *, at_end: bool) -> None:
+        """Look for broken rules in what has arrived. What fails here costs the rules, not the answer."""
+        with self._ports.diagnostics.guarded("watching an answer"):
+            if await self._watch.look(at_end=at_end):
+                self.streamed.broken = tuple(self._watch.broken)
 
     def _known(self, event: StreamEvent) -> Block | None:
         return self.streamed.blocks.get(event.index) if isinstance(event, BlockEnd) else None

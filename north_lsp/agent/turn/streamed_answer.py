@@ -1,11 +1,13 @@
 """The part of an answer that has arrived."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from north_lsp.agent.calls.preflight import StreamingCall
 from north_lsp.agent.calls.previews import CallPreviewSource
 from north_lsp.agent.costs.estimates import at_least
+from north_lsp.agent.stream_rules.watch import Violation
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import AssistantMessage, Block, Usage
 
 
@@ -23,6 +25,7 @@ class Streamed:
     preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict)
     first_ms: int | None = None  # from the request to the first thing that arrived
     cut_short: bool = False  # by North, since a call that was still arriving cannot succeed
+    broken: tuple[Violation, ...] = ()  # the rules for which it was stopped
     usage: Usage = field(default_factory=Usage)
 
     def message(self) -> AssistantMessage:

@@ -19,13 +19,13 @@ from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.providers.base import AssistantMessage, ToolCall
 
 _TOO_LONG = 3
-_CUT = "the answer reached the model's length limit; send `/continue` to go on with it"
+_CUT = "the answer reached the model's length limit; send `/continue` for the rest"
 _STUCK = "the model made the same call six times with the same result; the turn was ended. Tell it what to do instead."
 _BROKEN = (
-    "something failed inside North, and the turn was ended; what was done is kept (send `/continue` to go on). See {}"
+    "something failed inside North, and the turn was ended; what was done is kept (`/continue` resumes it). See {}"
 )
-_CHANGED = "{} has changed since this edit was proposed, so the edit is prepared anew"
-_LIMIT = "the turn was ended after {} requests; send `/continue` to go on"
+_CHANGED = "{} has changed since this edit was proposed, so the edit is prepared again"
+_LIMIT = "the turn was ended after {} requests; send `/continue` to continue"
 
 
 class Turn:
@@ -81,8 +81,9 @@ class Turn:
                 if answer.calls or go_on:
                     self._reminders.note_work()
                     await context.follow()
+                told = self._reminders.tell_rules()
                 said = await self._steering.take()
-                if not said and not answer.calls and not go_on:
+                if not said and not answer.calls and not go_on and not told:
                     if await self._reminders.remind(answer):
                         continue
                     if answer.blocks or answer.stop_reason != "stop":

@@ -1,7 +1,6 @@
 """Asks the user about hosts of the web, unless an earlier answer allows them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from urllib.parse import unquote
 
@@ -13,6 +12,7 @@ from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import Result, ok
 from north_lsp.display import fenced, one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.web.addresses import Target
 

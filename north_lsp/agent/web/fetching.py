@@ -3,7 +3,7 @@ checked before anything is sent."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 import anyio
@@ -16,6 +16,7 @@ from north_lsp.agent.web.approve import HostApprover, HostQuestion
 from north_lsp.agent.web.reader import PageReader
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Digest, Output, Picture
 from north_lsp.tools.support.shortened import MAX_BYTES, shortened

@@ -1,7 +1,5 @@
 """Has a model answer a question about a page, beside the conversation."""
 
-from dataclasses import dataclass
-
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.log.log import Log
@@ -10,6 +8,7 @@ from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Done, Failed, ModelRequest, UserMessage
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed

@@ -6,7 +6,6 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import anyio
 import anyio.abc
 
 from north_lsp.cli.demo.terminal import Terminal
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.framing import NewlineFraming
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, Params, RpcError
 from north_lsp.rpc.peer import Call, Peer

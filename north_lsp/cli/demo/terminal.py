@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 
+from north_lsp.cli.talking import is_colored
 from north_lsp.display import visible
 
 _RESET, _BOLD, _DIM, _RED, _GREEN, _CYAN, _YELLOW = (
@@ -30,13 +31,13 @@ class Terminal:
 
     def __init__(self, *, unattended: bool) -> None:
         self._unattended = unattended
-        self._color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        self._color = is_colored(sys.stdout)
         self._in_text = False
         self._titles: dict[str, str] = {}
         self._typed = b""
 
     def _paint(self, text: str, *codes: str) -> str:
-        return f"{''.join(codes)}{text}{_RESET}" if self._color else text
+        return f"{painted}{text}{_RESET}" if self._color and (painted := "".join(codes)) else text
 
     def _line(self, text: str = "") -> None:
         if self._in_text:

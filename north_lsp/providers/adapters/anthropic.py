@@ -4,16 +4,17 @@ The SDK makes the request; its events are read here as plain JSON, so that a ser
 line does no harm. The turn repeats requests, so the SDK's own retries are off.
 """
 
-import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 
 import httpx2
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.adapters import json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
 from north_lsp.providers.adapters.failures import Endpoint
@@ -59,7 +60,7 @@ _LOOKBACK_BLOCKS = 18
 _LEAST_BUDGET = 1024
 _MAX_PAUSES = 5
 _MOST_BLOCKS = 10_000
-_ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_ILLEGAL_IN_ID = lazy_pattern(r"[^a-zA-Z0-9_-]")
 _MAX_ID = 64
 _THINKING = ("thinking", "redacted_thinking")
 

@@ -4,10 +4,11 @@ decide; the wording of an error counts only if they say nothing."""
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import AssistantMessage, ErrorKind, Failed
 
 _RETRYABLE: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded"})
@@ -62,7 +63,7 @@ _STATUSES: dict[int, ErrorKind] = {
     425: "overloaded",
     429: "rate_limit",
 }
-_OVERFLOW = re.compile(
+_OVERFLOW = lazy_pattern(
     r"prompt is too long|input is too long|exceeds? the (available )?context|context[ _]length[ _]exceeded"
     r"|maximum context length|exceeds the (model's )?(maximum )?context"
     r"|context (window|length) (of|is|has been) exceeded"
@@ -71,12 +72,12 @@ _OVERFLOW = re.compile(
     r"|input token count .{0,40}exceeds|prompt too long",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(
+_QUOTA = lazy_pattern(
     r"credit balance is too low|insufficient (credits|balance|quota|funds)|exceeded your current quota", re.I
 )
-_BAD_KEY = re.compile(r"api key (is )?(not valid|expired|not found)|pass a valid api key", re.I)
-_OVERLOAD = re.compile(r"overloaded|temporarily unavailable|at capacity|loading model", re.I)
-_NO_MODEL = re.compile(
+_BAD_KEY = lazy_pattern(r"api key (is )?(not valid|expired|not found)|pass a valid api key", re.I)
+_OVERLOAD = lazy_pattern(r"overloaded|temporarily unavailable|at capacity|loading model", re.I)
+_NO_MODEL = lazy_pattern(
     r"model.{0,120}(not found|does not exist|not exist|unknown|invalid|not a valid)"
     r"|unknown model|no such model|invalid model",
     re.I | re.S,

@@ -1,11 +1,12 @@
 """The HTTP client that a vendor's SDK uses. Imported only when a provider is made: it is heavy."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import httpx2
 
 from north_lsp import __version__
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Timeouts
 from north_lsp.providers.tls import verification
 

@@ -17,8 +17,10 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
-_IMPORT = re.compile(r"^from (\.+[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))\n?", re.MULTILINE)
-_BESIDE = re.compile(r"\s*(#.*|from __future__ import .*)?\s*")
+from north_lsp.lazy_pattern import lazy_pattern
+
+_IMPORT = lazy_pattern(r"^from (\.+[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))\n?", re.MULTILINE)
+_BESIDE = lazy_pattern(r"\s*(#.*|from __future__ import .*)?\s*")
 
 
 def import_lean(package: str, left_out: Sequence[str] = ()) -> ModuleType:

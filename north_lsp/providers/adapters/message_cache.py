@@ -3,9 +3,10 @@ Pure."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, Protocol, TypeVar
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Message
 
 _MOST = 4

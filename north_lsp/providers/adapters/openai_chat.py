@@ -4,13 +4,14 @@ is used. `compat.py` says how servers differ in what they accept; what they send
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import httpx2
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.failures import Endpoint, describe

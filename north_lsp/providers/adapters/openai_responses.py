@@ -7,13 +7,14 @@ A call's id is `<call_id>|<item_id>`. A thinking block's signature is its reason
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal
 
 import httpx2
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.json_text import arguments_text, parse_call

@@ -1,11 +1,12 @@
 """Decodes server-sent events from bytes, however the network has split them. Pure; knows no vendor."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-_LINE_END = re.compile(rb"\r\n|\r|\n")
+_LINE_END = lazy_pattern(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
 

@@ -3,7 +3,6 @@
 Nothing waits for it: it runs in the background, for all servers at once, and a server that is absent, slow or not a
 model server is silently skipped."""
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.display import one_line
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.models_merge import DEFAULT_THINKING
 from north_lsp.providers.compat import is_local
@@ -32,7 +32,7 @@ _FRESH_LOCAL_SECONDS = 60.0
 _FRESH_REMOTE_SECONDS = 24 * 3600.0
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_MODELS = 2000
-_GOOGLE_SEES = re.compile(r"gemini-|gemma-(?!3-1b)[3-9]")
+_GOOGLE_SEES = lazy_pattern(r"gemini-|gemma-(?!3-1b)[3-9]")
 _GOOGLE_THINKING = ThinkingInfo("budget", 8_192)
 
 

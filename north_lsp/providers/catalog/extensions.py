@@ -19,13 +19,14 @@ import json
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from north_lsp import __version__
 from north_lsp.display import one_line
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters.accumulator import append_delta
 from north_lsp.providers.base import (
     AssistantMessage,

@@ -1,10 +1,10 @@
 """Lists the models as rows for people and programs. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.providers.catalog.selectors import canonical

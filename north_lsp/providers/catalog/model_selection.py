@@ -1,11 +1,12 @@
 """Decides which models may be used in a workspace, and which one a conversation starts with. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.credentials import MissingCredential

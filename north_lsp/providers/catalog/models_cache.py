@@ -5,11 +5,11 @@ import json
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
 

@@ -1,10 +1,11 @@
 """The content of the user's `models.yml` as values. What the file does not say is None."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.model import NO_TRANSFORM, Discovery, Prices, Transform
 from north_lsp.providers.thinking import ThinkingInfo

@@ -15,6 +15,7 @@ from typing import Any, cast, get_args
 from urllib.parse import urlsplit
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.clouds import AZURE, VERTEX
 from north_lsp.providers.compat import ThinkingFormat
@@ -34,8 +35,8 @@ _LATER = (
     "cursor-agent",
 )
 _Read = Callable[[Node], Any]
-_PROVIDER_ID = re.compile(r"[a-z0-9][a-z0-9._-]*")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_PROVIDER_ID = lazy_pattern(r"[a-z0-9][a-z0-9._-]*")
+_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FIXED_BODY = ("model", "messages", "input", "stream", "tools", "tool_choice")
 _SDK_HEADERS = ("x-stainless-*", "openai-organization", "openai-project")
 

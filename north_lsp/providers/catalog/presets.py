@@ -4,12 +4,12 @@ of one provider are replaced. Pure, except for `presets`."""
 import difflib
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.models_file import ModelsFileError, check_models_text
 
 

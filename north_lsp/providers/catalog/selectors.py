@@ -1,10 +1,10 @@
 """Picks a model by its selector. Pure."""
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.model_list import ModelList, UnknownModel
 from north_lsp.providers.thinking import Level, as_level
 
@@ -21,8 +21,8 @@ _VARIABLES = {
 }
 _SHOWN = 8
 _LONGEST = 100
-_VERSION = re.compile(r"(?<=\d)\.(?=\d)")
-_DATE = re.compile(r"-20\d{6}$")
+_VERSION = lazy_pattern(r"(?<=\d)\.(?=\d)")
+_DATE = lazy_pattern(r"-20\d{6}$")
 
 
 def find(known: ModelList, selector: str, _seen: tuple[str, ...] = ()) -> "Model":

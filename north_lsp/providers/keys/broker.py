@@ -9,10 +9,10 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.compat import is_local
 from north_lsp.providers.credentials import Credential, KeySource, MissingCredential, can_be_sent, is_bearer_token
 from north_lsp.providers.json_values import as_object

@@ -5,10 +5,11 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")
-_QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?$""", re.DOTALL)
+_LINE = lazy_pattern(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*$")
+_QUOTED = lazy_pattern(r"""(["'])(.*)\1\s*(?:#.*)?$""", re.DOTALL)
 
 
 def read_env_file(path: Path) -> dict[str, str]:

@@ -3,7 +3,9 @@ Lives in the memory of this process, and is never shown or stored. A key of the 
 endpoint."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from north_lsp.lazy_dataclass import dataclass
 
 SOURCE = "the editor's endpoint"
 

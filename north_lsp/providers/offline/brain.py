@@ -7,9 +7,10 @@ end, the next calls are the answer; where the work ends, its report is.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import indent
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import (
     AssistantMessage,
     Block,
@@ -38,7 +39,7 @@ class _Round:
     results: tuple[ToolResult | None, ...]
 
 
-_CONTEXT = re.compile(r"<context>\n.*?\n</context>\s*", re.DOTALL)  # what the editor shows: nobody asks for that
+_CONTEXT = lazy_pattern(r"<context>\n.*?\n</context>\s*", re.DOTALL)  # what the editor shows: nobody asks for that
 
 
 def next_answer(request: ModelRequest) -> AssistantMessage:

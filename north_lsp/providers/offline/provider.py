@@ -1,9 +1,9 @@
 """The offline model as a provider that keeps the stream contract."""
 
 import json
-import re
 from collections.abc import AsyncGenerator, Iterator
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import (
     Block,
     BlockEnd,
@@ -18,7 +18,7 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.offline.brain import next_answer
 
-_WORD = re.compile(r"\s*\S+(?:\s+\Z)?|\s+")
+_WORD = lazy_pattern(r"\s*\S+(?:\s+\Z)?|\s+")
 _JSON_PIECE = 40
 _PIECES_PER_CHECKPOINT = 4
 

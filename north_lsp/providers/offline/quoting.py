@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from north_lsp.display import fenced
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _MAX_HEADER_LINES = 8
 _MAX_NOTE_LINES = 14
@@ -14,12 +15,12 @@ _MODIFIERS = (
     r"(?:export|default|pub(?:\([^)]*\))?|public|private|protected|static|async|abstract|final|declare|unsafe|local)"
 )
 _KEYWORDS = r"(?:def|class|function\*?|func|fn|const|struct|interface|type|enum|trait|module|namespace|macro_rules!)"
-_DEFINITION = re.compile(
+_DEFINITION = lazy_pattern(
     rf"^(?P<indent>\s*)(?:{_MODIFIERS}\s+)*(?P<keyword>{_KEYWORDS})\s+(?:\([^)]*\)\s*)?(?P<name>[A-Za-z_$][\w$]*)"
 )
-_HEADING = re.compile(r"^#{1,6}\s+\S.*")
-_COMMENT = re.compile(r"^\s*(?://|#(?!\s*(?:include|define|if|endif)\b)|/\*|\*|--|;;)")
-_DOCSTRING = re.compile(r"^\s*[rRuU]?(\"\"\"|''')")
+_HEADING = lazy_pattern(r"^#{1,6}\s+\S.*")
+_COMMENT = lazy_pattern(r"^\s*(?://|#(?!\s*(?:include|define|if|endif)\b)|/\*|\*|--|;;)")
+_DOCSTRING = lazy_pattern(r"^\s*[rRuU]?(\"\"\"|''')")
 _LANGUAGES = {"py": "python", "pyi": "python", "rs": "rust", "js": "js", "ts": "ts", "tsx": "tsx", "rb": "ruby"}
 _PROSE = (".md", ".rst", ".txt")
 

@@ -1,10 +1,11 @@
 """Parses a tool's result into a value. Knows the results' envelope but nothing about individual tools."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import ToolResult
 
 
@@ -29,8 +30,8 @@ class Ran:
 
 
 NO_RESULT = Reply(failed=True, code="CANCELLED", message="there is no result")
-_EXIT = re.compile(r"exit code (-?\d+)|stopped after .* \(time limit\)")
-_NOTICE = re.compile(r"\(the output is shortened: .*\)|background processes still running: .*")
+_EXIT = lazy_pattern(r"exit code (-?\d+)|stopped after .* \(time limit\)")
+_NOTICE = lazy_pattern(r"\(the output is shortened: .*\)|background processes still running: .*")
 _SHOWN_LINES = 8
 _NOTHING = "(no output)"
 

@@ -5,8 +5,11 @@ Quoted texts are first replaced with marks, so that nothing inside quotes is spl
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +112,9 @@ def parse(message: str) -> Order:
 
 
 # North's own notes before the user's words, one bracketed line each; they are not requests.
-_NOTES = re.compile(r"\A(?:\[[^\n]*\]\n\n)+")
-_ATTACHMENT_START = re.compile(r'^<(?:file|selection) path="', re.MULTILINE)
-_ATTACHMENT = re.compile(
+_NOTES = lazy_pattern(r"\A(?:\[[^\n]*\]\n\n)+")
+_ATTACHMENT_START = lazy_pattern(r'^<(?:file|selection) path="', re.MULTILINE)
+_ATTACHMENT = lazy_pattern(
     r'^<(?P<tag>file|selection) path="(?P<path>[^"\n]*)"(?: lines="(?P<from>\d{1,9})-(?P<to>\d{1,9})")?>\n?',
     re.MULTILINE,
 )
@@ -131,7 +134,7 @@ def _attachments(text: str) -> Iterator[Attachment]:
 # -- quoted texts ------------------------------------------------------------------------------------------------------
 
 _LONGEST_CLAUSE = 1000
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r"""
       (?P<fence>`{3,}) [^\n`]* \n (?P<fenced>(?s:.*?)) (?<=\n)[ \t]* (?P=fence) (?!`)
     | (?<!`) (?P<ticks>`+) (?!`) (?P<ticked>.{1,2000}?) (?<!`) (?P=ticks) (?!`)
@@ -186,19 +189,19 @@ class _Quotes:
 
 # -- a message as clauses ----------------------------------------------------------------------------------------------
 
-_SEPARATOR = re.compile(
+_SEPARATOR = lazy_pattern(
     r"(?<=[\s,;.])(?:and\s{1,3})?then\b[,:]?(?=\s)|;|\n"
     r"|(?<=\s)and\s{1,3}(?=(?:find|explain|read|replace|change|rename|create|run|execute)\s{1,3}\0)",
     re.IGNORECASE,
 )
-_LEAD_IN = re.compile(
+_LEAD_IN = lazy_pattern(
     r"[-*]\s+|\d{1,2}[.)]\s+|/(?=\w)"
     r"|(?:please|kindly|now|first|finally|also|next|and|then|ok|okay|so|hey|hi)\b[,:]?\s+"
     r"|(?:can|could|would|will)\s+you\s+|i\s+(?:want|need|would\s+like)\s+(?:you\s+)?to\s+|let['’]?s\s+"
     r"|(?:tell|show)\s+me\s+(?=how|what|where)|explain\s+(?:to\s+me\s+)?(?=(?:how|what)\s)",
     re.IGNORECASE,
 )
-_PLEASE = re.compile(r"[,\s][ ]?(?:please|thanks|thank\s+you)[.!]?$", re.IGNORECASE)
+_PLEASE = lazy_pattern(r"[,\s][ ]?(?:please|thanks|thank\s+you)[.!]?$", re.IGNORECASE)
 
 
 class _Clause(NamedTuple):
@@ -256,7 +259,7 @@ def _bare(piece: str, quotes: _Quotes) -> str:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE | re.DOTALL)
+    return lazy_pattern(text, re.IGNORECASE | re.DOTALL)
 
 
 _IN = r"(?:in|inside|within|under)"

@@ -6,9 +6,10 @@ kept for the summary at the end.
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.offline.phrases import phrase
 from north_lsp.providers.offline.quoting import (
     Line,

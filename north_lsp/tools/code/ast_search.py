@@ -3,13 +3,14 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices

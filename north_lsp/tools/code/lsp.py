@@ -51,7 +51,7 @@ class LspArgs(Arguments):
     action: Action
     path: str | None = None
     line: int | None = Field(None, ge=1, description="The line of the symbol, from 1.")
-    symbol: str | None = Field(None, min_length=1, description="The name as it stands on that line.")
+    symbol: str | None = Field(None, min_length=1, description="The name as written on that line.")
     occurrence: int = Field(1, ge=1, description="Which `symbol` of the line.")
     column: int | None = Field(None, ge=1, description="Instead of `symbol`, from 1.")
     query: str | None = Field(None, description="For `symbols` of the workspace: a part of the name.")

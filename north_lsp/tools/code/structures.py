@@ -1,7 +1,6 @@
 """Shared by the structure tools: reads a file and parses it on a thread."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.support.limits import Notices
 from north_lsp.tools.support.texts import Source, existing_text
 from north_lsp.tools.support.threads import on_thread

@@ -3,12 +3,13 @@
 import os
 import stat
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio.to_thread
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
 from north_lsp.tools.support.texts import text_of
 from north_lsp.workspace.opening import open_real

@@ -3,10 +3,11 @@
 import os
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply.empty_folders import some_of
 from north_lsp.workspace.edit.diff import make_folder_change
 from north_lsp.workspace.paths import Resolved

@@ -3,14 +3,15 @@ are left out only where it is certain that they are not; elsewhere the model is 
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
-_HEADER = re.compile(r"\[([^\[\]\n]+)#([0-9a-f]{8})\]\r?\n")
-_PRINTED = re.compile(r" *(\d+)(?:→|\t|[|:])")
-_NUMBERED = re.compile(r"\s*(\d+)(→|:)")
-_COLUMN = re.compile(r" {2,}(\d+)(\t)")
+_HEADER = lazy_pattern(r"\[([^\[\]\n]+)#([0-9a-f]{8})\]\r?\n")
+_PRINTED = lazy_pattern(r" *(\d+)(?:→|\t|[|:])")
+_NUMBERED = lazy_pattern(r"\s*(\d+)(→|:)")
+_COLUMN = lazy_pattern(r" {2,}(\d+)(\t)")
 _TELLING = 3
 
 

@@ -28,6 +28,6 @@ class Remember(Tool):
 
     async def invoke(self, args: RememberArgs, workspace: Workspace, host: Host[R]) -> Output | R:
         if workspace.remember is None:
-            raise ToolError("UNAVAILABLE", "memory is disabled", "go on without it")
+            raise ToolError("UNAVAILABLE", "memory is disabled", "continue without it")
         note = await workspace.remember(args.kind, args.text)
         return Output(self.title({"text": args.text}), {"noted": note})

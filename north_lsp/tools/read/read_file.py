@@ -1,12 +1,13 @@
 """`read_file`: reads a part of a text file, with line numbers, and the contents of other files as text."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.limits import Limits
 from north_lsp.tools.base import Digest, Output, Picture, ReadTool
 from north_lsp.tools.registry import Arguments

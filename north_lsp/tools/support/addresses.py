@@ -3,12 +3,13 @@
 import re
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.support.manual import read_manual
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.edit.conflicts import Side
 from north_lsp.workspace.workspace import Workspace
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_ADDRESS = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _SCHEMES = (
     "artifact://<n>",
     "conflict://<n>[/ours|/theirs|/base]",

@@ -2,12 +2,13 @@
 them up."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolSpec
 from north_lsp.tools.base import DescribedTool, Output, ReadTool
 from north_lsp.tools.registry import Arguments, Registry

@@ -1,11 +1,12 @@
 """Ranks short texts by how well they fit a query (BM25)."""
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
+from north_lsp.lazy_pattern import lazy_pattern
+
+_WORD = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 _K, _B = 1.5, 0.75
 
 

@@ -1,13 +1,14 @@
 """Results as people see them: a few lines of text, made of the JSON that models get. Knows no single tool, only the
 names that results of all of them share."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 _LINES = 60
 _WIDTH = 300
 _CHARACTERS = 4_000
-_NUMBERED = re.compile(r"(>?\s*)(\d+)→(.*)")
+_NUMBERED = lazy_pattern(r"(>?\s*)(\d+)→(.*)")
 _ROWS = (
     "matches",
     "files",

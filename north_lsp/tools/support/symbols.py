@@ -1,9 +1,9 @@
 """The symbol that a model points at, for the editor's language servers."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.support.texts import existing_text
 from north_lsp.workspace.edit.positions import lines_of, units_of
 from north_lsp.workspace.language_features import LanguageFeatures, Position

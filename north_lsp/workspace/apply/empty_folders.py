@@ -6,10 +6,10 @@ import os
 import stat
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply.open_folders import enter, remove_empty
 from north_lsp.workspace.proposal import FileChange
 

@@ -13,10 +13,11 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory, sync_directory
 from north_lsp.workspace.apply.open_folders import enter, remove_empty
 from north_lsp.workspace.text import OPEN_FLAGS

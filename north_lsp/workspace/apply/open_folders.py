@@ -5,10 +5,10 @@ import errno
 import os
 import stat
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
 

@@ -6,10 +6,10 @@ import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply import journal
 from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.apply.open_folders import Folder, enter
@@ -84,7 +84,7 @@ class Restoration:
         """Restore everything. Raises ToolError IO_ERROR."""
         self.stack.close()
         if self.stuck:
-            raise self._complaint("the edit was taken back")
+            raise self._complaint("the edit was undone")
 
     def _complaint(self, before: str) -> ToolError:
         names = list(self.stuck.values())

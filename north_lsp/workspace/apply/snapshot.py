@@ -8,9 +8,10 @@ covered are ignored files, folders without git (except for seen files), and cont
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.git import read_blob, run_git
 from north_lsp.workspace.opening import open_real
 

@@ -1,9 +1,8 @@
 """Finds lines by an anchor, with one rule for every tool that takes one, and replaces whole lines of a text. Knows no
 files."""
 
-from dataclasses import dataclass
-
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.closest_match import diagnose
 from north_lsp.workspace.text import Newline, dominant_newline, split_lines, to_newlines
 

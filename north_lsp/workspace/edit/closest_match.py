@@ -4,9 +4,10 @@ import difflib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.copy_mistakes import find_mistake
 from north_lsp.workspace.text import split_lines, to_newlines
 

@@ -1,8 +1,10 @@
 """Merge conflicts that reads have found, by number, so that they can be referred to later."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 Side = Literal["ours", "theirs", "base"]
 

@@ -1,19 +1,20 @@
 """What models get wrong when they repeat a text that they have read: possible mistakes, tried one by one against the
 file. Pure."""
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _LOOK_ALIKE = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"', "–": "-", "—": "-", "−": "-", "‑": "-"}
 )
-_NUMBER = re.compile(r"\s*\d+[\t→|:]")
-_SPACED_NUMBER = re.compile(r"\s*\d+[\t→|:] ?")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_ESCAPE = re.compile(r"\\([nrt\"'\\])")
+_NUMBER = lazy_pattern(r"\s*\d+[\t→|:]")
+_SPACED_NUMBER = lazy_pattern(r"\s*\d+[\t→|:] ?")
+_FENCE = lazy_pattern(r"\s*(?:```|~~~)")
+_ESCAPE = lazy_pattern(r"\\([nrt\"'\\])")
 _ESCAPES = {"n": "\n", "r": "", "t": "\t"}
-_LEFT_OUT = re.compile(r"\s*(?:#|//|--|/\*|<!--|;|%)?\s*(?:\.{3}|…|\[\.{3}\])")
+_LEFT_OUT = lazy_pattern(r"\s*(?:#|//|--|/\*|<!--|;|%)?\s*(?:\.{3}|…|\[\.{3}\])")
 
 
 @dataclass(frozen=True, slots=True)

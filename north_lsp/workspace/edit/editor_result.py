@@ -1,13 +1,13 @@
 """What became of a text that an editor was asked to write: editors format what they save, and some write something
 else."""
 
-import re
 from collections import Counter
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.edit.lines import changed_blocks
 from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 
-_WORD = re.compile(r"\w+")
+_WORD = lazy_pattern(r"\w+")
 _KEPT = 0.5
 _ADDED = 200
 

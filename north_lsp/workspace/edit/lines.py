@@ -4,7 +4,8 @@ import difflib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
 
 _MAX_COMPARISONS = 100_000
 

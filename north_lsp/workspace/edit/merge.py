@@ -1,8 +1,8 @@
 """Merges two changes of one text by lines: what at most one side changed is clear, the rest is a conflict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.lines import Block, changed_blocks
 from north_lsp.workspace.text import split_lines
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.files.wildmatch import translate
 from north_lsp.workspace.opening import open_folder, open_real
 from north_lsp.workspace.text import Newline, is_binary, to_newlines
@@ -21,7 +22,7 @@ _PROBE_BYTES = 8 * 1024
 _MAX_CONFIG_BYTES = 64 * 1024
 _MAX_CHOICES = 64
 _MAX_SECTION = 500
-_ANY_DEPTH = re.compile(r"(?<![^/])\*\*(?![/*]|\Z)")
+_ANY_DEPTH = lazy_pattern(r"(?<![^/])\*\*(?![/*]|\Z)")
 _ENDS: dict[str, Newline] = {"lf": "\n", "crlf": "\r\n"}
 
 

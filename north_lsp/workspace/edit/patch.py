@@ -1,17 +1,18 @@
 """Reads patches and finds where their hunks belong. Knows no files."""
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.edit.closest_match import diagnose
 from north_lsp.workspace.text import dominant_newline, split_lines, to_newlines
 
 _MAX_SHIFT = 200
 _SHOWN_LINES = 12
 _REDO = "read the file again and redo the patch; nothing was applied"
-_HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HEADER = lazy_pattern(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 _BEGIN, _END = "*** Begin Patch", "*** End Patch"
 

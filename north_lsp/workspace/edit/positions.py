@@ -4,12 +4,12 @@ Python's own `splitlines` also ends lines at form feeds and Unicode separators, 
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.language_features import Position, Replacement
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 _UNIT_SIZES = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 

@@ -1,8 +1,8 @@
 """What is shown of a change that is still being written: the changed place, in a bounded size. Pure."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.text import split_lines
 
 _CONTEXT = 3

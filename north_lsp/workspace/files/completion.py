@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.listing import readable
 from north_lsp.workspace.files.trees import Trees
 

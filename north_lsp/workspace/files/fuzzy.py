@@ -2,9 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Self
+
+from north_lsp.lazy_dataclass import dataclass
 
 Ranked = tuple[int, int, str]
 """What a path is sorted by, the best first, and the path itself."""

@@ -12,11 +12,12 @@ import re
 import stat
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.wildmatch import SPECIAL, translate
 
 _MAX_BYTES = 1024 * 1024

@@ -4,10 +4,10 @@
 import os
 import stat
 from collections.abc import Collection, Container, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.noting import note_problem
 from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, match_form
 from north_lsp.workspace.git import exclude_file, top_level

@@ -3,11 +3,11 @@
 import os
 import time
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.listing import readable
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.git import run_git

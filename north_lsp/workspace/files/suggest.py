@@ -5,13 +5,14 @@ that time. Where a name is compared with a hundred others for a message (setting
 enough.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " "})
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazy_pattern(r"\d+")
 _MAX = 5
 _LEAST_ALIKE = 0.75
 

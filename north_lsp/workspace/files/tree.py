@@ -5,11 +5,12 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.change_notices import Watch
 from north_lsp.workspace.files.fuzzy import FuzzyIndex
 from north_lsp.workspace.files.ignore import (

@@ -4,10 +4,11 @@ open."""
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.closed_names import Closed, Links, among_unseen, hard_links
 from north_lsp.workspace.files.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, walk
 from north_lsp.workspace.files.tree import Closing, FileTree, Listing, in_path_order, is_among, without

@@ -3,7 +3,6 @@ needed for that; PDF needs an installed converter: the package pypdf, or the pro
 
 import importlib
 import importlib.util
-import re
 import shutil
 import subprocess
 import zipfile
@@ -12,13 +11,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 
 DOCUMENTS = (".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp")
 _MAX_PART = 16 * 1024 * 1024
 _MAX_ROWS = 5000
 _SECONDS = 20.0
-_NUMBER = re.compile(r"\d+")
-_CELL = re.compile(r"([A-Z]+)\d+")
+_NUMBER = lazy_pattern(r"\d+")
+_CELL = lazy_pattern(r"([A-Z]+)\d+")
 
 
 def read_document(path: Path, name: str | None = None) -> str:

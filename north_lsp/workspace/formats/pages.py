@@ -1,9 +1,10 @@
 """Makes Markdown of a web page: its main part, with links, without what runs, leads around or cannot be seen. To be run
 in a process with limits (`parsing_child.py`)."""
 
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
@@ -15,12 +16,14 @@ _DROPPED = (
 )  # fmt: skip
 _AROUND = ("header", "footer")
 _ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar", "dialog"})
-_UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])")
-_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|highlight|brush:)-?\s*([A-Za-z0-9+#_-]+)")
+_UNSEEN = lazy_pattern(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])"
+)
+_LANGUAGE = lazy_pattern(r"(?:language|lang|highlight-source|highlight|brush:)-?\s*([A-Za-z0-9+#_-]+)")
 _FOLLOWED = ("http://", "https://", "mailto:")
 _LEAST = 200
-_BLANKS = re.compile(r"[ \t]+\n")
-_GAPS = re.compile(r"\n{3,}")
+_BLANKS = lazy_pattern(r"[ \t]+\n")
+_GAPS = lazy_pattern(r"\n{3,}")
 
 
 def markdown_of(html: str, address: str) -> tuple[str, str]:

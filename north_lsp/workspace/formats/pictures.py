@@ -7,9 +7,9 @@ import os
 import stat
 import struct
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_real
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")

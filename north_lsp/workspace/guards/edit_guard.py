@@ -4,15 +4,15 @@ asked."""
 
 import json
 import os
-import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.guards.after_changes import After, content_before
 from north_lsp.workspace.guards.aliases import Links, path_aliases
@@ -21,7 +21,7 @@ from north_lsp.workspace.guards.repositories import Named, looks_like_repository
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 
-_LIFECYCLE = re.compile(r"^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$")
+_LIFECYCLE = lazy_pattern(r"^(pre|post)?(install|prepare|publish|pack|uninstall)$|^prepublishOnly$|^dependencies$")
 _HOOK_TABLES = ("simple-git-hooks", "husky", "gitHooks", "lint-staged", "pre-commit", "ghooks")
 _START_FILES = (
     *(".envrc", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".gitpod.yml", ".mcp.json"),

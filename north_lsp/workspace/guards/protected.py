@@ -5,13 +5,14 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from importlib.resources import files
 from itertools import chain
 from typing import Literal
 from urllib.parse import unquote
+
+from north_lsp.lazy_dataclass import dataclass
 
 WriteRule = Literal["never", "ask", "free"]
 

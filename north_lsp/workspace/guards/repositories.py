@@ -2,20 +2,21 @@
 which git then runs or reads."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.git import configuration
 from north_lsp.workspace.guards.after_changes import After, content_before
 from north_lsp.workspace.guards.protected import folded
 
-_TOKEN = re.compile(r"""[^\s;|&()<>'"`$={}!,]+""")
-_HARMLESS = re.compile(
+_TOKEN = lazy_pattern(r"""[^\s;|&()<>'"`$={}!,]+""")
+_HARMLESS = lazy_pattern(
     r"^(user|color|branch|url)\.|^remote\..*\.(url|pushurl|fetch|push)$|^submodule\..*\.(url|path|branch)$|^core\.worktree$"
 )
-_INCLUDE = re.compile(r"^include(if\..*)?\.path$")
+_INCLUDE = lazy_pattern(r"^include(if\..*)?\.path$")
 _LONGEST = 4096
 _MOST_BYTES = 64 * 1024
 _CONFIGURATION = "is read by git as its configuration"

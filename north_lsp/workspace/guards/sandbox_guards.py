@@ -10,10 +10,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE, IgnoreChains, IgnoreRules, join
 
 MAX_FOLDERS = 50_000

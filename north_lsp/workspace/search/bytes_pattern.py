@@ -3,8 +3,9 @@ original matches."""
 
 import importlib
 import re
-from dataclasses import dataclass
 from typing import Any
+
+from north_lsp.lazy_dataclass import dataclass
 
 # The parser of the standard library; the module has no public name.
 _parser: Any = importlib.import_module("re._parser")

@@ -8,13 +8,15 @@ import importlib
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
+
 _parser: Any = importlib.import_module("re._parser")
 
-_FOLDING = re.compile(r"\(\?[a-zA-Z]*i")
+_FOLDING = lazy_pattern(r"\(\?[a-zA-Z]*i")
 _SINGLE = ("LITERAL", "NOT_LITERAL", "ANY", "IN")
 _MOST_STEPS = math.log(2e7)  # some tenths of a second at most
 _ANY_LENGTH = 5_000_000  # more than is searched of any file

@@ -4,8 +4,9 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.search.query import Query
 
 MAX_LINE = 500

@@ -2,21 +2,22 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.files.wildmatch import translate
 from north_lsp.workspace.search.effort import longest_text, needed_text
 
-_TOKEN = re.compile(r"\\N\{[^}]*\}|\\.|(?<=.)\{\d+(?:,\d*)?\}|\[\^?\]?", re.DOTALL)
-_TOKEN_IN_SET = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
+_TOKEN = lazy_pattern(r"\\N\{[^}]*\}|\\.|(?<=.)\{\d+(?:,\d*)?\}|\[\^?\]?", re.DOTALL)
+_TOKEN_IN_SET = lazy_pattern(r"\\N\{[^}]*\}|\\.", re.DOTALL)
 # As the end of a line, a dollar could never come before a literal brace.
-_DOLLAR_BRACE = re.compile(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)")
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_DOLLAR_BRACE = lazy_pattern(r"(?<!\\)((?:\\\\)*)\$(?=\\\{)")
+_ESCAPED = lazy_pattern(r"\\.", re.DOTALL)
 _MAX_ALTERNATIVES = 200
 _MAX_GLOB = 1000
 _MAX_BRACES = 50
-_SUFFIXES = re.compile(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Za-z0-9]+)*)\})")
+_SUFFIXES = lazy_pattern(r"(?:\*\*/)?\*\.(?:([A-Za-z0-9]+)|\{([A-Za-z0-9]+(?:,[A-Za-z0-9]+)*)\})")
 
 
 @dataclass(frozen=True, slots=True)

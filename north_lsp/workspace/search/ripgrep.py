@@ -1,7 +1,6 @@
 """Uses ripgrep to count: how many lines match in which of the given files. It decides nothing else."""
 
 import os
-import re
 import selectors
 import shutil
 import signal
@@ -13,6 +12,8 @@ from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+
+from north_lsp.lazy_pattern import lazy_pattern
 
 # Common switches: none of the user's configuration, no rules of ripgrep's own about what is ignored or binary.
 _SWITCHES = ("--no-config", "--no-ignore", "--hidden", "--text", "--null", "--color=never", "--no-messages")
@@ -136,7 +137,7 @@ def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], co
     return bytes(output)
 
 
-_RECORD = re.compile(r"([^\0]+)\0(\d+)\n")
+_RECORD = lazy_pattern(r"([^\0]+)\0(\d+)\n")
 
 
 def _read_counts(data: bytes, counts: dict[str, int]) -> None:

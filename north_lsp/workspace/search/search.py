@@ -13,11 +13,12 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.listing import readable
 from north_lsp.workspace.files.tree import FileTree, Listing, is_older
 from north_lsp.workspace.files.trees import Trees

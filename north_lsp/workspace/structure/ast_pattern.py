@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.structure.grammars import has_grammar, parse, parsed_languages
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_VARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)?|\$([A-Z_][A-Z0-9_]*)")
+_VARIABLE = lazy_pattern(r"\$\$\$([A-Z_][A-Z0-9_]*)?|\$([A-Z_][A-Z0-9_]*)")
 _ONE, _MANY = "northOne", "northMany"
-_PLACED = re.compile(rf"({_ONE}|{_MANY})([A-Z0-9_]*)")
+_PLACED = lazy_pattern(rf"({_ONE}|{_MANY})([A-Z0-9_]*)")
 # Where an expression or statement may occur, for languages in which that is not everywhere.
 _SURROUNDINGS: dict[str, tuple[str, ...]] = {
     "c": ("@", "void f(){@}", "void f(){@;}"),

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.structure.grammars import parse
 from north_lsp.workspace.structure.model import Structure, Symbol, SymbolKind
 from north_lsp.workspace.structure.nesting import nested
@@ -17,12 +19,12 @@ SECTIONS = frozenset({"section", "article", "nav", "header", "footer", "main", "
 _FRAME = frozenset({"head", "body", "template"})
 _LABEL = 120
 # An element with a tag that may have lost its beginning or end, and an end tag that may be missing.
-_SPELLED = re.compile(
+_SPELLED = lazy_pattern(
     rb"(?P<tag><(?P<name>script|style)\b[^<>\n]*(?:>|$)|^[ \t]*(?P<bare>script|style)\b[^<>\n]*>)"
     rb"(?P<raw>.*?)(?:<?/[ \t]*(?:script|style)[ \t]*>|</(?:script|style)\b|(?=^[ \t]*<(?:script|style)\b)|\Z)",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-_SPOKEN = re.compile(r"\b(?:type|lang)\s*=\s*[\"']?([\w/+-]+)")
+_SPOKEN = lazy_pattern(r"\b(?:type|lang)\s*=\s*[\"']?([\w/+-]+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The data model for what is in a source file."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from north_lsp.lazy_dataclass import dataclass
 
 SymbolKind = Literal[
     "function",

@@ -1,13 +1,13 @@
 """Finds the structure of a text: with a grammar if there is one, and with patterns for what its errors have
 swallowed."""
 
-import re
 from collections import OrderedDict
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.grammars import has_grammar, parse, symbol_query
 from north_lsp.workspace.structure.markup import parse_markup
@@ -36,7 +36,7 @@ _MAX_PARSED = 4 * 1024 * 1024
 _MAX_LOOKED_AT_AGAIN = 1024 * 1024
 _QUOTES = (b'"', b"'", b"`")
 _LONG_QUOTES = (b'"""', b"'''", b"`")
-_BROKEN_TAG = re.compile(rb"\s*(?:\?|<)\s*php\b")
+_BROKEN_TAG = lazy_pattern(rb"\s*(?:\?|<)\s*php\b")
 _remembered: OrderedDict[tuple[str, str], Structure] = OrderedDict()
 _lock = Lock()
 _STYLES = frozenset({"scss", "less"})

@@ -6,8 +6,10 @@ parsed is tried again without its first line, as the members of something.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.structure.model import Symbol
 
 Look = Callable[[bytes], tuple[list[Symbol], bool]]
@@ -33,13 +35,13 @@ _AROUND: dict[str, _Around] = {
 }
 # The same for what is in a function.
 _STATEMENT: dict[str, _Around] = {"python": ((b"if 1:\n", b""),), "php": ((b"<?php ", b""),)}
-_CONTINUES = re.compile(
+_CONTINUES = lazy_pattern(
     rb"[ \t]*(?:[\])}{>:?&|,.=+*/\\-]|</"
     rb"|(?:end|else|elif|elsif|except|finally|catch|rescue|ensure|when|then|do|done|fi)\b)"
 )
 _ENDING, _ENDS = re.compile(rb"\n[ \t]*[\])}]"), b" \t\r\n\f\v;,)]}"
-_BELONGS_BELOW = re.compile(rb"[ \t]*(?:@(?!interface\b|media\b)|#\[|\[|template\b|\w[\w \t*&]*\r?\Z)")
-_HAS_MEMBERS = re.compile(
+_BELONGS_BELOW = lazy_pattern(rb"[ \t]*(?:@(?!interface\b|media\b)|#\[|\[|template\b|\w[\w \t*&]*\r?\Z)")
+_HAS_MEMBERS = lazy_pattern(
     rb"\b(?:class|struct|interface|trait|impl|enum|record|namespace|module|union|type|var|const|object)\b"
     rb"|\b(?:public|private|protected)[ \t]*:"
 )

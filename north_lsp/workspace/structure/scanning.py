@@ -4,19 +4,20 @@ ignored."""
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.languages import Comments
 
 _STRINGS = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 _MASKED: dict[Comments, re.Pattern[str]] = {
-    "c": re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:\\.|[^`\\])*`|{_STRINGS}", re.DOTALL),
-    "hash": re.compile(rf'#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'(?:\\.|[^\\])*?(?:\'\'\'|\Z)|{_STRINGS}'),
-    "dash": re.compile(rf"--\[\[.*?(?:\]\]|\Z)|--[^\n]*|{_STRINGS}", re.DOTALL),
-    "html": re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL),
-    "none": re.compile(_STRINGS),
+    "c": lazy_pattern(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|`(?:\\.|[^`\\])*`|{_STRINGS}", re.DOTALL),
+    "hash": lazy_pattern(rf'#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'(?:\\.|[^\\])*?(?:\'\'\'|\Z)|{_STRINGS}'),
+    "dash": lazy_pattern(rf"--\[\[.*?(?:\]\]|\Z)|--[^\n]*|{_STRINGS}", re.DOTALL),
+    "html": lazy_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL),
+    "none": lazy_pattern(_STRINGS),
 }
-_NOT_LINE_ENDS = re.compile(r"[^\n]")
+_NOT_LINE_ENDS = lazy_pattern(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ two in step.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.structure.grammars import grammar
 from north_lsp.workspace.structure.model import SymbolKind
 

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.structure import patterns
 from north_lsp.workspace.structure.model import Structure, Symbol
 from north_lsp.workspace.structure.scanning import Lines, brace_blocks, masked, offsets_in_bytes, offsets_in_characters
@@ -13,8 +15,8 @@ BlockKind = Literal["html_section", "css_rule", "js_ts_symbol", "csharp_symbol",
 CodeKind = Literal["function", "class", "method", "block", "any"]
 
 _CHUNK = 50
-_ALONE_BEFORE = re.compile(r"[^{};\n]*")
-_ALONE_BEHIND = re.compile(r"[;,)\] \t]*(?:(?://|#|--|/\*|<!--)[^\n]*)?(?=\r?\n|\Z)")
+_ALONE_BEFORE = lazy_pattern(r"[^{};\n]*")
+_ALONE_BEHIND = lazy_pattern(r"[;,)\] \t]*(?:(?://|#|--|/\*|<!--)[^\n]*)?(?=\r?\n|\Z)")
 _STYLE = frozenset({"rule", "media", "keyframes", "supports", "at-rule"})
 _CLASSES = frozenset({"class", "interface", "struct", "trait", "enum", "impl", "type"})
 _PREFIXES = {

@@ -26,7 +26,7 @@ end
 local function title_of(update)
   local north = vim.tbl_get(update, "_meta", "north") or {}
   if update.status == "completed" and north.reason == "handoff" then
-    return "This conversation goes on from another one, of which the model has a summary"
+    return "This conversation continues another one, of which the model has a summary"
   elseif update.status == "completed" and north.tokensBefore and north.tokensAfter then
     local numbers = ("%s → %s tokens"):format(count(north.tokensBefore), count(north.tokensAfter))
     return "The conversation up to here was summarised: " .. numbers

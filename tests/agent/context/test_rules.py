@@ -85,7 +85,7 @@ def test_a_glob_that_could_take_for_ever_is_refused() -> None:
         ("description: D\nglobs: a.py", ("glob", "rulebook")),
         ("alwaysApply: false", ("always",)),
         ("trigger: always_on\ndescription: D", ("always",)),
-        ("condition: foo", ("unused",)),
+        ("condition: foo", ("stream",)),
     ],
 )
 def test_fields_say_when_a_rule_applies(head: str, buckets: tuple[str, ...]) -> None:

@@ -95,13 +95,13 @@ def test_the_first_source_that_names_a_server_has_it(tmp_path: Path) -> None:
     (root / ".cursor").mkdir()
     (root / ".cursor/mcp.json").write_text('{"mcpServers": {')
     locations = Locations(config, tmp_path / "data", tmp_path / "state")
-    found = find_servers([], root, home, locations)
+    found = find_servers([], root, home, locations, "used")
     assert {spec.name: (spec.command, spec.origin) for spec in found.specs} == {
         "a": ("1", "project"), "b": ("3", "user"), "c": ("5", "user"), "d": ("6", "project"), "e": ("8", "project"),
     }  # fmt: skip
     assert [(spec.name, spec.command) for spec in found.shadowed] == [("a", "2"), ("c", "4"), ("d", "7")]
     assert [".cursor/mcp.json cannot be read" in problem for problem in found.problems] == [True]
-    alone = find_servers([], root, home, locations, of_project=False)
+    alone = find_servers([], root, home, locations, "left out")
     assert {spec.name for spec in alone.specs} == {"a", "b", "c"}
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_leads_out_of_the_project_is_left_out(tmp_path: Path) -> Non
     root.mkdir()
     (tmp_path / "outside.json").write_text('{"mcpServers": {"a": {"command": "1"}}}')
     (root / ".mcp.json").symlink_to(tmp_path / "outside.json")
-    found = find_servers([], root, tmp_path / "home", Locations(tmp_path, tmp_path, tmp_path))
+    found = find_servers([], root, tmp_path / "home", Locations(tmp_path, tmp_path, tmp_path), "used")
     assert found.specs == []
     assert "leads out of the project" in found.problems[0]
 
@@ -122,6 +122,55 @@ def test_a_file_that_is_too_deep_costs_only_its_own_servers(tmp_path: Path, name
     (config / "mcp.json").write_text('{"mcpServers": {"mine": {"command": "1"}}}')
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text)
-    found = find_servers([], root, home, Locations(config, tmp_path / "data", tmp_path / "state"))
+    found = find_servers([], root, home, Locations(config, tmp_path / "data", tmp_path / "state"), "used")
     assert [spec.name for spec in found.specs] == ["mine"]
     assert [f"{name} cannot be read" in problem for problem in found.problems] == [True]
+
+
+def test_a_project_that_is_not_trusted_takes_no_name_and_no_place(tmp_path: Path) -> None:
+    root, home, config = (tmp_path / name for name in ("root", "home", "config"))
+    for path, names in (
+        (root / ".north/mcp.json", ["mine", *(f"s{number}" for number in range(60))]),
+        (config / "mcp.json", ["mine"]),
+        (home / ".cursor/mcp.json", ["other"]),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"mcpServers": {name: {"command": str(path)} for name in names}}))
+    locations = Locations(config, tmp_path / "data", tmp_path / "state")
+    listed = find_servers([], root, home, locations, "listed")
+    assert [(spec.name, spec.origin) for spec in listed.specs[:3]] == [
+        ("mine", "user"), ("other", "user"), ("s0", "project"),
+    ]  # fmt: skip
+    assert [(spec.name, spec.origin) for spec in listed.shadowed] == [("mine", "project")]
+    assert len(listed.specs) + len(listed.shadowed) == 50
+    used = find_servers([], root, home, locations, "used")
+    assert {spec.origin for spec in used.specs} == {"project"}
+
+
+def test_an_entry_is_shown_whole_but_for_keys() -> None:
+    entry = {
+        "command": "npx",
+        "args": ["server", "--key", "sk-abcdefgh12345678ABCDEFGH"],
+        "env": {"API_TOKEN": "0123456789abcdef", "OTHER_TOKEN": "${MINE}", "NODE_OPTIONS": "--require ./x.js"},
+        "cwd": "sub",
+        "headers": {"Authorization": "Bearer 0123456789abcdef", "X-Key-Credential-Helper": "/tmp/run-me"},
+    }
+    spec, _ = read_entry("s", entry, Place("project", ".mcp.json"))
+    shown = json.loads(spec.written)
+    assert shown == {
+        "command": "npx",
+        "args": ["server", "--key", "[masked]"],
+        "env": {"API_TOKEN": "[masked]", "OTHER_TOKEN": "${MINE}", "NODE_OPTIONS": "--require ./x.js"},
+        "cwd": "sub",
+        "headers": {"Authorization": "[masked]", "X-Key-Credential-Helper": "/tmp/run-me"},
+    }
+
+
+def test_an_entry_of_a_project_that_is_too_long_to_be_shown_cannot_be_used() -> None:
+    entry: dict[str, Any] = {"command": "a", "args": ["x" * 30_000]}
+    assert "more than 20,000 characters" in read_entry("s", entry, Place("project", ".mcp.json"))[0].problem
+    assert read_entry("s", entry, HERE)[0].problem == ""
+    deep: dict[str, Any] = {}
+    for _ in range(2000):
+        deep = {"a": deep}
+    assert "without end" in read_entry("s", {"command": "a", "x": deep}, HERE)[0].problem

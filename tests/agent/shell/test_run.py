@@ -407,7 +407,7 @@ async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Pat
         assert one.means.runner.jobs.all() == []
         one.editor.decision = CommandDecision("all")
         text = await one.text(command="echo up; exec sleep 60", background=True, keep=True)
-        assert "goes on after North; its whole output: artifact://1\nup" in text
+        assert "outlives North; its whole output: artifact://1\nup" in text
         assert one.means.artifacts is not None
         assert one.means.artifacts.read(1) == "up\n"
         assert "killed" in await one.text("job", action="kill", jobId="1")

@@ -32,7 +32,7 @@ function textOf({ status, error, _meta }: Compaction): string {
     case "in_progress":
       return written ? t("The older part of this conversation is being summarised ({0} characters so far)", count(written)) : t("The older part of this conversation is being summarised");
     case "completed":
-      if (_meta?.north?.reason === "handoff") return t("This conversation goes on from another one, of which the model has a summary");
+      if (_meta?.north?.reason === "handoff") return t("This conversation continues another one, of which the model has a summary");
       return tokensBefore && tokensAfter !== undefined ? t("The conversation up to here was summarised: {0} → {1} tokens", count(tokensBefore), count(tokensAfter)) : t("The conversation up to here was summarised");
     case "cancelled":
       return t("Summarising was cancelled; the conversation is as it was");

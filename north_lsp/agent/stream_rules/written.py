@@ -1,0 +1,51 @@
+"""Finds what a call of an edit tool writes into files, while its arguments arrive."""
+
+from dataclasses import field
+
+from north_lsp.agent.stream_rules.matching import Source
+from north_lsp.agent.stream_rules.strings import ArrivingStrings, Piece
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
+
+_WHOLE = frozenset({"content", "new"})
+"""The arguments of edit tools with text that goes into a file as it is."""
+_FILE = lazy_pattern(r"(?:\*\*\* (?:Update|Add) File: |\+\+\+ (?:b/)?)([^\t\n]+)")
+_MAX_PATH = 4096
+
+
+@dataclass
+class WrittenSource:
+    """The edits of one call, one after the other."""
+
+    _strings: ArrivingStrings = field(default_factory=ArrivingStrings)
+    _has_path: bool = False
+    _line: str = ""  # of a patch
+
+    def feed(self, json: str, source: Source) -> None:
+        """Take more of the arguments, and add to `source` what is written by them."""
+        for piece in self._strings.feed(json):
+            if piece.key == "path":
+                self._path(piece, source)
+            elif piece.key in _WHOLE:
+                source.add(piece.text + ("\n" if piece.ended else ""))
+            elif piece.key == "patch":
+                self._patch(piece, source)
+
+    def _path(self, piece: Piece, source: Source) -> None:
+        if self._has_path:  # the next edit of a batch
+            self._has_path, source.path = False, ""
+            source.restart()
+        source.path = (source.path + piece.text)[:_MAX_PATH]
+        self._has_path = piece.ended
+
+    def _patch(self, piece: Piece, source: Source) -> None:
+        """Add the lines that a patch adds."""
+        *lines, self._line = (self._line + piece.text).split("\n")
+        if piece.ended:
+            lines, self._line = [*lines, self._line], ""
+        for line in lines:
+            if (named := _FILE.match(line)) is not None:
+                source.restart()
+                source.path = named[1].strip()
+            elif line.startswith("+"):
+                source.add(f"{line[1:]}\n")

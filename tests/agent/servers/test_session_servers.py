@@ -1,0 +1,79 @@
+"""The servers of a session start and end one change after the other, whatever comes at the same time."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+
+from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, ServerSpec
+from north_lsp.agent.servers.session_servers import ServerMeans, SessionServers
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.mcp_settings import McpSettings
+from north_lsp.storage.trust import Trust
+
+
+class Opened:
+    """A connection that stays."""
+
+    title = "test"
+
+    async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
+        return [OfferedTool("look", "", {}, only_reads=True)], []
+
+    async def prompts(self) -> list[Any]:
+        return []
+
+    async def wait_closed(self) -> str:
+        await anyio.sleep_forever()
+        return ""
+
+
+class Connections:
+    """Counts what is open; a connection ends once it may."""
+
+    def __init__(self) -> None:
+        self.opened = self.open = 0
+        self.ending, self.may_end = anyio.Event(), anyio.Event()
+
+    @asynccontextmanager
+    async def connect(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
+        self.opened, self.open = self.opened + 1, self.open + 1
+        try:
+            yield cast(Connection, Opened())
+        finally:
+            with anyio.CancelScope(shield=True):
+                self.ending.set()
+                await self.may_end.wait()
+            self.open -= 1
+
+
+class Silent:
+    """An editor, or a log, that nobody looks at."""
+
+    async def show(self, event: object) -> None: ...
+
+    def event(self, name: str, **data: object) -> None: ...
+
+    warning = event
+
+
+async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path: Path) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    connections, silent = Connections(), cast(Any, Silent())
+    (tmp_path / "project").mkdir()
+    async with anyio.create_task_group() as background:
+        means = ServerMeans(
+            locations, {"HOME": str(tmp_path)}, connections.connect, background, McpSettings, frozenset, bool
+        )
+        servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), silent, silent)
+        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        await servers.settle()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(servers.reconnect, None)
+            await connections.ending.wait()
+            tasks.start_soon(servers.close)
+            await anyio.wait_all_tasks_blocked()
+            connections.may_end.set()
+        assert (connections.opened, connections.open) == (1, 0)

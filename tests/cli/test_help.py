@@ -1,0 +1,137 @@
+"""Help, examples, completions, and what is printed where."""
+
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from north_lsp.cli.arguments import COMMANDS, EXIT_CODES, parser, subparsers
+from north_lsp.cli.main import _COMMANDS
+from north_lsp.cli.talking import is_colored, waiting
+from tests.cli.test_command_line import run
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_command_is_run_explained_and_has_examples_that_parse() -> None:
+    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+    assert sorted(names) == sorted(_COMMANDS) == sorted(subparsers(parser()))
+    for command in COMMANDS:
+        assert command.help.endswith(".")
+        assert command.examples, command.name
+        for example in command.examples:
+            words = shlex.split(example.split(" | ")[0].split(" > ")[0].split(" < ")[0])
+            assert parser().parse_args(words).command == command.name
+            assert example in subparsers(parser())[command.name].format_help()
+
+
+def test_the_help_lists_all_commands_and_exit_codes(tmp_path: Path) -> None:
+    done = run(tmp_path, "help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run(tmp_path, "--help").stdout
+    for command in COMMANDS:
+        assert f"  {command.name:<14} {command.help}\n" in done.stdout
+    for code, meaning in EXIT_CODES:
+        assert f"  {code:<4} {meaning}\n" in done.stdout
+    assert run(tmp_path, "help", "doctor").stdout == run(tmp_path, "doctor", "--help").stdout
+
+
+def test_options_stand_before_the_command_or_after_it() -> None:
+    for words in (["--path", "p", "--log-level", "debug", "models"], ["models", "--path", "p", "--log-level", "debug"]):
+        found = parser().parse_args(words)
+        assert (found.path, found.log_level, found.model) == ("p", "debug", None)
+    found = parser().parse_args(["--model", "one", "--mode", "ask", "acp", "--model", "two"])
+    assert (found.model, found.mode, found.path) == ("two", "ask", None)
+
+
+def test_the_manual_is_printed_and_listed(tmp_path: Path) -> None:
+    pages = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    rows = json.loads(run(tmp_path, "docs", "--json").stdout)
+    assert {row["page"] for row in rows} == pages
+    assert all(row["title"] for row in rows)
+    assert {line.split()[0] for line in run(tmp_path, "docs").stdout.split("\n\n")[0].splitlines()} == pages
+    for name in ("shell", "docs/shell.md", "docs://north/shell"):
+        assert run(tmp_path, "docs", name).stdout == (ROOT / "docs" / "shell.md").read_text("utf-8")
+    done = run(tmp_path, "docs", "shel")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "did you mean shell?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("north-lsp d", {"demo", "doctor", "docs"}),
+        ("north-lsp --path . demo --y", {"--yes"}),
+        ("north-lsp acp --mode p", {"plan"}),
+        ("north-lsp conversations ex", {"export"}),
+        ("north-lsp completion ", {"bash", "zsh", "fish", "--path", "--log-level", "--help"}),
+        ("north-lsp docs glo", {"glossary"}),
+    ],
+)
+def test_bash_completes_commands_options_and_values(tmp_path: Path, line: str, offered: set[str]) -> None:
+    script = run(tmp_path, "completion", "bash").stdout
+    words = [*line.split(), *([""] if line.endswith(" ") else [])]
+    script += f"COMP_WORDS=({' '.join(shlex.quote(word) for word in words)}); COMP_CWORD={len(words) - 1}\n"
+    script += "_north_lsp; printf '%s\\n' \"${COMPREPLY[@]}\""
+    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert set(done.stdout.split()) == offered
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_their_completions(tmp_path: Path, shell: str) -> None:
+    done = run(tmp_path, "completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in COMMANDS:
+        assert command.name in done.stdout
+    program = shutil.which(shell)
+    if program is not None:
+        subprocess.run([program, "-n"], input=done.stdout, text=True, check=True, capture_output=True)
+
+
+class Stream:
+    def __init__(self, *, terminal: bool) -> None:
+        self.terminal, self.text = terminal, ""
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def test_colors_and_progress_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    screen, pipe = Stream(terminal=True), Stream(terminal=False)
+    assert is_colored(screen)  # type: ignore[arg-type]
+    assert not is_colored(pipe)  # type: ignore[arg-type]
+    for stream in (screen, pipe):
+        monkeypatch.setattr("sys.stderr", stream)
+        with waiting("Looking…"):
+            pass
+    assert (screen.text, pipe.text) == ("Looking…\r\033[K", "")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not is_colored(screen)  # type: ignore[arg-type]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert is_colored(pipe)  # type: ignore[arg-type]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not is_colored(screen)  # type: ignore[arg-type]
+
+
+def test_what_is_wrong_is_said_beside_the_table_not_in_it(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "models.yml").write_text("providers: 7\n")
+    for arguments in (["models"], ["models", "--json"]):
+        done = run(tmp_path, *arguments, environ={"NORTH_DISCOVERY": "off"})
+        assert "models.yml" in done.stderr
+        assert "models.yml" not in done.stdout
+    json.loads(done.stdout)

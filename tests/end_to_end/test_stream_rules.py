@@ -1,0 +1,131 @@
+"""Rules that watch an answer while it streams."""
+
+import json
+
+import pytest
+
+from tests.end_to_end.test_context import messages_of, notices, write
+from tests.end_to_end.test_faults import prompt, texts
+from tests.end_to_end.test_file_blocks import block, deciding, reload, shown_calls
+from tests.end_to_end.test_turns import conversation
+from tests.end_to_end.world import World
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, answer, call
+
+RULE = "---\ncondition: 'eval\\('\nscope: tool\n---\nNever call eval."
+BAD, GOOD = "x = eval(text)\n", "x = int(text)\n"
+SETTINGS = "config.json"
+
+
+def settings(world: World, **values: object) -> None:
+    write(world.folder / "config", {SETTINGS: json.dumps(values)})
+
+
+@pytest.mark.parametrize("written", ["call", "file"])
+async def test_an_answer_is_stopped_and_asked_for_again(world: World, server: ModelServer, written: str) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE})
+    never = Gate("rest")  # the rest never arrives, so only a stopped answer lets the test go on
+    if written == "file":
+        server.script(answer(Say(block(BAD, "a.py", end=False)), never), answer(Say(block(GOOD, "a.py"))))
+    else:
+        bad, good = (call("edit_create_file", path="a.py", content=text) for text in (BAD, GOOD))
+        server.script(answer(bad), answer(good), answer(Say("Done.")))
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        assert await prompt(client, session, "Write it") == "end_turn"
+        assert (world.project / "a.py").read_text() == GOOD
+        assert len(asked) == 1
+        assert [state for _, state in shown_calls(client)] == ["failed", "completed"]
+        assert any("goes against the rule no-eval" in notice for notice in notices(client))
+        (told,) = {one for one in (messages_of(server, 1),) if "system-interrupt" in one}
+        assert "Never call eval." in told
+        assert 'rule=\\"no-eval\\" path=\\"a.py\\"' in told
+        assert "eval(text)" not in told  # the model does not get what it was stopped for
+        calls = shown_calls(client)
+        await reload(client, world, session)
+        assert shown_calls(client) == calls
+
+
+async def test_a_rule_is_told_once_in_a_conversation_also_after_loading(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "scope: text")})
+    server.script(answer(Say("Use eval(x).")), answer(Say("Use eval(y).")), answer(Say("Use eval(z).")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "How?")
+        await client.request("session/close", {"sessionId": session})
+        await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        await prompt(client, session, "And now?")
+    assert len(server.requests) == 3
+    assert [messages_of(server, at).count("Never call eval.") for at in range(3)] == [0, 1, 1]
+
+
+async def test_after_a_gap_a_rule_is_told_again_and_a_kept_answer_stays(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "scope: text")})
+    settings(world, **{"ttsr.repeatMode": "after-gap", "ttsr.repeatGap": 1, "ttsr.contextMode": "keep"})
+    server.script(*(answer(Say(f"{number}: eval(x).")) for number in range(4)))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "How?")
+        await prompt(client, session, "And now?")
+    assert messages_of(server).count("Never call eval.") == 2
+    assert "0: eval(x)." in messages_of(server)
+
+
+@pytest.mark.parametrize("off", ["setting", "rule", "trust"])
+async def test_what_is_switched_off_watches_nothing(world: World, server: ModelServer, off: str) -> None:
+    head = "---\nenabled: false\n" if off == "rule" else "---\n"
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("---\n", head, 1)})
+    if off == "setting":
+        settings(world, **{"ttsr.enabled": False})
+    server.script(answer(call("edit_create_file", path="a.py", content=BAD)), answer(Say("Done.")))
+    async with conversation(world) as (client, session):
+        deciding(client, "accept")
+        if off == "trust":
+            await prompt(client, session, "/trust off")
+        await prompt(client, session, "Write it")
+    assert "Never call eval." not in messages_of(server)
+    assert (world.project / "a.py").read_text() == BAD
+
+
+async def test_a_rule_that_does_not_interrupt_goes_with_the_result(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "interrupt: false\nglobs: '*.py'")})
+    server.script(
+        answer(Say("I call eval(x)."), call("edit_create_file", path="a.txt", content=BAD)),
+        answer(call("edit_create_file", path="b.py", content=BAD)),
+        answer(Say("Done.")),
+    )
+    async with conversation(world) as (client, session):
+        deciding(client, "accept")
+        await prompt(client, session, "Write it")
+    assert (world.project / "b.py").read_text() == BAD
+    assert [messages_of(server, at).count("Never call eval.") for at in range(3)] == [0, 0, 1]
+    assert "system-reminder reason" in messages_of(server, 2)
+
+
+async def test_what_prose_breaks_is_told_after_the_answer(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "scope: [text]\ninterrupt: false")})
+    server.script(answer(Say("I call eval(x).")), answer(Say("I do not.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "How?")
+        assert texts(client) == "I call eval(x).I do not."
+    assert "Never call eval." in messages_of(server, 1)
+
+
+async def test_the_rules_of_norths_own_stop_comments_in_place_of_code(world: World, server: ModelServer) -> None:
+    server.script(
+        answer(call("edit_create_file", path="a.py", content="import os\n# ... rest of the file unchanged ...\n")),
+        answer(call("edit_create_file", path="a.py", content=GOOD)),
+        answer(Say("Done.")),
+    )
+    async with conversation(world) as (client, session):
+        asked = deciding(client, "accept")
+        await prompt(client, session, "Write it")
+    assert len(asked) == 1
+    assert 'rule=\\"no-elided-code\\"' in messages_of(server, 1)
+
+
+async def test_a_condition_that_cannot_be_watched_is_told(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("'eval\\('", "'eval('")})
+    server.script(answer(Say("eval(x)")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "How?")
+        assert any("is no regular expression" in notice for notice in notices(client))
+    assert len(server.requests) == 1
