@@ -73,7 +73,7 @@ def target(text: str) -> Target:
         if port is not None and not 0 < port < 65536:
             raise ValueError(f"there is no port {port}")
     except (httpx2.InvalidURL, ValueError) as error:
-        raise ToolError("INVALID_INPUT", f"{shown} is no address: {error}") from None
+        raise ToolError("INVALID_INPUT", f"{shown} is not an address: {error}") from None
     if url.scheme not in _PORTS:
         hint = "give the whole address, beginning with https://"
         raise ToolError("INVALID_INPUT", f"{shown} is not an http or https address", hint)

@@ -59,7 +59,8 @@ class WebClient:
     def proxy(self, target: Target) -> str:
         """Return the proxy through which a host is reached, empty if it is reached directly."""
         proxies = request.getproxies_environment()
-        if not proxies or request.proxy_bypass_environment(f"{target.host}:{target.port}", proxies):
+        passed_by: Callable[..., object] = request.proxy_bypass_environment  # type: ignore[attr-defined]  # undeclared
+        if not proxies or passed_by(f"{target.host}:{target.port}", proxies):
             return ""
         return proxies.get(target.scheme) or proxies.get("all") or ""
 

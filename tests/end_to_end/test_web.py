@@ -58,7 +58,7 @@ ARTICLE = """<!doctype html><html><head><title>How  to fly</title><style>p {}</s
 
 @asynccontextmanager
 async def fetching(
-    world: World, server: ModelServer, *urls: str, decision: str = "run", **more: object
+    world: World, server: ModelServer, *urls: str, decision: str = "run", **more: Any
 ) -> AsyncIterator[tuple[RawAcpClient, str]]:
     """A conversation whose model fetches addresses, one after the other, all in the first turn."""
     server.script(*(answer(call("web_fetch", url=url, **more)) for url in urls), DONE)
@@ -204,7 +204,7 @@ async def test_what_goes_wrong_is_an_error_that_says_what(
     assert said in error["message"]
 
 
-READ: list[tuple[Page, dict[str, object], str]] = [
+READ: list[tuple[Page, dict[str, Any], str]] = [
     (Page('{"a":[1]}', "application/json"), {}, '{\n  "a": [\n    1\n  ]\n}'),
     (Page('{"a":[1]}', "application/json"), {"raw": True}, '{"a":[1]}'),
     (Page("<p>x</p>"), {"raw": True}, "<p>x</p>"),
@@ -221,7 +221,7 @@ READ: list[tuple[Page, dict[str, object], str]] = [
 
 @pytest.mark.parametrize(("page", "more", "content"), READ)
 async def test_what_is_read(
-    world: World, server: ModelServer, site: Site, page: Page, more: dict[str, object], content: str
+    world: World, server: ModelServer, site: Site, page: Page, more: dict[str, Any], content: str
 ) -> None:
     site.pages["/a"] = page
     async with fetching(world, server, f"{site.url}/a", **more):

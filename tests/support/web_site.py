@@ -43,7 +43,8 @@ class Site:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
-                asked = Asked(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, self.rfile.read(length))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                asked = Asked(self.command, self.path, headers, self.rfile.read(length))
                 site.asked.append(asked)
                 missing = Page("<title>Nothing here</title>", status=404)
                 page = site.answer(asked) if site.answer is not None else site.pages.get(self.path, missing)

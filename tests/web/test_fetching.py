@@ -1,7 +1,7 @@
 """A name leads where it was looked up, once: what was checked is what is asked, also through redirects and proxies."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +16,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.web.approve import HostApprover, HostQuestion
 from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Output
 from north_lsp.tools.web_requests import FetchRequest

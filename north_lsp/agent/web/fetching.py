@@ -101,7 +101,9 @@ class WebAccess:
             what = f"{at.authority} answers {got.status} {got.reason}".rstrip()
             raise ToolError("NOT_FOUND" if got.status in (404, 410) else "REMOTE_ERROR", f"{what}: {said}".rstrip(": "))
         found = await document(got, at.url, raw=request.raw)
-        about: dict[str, object] = {"url": at.url, "type": found.kind} | ({"title": found.title} if found.title else {})
+        about: dict[str, object] = {"url": at.url, "type": found.kind}
+        if found.title:
+            about["title"] = found.title
         if found.picture is not None:
             picture = Picture(found.picture.mime_type, found.picture.data)
             return Output(f"{title} - a picture", {**about, "content": found.text, "note": _DATA}, pictures=(picture,))
