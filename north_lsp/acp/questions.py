@@ -231,6 +231,8 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     details = [f"In {visible(str(review.command.cwd))}, {limit}, unattended (no input, no pager, no editor)."]
     if review.command.description:
         details.append(visible(review.command.description))
+    if review.asker:
+        details.append(f"Asked for by the agent {visible(review.asker)}.")
     if review.held:
         details.append(visible(review.held))
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from north_lsp.lsp.features import Features
 from north_lsp.lsp.texts import OpenDocumentTexts
 from north_lsp.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, error_reply, is_id
 from north_lsp.rpc.peer import Peer
@@ -21,10 +22,11 @@ _MAX_WAITING = 1000
 
 class PyglsBridge:
     """A `ForeignProtocol`. Messages wait until pygls has loaded and are then handled in order. `texts` are the open
-    documents, followed as the messages come in."""
+    documents, followed as the messages come in; `features` is what is offered in them, set before `run`."""
 
     def __init__(self, peer: Peer, encoding: str, on_failure: Callable[[str, BaseException], None]) -> None:
         self.texts = OpenDocumentTexts(encoding)
+        self.features: Features | None = None
         self._peer = peer
         self._on_failure = on_failure
         self._inbox, self._messages = anyio.create_memory_object_stream[dict[str, Any]](_MAX_WAITING)
@@ -69,7 +71,8 @@ class PyglsBridge:
         """Import pygls and create its server. The import takes a third of a second: never call this on the loop."""
         from north_lsp.lsp.pygls_server import make_server
 
-        return make_server(self._write, self._on_failure)
+        assert self.features is not None
+        return make_server(self._write, self._on_failure, self.features)
 
     def changed(self) -> anyio.Event:
         """Return an event that is set at the next change of any text."""

@@ -8,6 +8,7 @@ from typing import Any
 from north_lsp.lsp.pending_review import PendingReview
 from north_lsp.lsp.review_document import Marked, Unit, marked, units
 
+_WHOLE_LINE = 1_000_000  # editors take the end of the line for what is behind it
 ACCEPT, REJECT = "north.review.accept", "north.review.reject"
 
 
@@ -36,6 +37,33 @@ def actions(pending: PendingReview, path: Path, text: str, first: int, last: int
     if found or path == pending.path:
         found += [_command(title, command, _all(pending)) for title, command in _whole(pending)]
     return [{"title": one["title"], "kind": "quickfix", "command": one} for one in found]
+
+
+def diagnostics(pending: PendingReview, path: Path) -> list[dict[str, Any]]:
+    """Return a diagnostic for each place of a file that the edit would change and that is not decided."""
+    rows = []
+    for place in _places(pending, path):
+        if place.unit in pending.decided:
+            continue
+        start = {"line": place.line, "character": 0}
+        end = {"line": place.line + max(_removed(pending, place.unit) - 1, 0), "character": _WHOLE_LINE}
+        told = f"North proposes a change here ({_counts(pending, place.unit)}); it waits for your decision"
+        rows.append({"range": {"start": start, "end": end}, "severity": 3, "source": "north", "message": told})
+    return rows
+
+
+def _removed(pending: PendingReview, unit: Unit) -> int:
+    hunks = (hunk for change in pending.files if change.target == unit[0] for hunk in change.hunks)
+    return next((f"\n{hunk.text}".count("\n-") for hunk in hunks if hunk.id == unit[1]), 0)
+
+
+def hunk_at(pending: PendingReview, path: Path, line: int) -> str | None:
+    """Return the text of the hunk that changes a line of a file; None if there is none."""
+    for place in _places(pending, path):
+        if place.line <= line <= place.line + max(_removed(pending, place.unit) - 1, 0):
+            hunks = (hunk for change in pending.files if change.target == place.unit[0] for hunk in change.hunks)
+            return next((hunk.text for hunk in hunks if hunk.id == place.unit[1]), None)
+    return None
 
 
 def _places(pending: PendingReview, path: Path) -> Sequence[Marked]:

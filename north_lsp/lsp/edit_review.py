@@ -17,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
+from north_lsp.display import fenced, visible
 from north_lsp.lsp import code_lenses
 from north_lsp.lsp.initialize import LspClient
 from north_lsp.lsp.pending_review import Kind, PendingReview
@@ -58,6 +59,7 @@ class EditReviews:
             self._pending = pending
             try:
                 shown = await show(self._peer, self._client, pending.path)
+                await self._mark(pending)
                 await self._refresh()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._question, pending, shown)
@@ -66,6 +68,7 @@ class EditReviews:
             finally:
                 self._pending = None
                 with anyio.CancelScope(shield=True):
+                    await self._unmark(pending)
                     await self._refresh()
         return pending.decision or EditDecision("reject")
 
@@ -115,6 +118,21 @@ class EditReviews:
         saved = await anyio.to_thread.run_sync(_saved, pending.path)
         return saved if saved is not None else text
 
+    async def _mark(self, pending: PendingReview) -> None:
+        """Have the editor mark the places that the edit would change."""
+        if self._client.takes_diagnostics:
+            for change in pending.files:
+                rows = code_lenses.diagnostics(pending, change.path)
+                if rows:
+                    told = {"uri": change.path.as_uri(), "diagnostics": rows}
+                    await self._peer.notify("textDocument/publishDiagnostics", told)
+
+    async def _unmark(self, pending: PendingReview) -> None:
+        if self._client.takes_diagnostics:
+            for change in pending.files:
+                told = {"uri": change.path.as_uri(), "diagnostics": []}
+                await self._peer.notify("textDocument/publishDiagnostics", told)
+
     # -- from the editor -----------------------------------------------------------------------------------------------
 
     def pending(self, given: dict[str, Any]) -> PendingReview:
@@ -123,6 +141,19 @@ class EditReviews:
         if pending is None or pending.done.is_set() or (id is not None and id != pending.id):
             raise RpcError(RESOURCE_NOT_FOUND, "no such edit is waiting for a decision")
         return pending
+
+    @property
+    def waiting(self) -> PendingReview | None:
+        """The edit that waits for a decision, if there is one."""
+        pending = self._pending
+        return pending if pending is not None and not pending.done.is_set() else None
+
+    def hover(self, path: Path | None, line: int) -> str | None:
+        """Return the change that waits at a line of a file, as Markdown."""
+        if self.waiting is None or path is None:
+            return None
+        text = code_lenses.hunk_at(self.waiting, Path(os.path.realpath(path)), line)
+        return f"North proposes:\n\n{fenced(visible(text).rstrip(), 'diff')}" if text is not None else None
 
     async def command(self, given: dict[str, Any], *, accepts: bool) -> dict[str, Any]:
         """Decide the edit, or the part that a command names: `{reviewId?, path?, hunk?, comment?, always?, scope?,
@@ -147,6 +178,7 @@ class EditReviews:
             pending.comments[:] = noted  # the next try sends the comment again
             raise RpcError(INVALID_REQUEST, str(error)) from None
         if not pending.done.is_set():
+            await self._mark(pending)
             await self._refresh()
         return {"decided": pending.done.is_set()}
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -30,6 +29,8 @@ from north_lsp.agent.ports.events import (
     CallPreviewed,
     CallReady,
     CallRunning,
+    ConversationCopied,
+    ConversationWanted,
     DocumentWanted,
     Event,
     Notice,
@@ -40,8 +41,11 @@ from north_lsp.agent.ports.events import (
 )
 from north_lsp.agent.ports.forms import Form, Page
 from north_lsp.display import one_line, visible
+from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.edit_review import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.message_questions import MessageQuestions
+from north_lsp.lsp.progress import Progress
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.storage.janitor import REVIEW_FOLDER
@@ -62,16 +66,19 @@ _REMEMBERED = ("always", "rule", "all")
 
 
 class PlainEditor:
-    """One session's editor for a client without the chat. `token` is the progress token of the running LSP command, if
-    any."""
+    """One session's editor for a client without the chat. `document` is where the answer under way is written, too, if
+    anywhere."""
 
-    def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient) -> None:
+    def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, progress: Progress) -> None:
         self._peer = peer
         self._client = client
         self._documents = documents
+        self._progress = progress
         self._answer: list[str] = []
         self._usage: UsageChanged | None = None
-        self.token: str | int | None = None
+        self._wanted: list[Event] = []
+        self.document: ChatDocument | None = None
+        self.questions = MessageQuestions(peer, self._note)
         self.reviews = EditReviews(peer, documents, client, self._ask_or_unable)
 
     def take_answer(self) -> str:
@@ -80,24 +87,37 @@ class PlainEditor:
         self._answer.clear()
         return text
 
+    def take_wanted(self) -> list[Event]:
+        """Return which conversation the user wants to see, and forget it."""
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
+    def _note(self, text: str) -> bool:
+        """Write what North says into the document. Returns whether there is one."""
+        if self.document is not None:
+            self.document.note(text)
+        return self.document is not None
+
     async def show(self, event: Event) -> None:
+        if self.document is not None:
+            self.document.show(event)
         match event:
             case AnswerDelta(_, text):
                 self._answer.append(visible(text.replace("\r", "")))
             case CallReady(_, title):
                 self._answer.append("\n\n")
-                await self._progress(title)
+                await self._progress.report(title)
             case CallPreviewed(_, _, note) if note:
-                await self._progress(note)
+                await self._progress.report(note)
             case CallRunning(_, output) if output:
-                await self._progress(output.rsplit("\n", 1)[-1])
+                await self._progress.report(output.rsplit("\n", 1)[-1])
             case CallEnded(_, title, ok, text):
                 mark = "done" if ok else "failed"
                 await self._log(f"{title} - {mark}" + (f"\n{text}" if text else ""))
             case Notice(level, text):
                 await self._peer.notify("window/showMessage", {"type": _LEVELS[level], "message": visible(text)})
             case RetryWaiting(_, attempt, of, remaining, message, "waiting"):
-                await self._progress(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
+                await self._progress.report(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
             case UsageChanged():
                 self._usage = event
             case TurnEnded() if self._usage is not None:
@@ -108,16 +128,13 @@ class PlainEditor:
             case UserSaid(_, text, images):
                 shown = " ".join([*([visible(text)] if text else []), *("[picture]" for _ in images)])
                 self._answer.append(f"\n\n> {shown}\n\n")
+            case ConversationWanted() | ConversationCopied():
+                self._wanted = [event]
             case _:
                 pass
 
     async def _log(self, text: str) -> None:
         await self._peer.notify("window/logMessage", {"type": _LOG, "message": text})
-
-    async def _progress(self, message: str) -> None:
-        if self.token is not None:
-            value = {"kind": "report", "message": message}
-            await self._peer.notify("$/progress", {"token": self.token, "value": value})
 
     async def review_edit(self, review: EditReview) -> EditDecision:
         if not self._client.has_ui:
@@ -201,27 +218,16 @@ class PlainEditor:
         """Ask a question. Returns the kind of the chosen action; None if the question was closed or the client cannot
         ask it."""
         try:
-            return await self._answer_to(message, actions, may_remember, level)
+            return await self.questions.ask(message, _offered(actions, may_remember), level)
         except RpcError:
             return None
 
     async def _ask_or_unable(self, message: str, actions: dict[str, str], may_remember: bool) -> str | None:
         """Ask like `_ask`, but return "unable" if the client has no such questions."""
         try:
-            return await self._answer_to(message, actions, may_remember, _INFO)
+            return await self.questions.ask(message, _offered(actions, may_remember), _INFO)
         except RpcError as error:
             return "unable" if error.code == METHOD_NOT_FOUND else None
-
-    async def _answer_to(self, message: str, actions: dict[str, str], may_remember: bool, level: int) -> str | None:
-        """Ask a question and return the kind of the chosen action; None if it was closed. Raises RpcError."""
-        offered = {title: kind for title, kind in actions.items() if may_remember or kind not in _REMEMBERED}
-        params: dict[str, Any] = {
-            "type": level,
-            "message": visible(message),
-            "actions": [{"title": title} for title in offered],
-        }
-        answer = await self._peer.request("window/showMessageRequest", params, cancellable=True)
-        return offered.get(str(answer.get("title"))) if isinstance(answer, dict) else None
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return await self._documents.unsaved_texts()
@@ -234,6 +240,10 @@ class PlainEditor:
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.apply(changes)
+
+
+def _offered(actions: dict[str, str], may_remember: bool) -> dict[str, str]:
+    return {title: kind for title, kind in actions.items() if may_remember or kind not in _REMEMBERED}
 
 
 def _used(usage: UsageChanged) -> str:

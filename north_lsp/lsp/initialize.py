@@ -9,16 +9,41 @@ from north_lsp.rpc.messages import Params
 from north_lsp.uris import local_path
 
 COMMANDS = (
+    "north.action",
+    "north.answer",
     "north.ask",
     "north.cancel",
     "north.listConversations",
     "north.loadConversation",
+    "north.models",
     "north.newConversation",
+    "north.openChat",
+    "north.openConversation",
+    "north.redo",
+    "north.renewChat",
     "north.review",
     "north.review.accept",
     "north.review.reject",
+    "north.run",
+    "north.send",
     "north.setMode",
+    "north.setModel",
+    "north.steer",
+    "north.undo",
 )
+_CLIENTS_OWN = ("north.redo", "north.undo")
+"""What a client with the chat has commands of its own for: two of one name would be an error there."""
+_OF_PLAIN_CLIENTS = (
+    "codeActionProvider",
+    "codeLensProvider",
+    "completionProvider",
+    "definitionProvider",
+    "documentLinkProvider",
+    "documentSymbolProvider",
+    "foldingRangeProvider",
+    "hoverProvider",
+)
+_DROP_RESULTS = ("helix",)
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -29,7 +54,9 @@ class LspClient:
     text that is newer than the edit; `one_text_an_edit`: it only checks the version of an edit's first text.
     `decides_in_documents`: it shows code lenses or code actions; `saves_files`: it answers `_north/saveFiles`;
     `is_asked_for_settings`: it answers `workspace/configuration`, and told none with `initialize`;
-    `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's."""
+    `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's;
+    `applies_edits`: it takes `workspace/applyEdit`; `shows_results`: it may do something with a command's result;
+    `takes_diagnostics`: it shows `textDocument/publishDiagnostics`."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -46,6 +73,9 @@ class LspClient:
     one_text_an_edit: bool = False
     is_asked_for_settings: bool = False
     tells_own_settings: bool = False
+    applies_edits: bool = False
+    shows_results: bool = True
+    takes_diagnostics: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -109,6 +139,9 @@ def read_client(params: Params) -> LspClient:
         is_neovim and acp is None,  # North's plugin checks all versions
         "settings" not in options and _announced(params, "workspace", "configuration"),
         options.get("settings") is not None,
+        _announced(params, "workspace", "applyEdit"),
+        options.get("showsResults", _mapping(params.get("clientInfo")).get("name") not in _DROP_RESULTS) is not False,
+        isinstance(_capability(params, "textDocument", "publishDiagnostics"), dict),
     )
 
 
@@ -146,8 +179,14 @@ def server_capabilities(params: Params) -> dict[str, Any]:
     return {
         "positionEncoding": choose_encoding(params),
         "textDocumentSync": {"openClose": True, "change": 2, "save": False},
-        "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+        "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor"]},
         "codeLensProvider": {"resolveProvider": False},
+        "completionProvider": {"triggerCharacters": ["/", "@"]},
+        "definitionProvider": True,
+        "documentLinkProvider": {"resolveProvider": False},
+        "documentSymbolProvider": True,
+        "foldingRangeProvider": True,
+        "hoverProvider": True,
         "executeCommandProvider": {"commands": list(COMMANDS)},
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},
@@ -159,7 +198,9 @@ def server_capabilities(params: Params) -> dict[str, Any]:
 def initialize_result(params: Params, acp_result: dict[str, Any] | None) -> dict[str, Any]:
     """Return the answer to `initialize`; for a client that opted in, ACP's own answer is in `experimental.north`."""
     capabilities = server_capabilities(params)
-    if acp_result is not None:  # it has its own user interface for decisions
-        del capabilities["codeActionProvider"], capabilities["codeLensProvider"]
+    if acp_result is not None:  # it has its own user interface
+        capabilities = {name: value for name, value in capabilities.items() if name not in _OF_PLAIN_CLIENTS}
+        shared = [command for command in COMMANDS if command not in _CLIENTS_OWN]
+        capabilities["executeCommandProvider"] = {"commands": shared}
         capabilities["experimental"] = {"north": acp_result}
     return {"capabilities": capabilities, "serverInfo": {"name": "north", "version": __version__}}

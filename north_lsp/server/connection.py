@@ -34,7 +34,7 @@ from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.factory import Defaults
+from north_lsp.agent.session.factory import Defaults, SessionFactory
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
@@ -314,9 +314,15 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.chat import Chat
+    from north_lsp.lsp.chat_edits import ChatEdits
+    from north_lsp.lsp.chat_features import ChatFeatures
     from north_lsp.lsp.configuration import EditorSettings
+    from north_lsp.lsp.conversation import CurrentConversation
     from north_lsp.lsp.documents import OpenDocuments
+    from north_lsp.lsp.editor import PlainEditor
     from north_lsp.lsp.log_messages import LogMessages
+    from north_lsp.lsp.progress import Progress
     from north_lsp.lsp.service import LspService
 
     resume_collector()  # pygls leaves more behind than the rest of a start
@@ -340,9 +346,15 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         if client.acp is not None:
             agent = AcpAgent(peer, core.environment, acp_client, lambda _: documents, defaults, core.diagnostics.log)
         end_agent = agent.shut_down if agent is not None else None
-        service = LspService(
-            peer, core.environment, client, documents, options.path, defaults, core.diagnostics.log, end_agent
-        )
+        progress = Progress(peer, is_shown=client.progress)
+        plain = PlainEditor(peer, documents, client, progress)
+        folders = list(client.folders) or ([options.path] if options.path is not None else [])
+        factory = SessionFactory(environment, defaults, core.diagnostics.log, lambda _: plain)
+        conversation = CurrentConversation(factory, plain, progress, folders, defaults.mode)
+        edits = ChatEdits(peer, bridge, client)
+        chat = Chat(peer, client, edits, conversation, environment)
+        features = bridge.features = ChatFeatures(chat, edits, conversation, client.encoding)
+        service = LspService(peer, environment, client, conversation, chat, features, end_agent)
         editor = EditorSettings(peer, environment.settings_file.take_editor, client)
         services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 

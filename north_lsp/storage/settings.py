@@ -23,6 +23,7 @@ from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
 from north_lsp.storage.stream_rule_settings import StreamRuleSettings
+from north_lsp.storage.task_settings import TaskSettings
 from north_lsp.storage.web_settings import WebSettings
 
 ModeDefault = Literal["ask", "agent"]
@@ -333,6 +334,7 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
     planning: PlanningSettings = field(default_factory=PlanningSettings)
+    tasks: TaskSettings = field(default_factory=TaskSettings)
     web: WebSettings = field(default_factory=WebSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
-Need = Literal["read", "write", "run", "network", "ask", "todo", "plan"]
+Need = Literal["read", "write", "run", "network", "ask", "todo", "plan", "agents"]
 """What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user, keep the
-todo list, write and present a plan."""
+todo list, write and present a plan, have agents work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ class Picture:
 @dataclass(frozen=True, slots=True)
 class Output:
     """The result of a finished call: `data` (JSON) for the model, or `text` for text-first tools; `title` for people.
-    Where outputs are shortened, the `digest` is what enters the conversation."""
+    Where outputs are shortened, the `digest` is what enters the conversation. `ends_turn`: the model is not asked
+    again."""
 
     title: str
     data: object = None
@@ -56,6 +57,7 @@ class Output:
     details: dict[str, object] = field(default_factory=dict)
     digest: Digest | None = None
     pictures: tuple[Picture, ...] = ()
+    ends_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,14 @@ class Question:
     digest: str
     origin: str
     asks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose call has agents work: the call's id, and the mode of its turn."""
+
+    call_id: str
+    mode: Mode
 
 
 Progress = Callable[[str], Awaitable[None]]
@@ -146,6 +156,10 @@ class Host(Protocol[R_co]):
 
     async def fetch(self, request: FetchRequest) -> Output | R_co:
         """Fetch a page of the web, as far as the user lets it."""
+        ...
+
+    async def delegate(self, work: Callable[[Caller], Awaitable[T]]) -> T:
+        """Have agents work; they are cancelled with the turn."""
         ...
 
     async def ask_user(self, questions: Sequence[UserQuestion]) -> R_co:

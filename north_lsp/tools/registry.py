@@ -60,6 +60,11 @@ class Registry:
     def tools(self) -> tuple[Tool, ...]:
         return tuple(self._tools.values())
 
+    @property
+    def has_writers(self) -> bool:
+        """Whether any of the tools proposes edits."""
+        return any("write" in tool.needs for tool in self._tools.values())
+
     @staticmethod
     def spec(tool: Tool) -> ToolSpec:
         if isinstance(tool, DescribedTool):

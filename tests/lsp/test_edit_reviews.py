@@ -17,6 +17,7 @@ from north_lsp.lsp.code_lenses import actions, lenses
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
 from north_lsp.lsp.pending_review import PendingReview
+from north_lsp.lsp.progress import Progress
 from north_lsp.lsp.review_document import ReviewProblem, document, read_document
 from north_lsp.rpc.messages import RpcError
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
@@ -355,7 +356,8 @@ async def asking(*files: FileChange, lenses: bool = True, shows: bool = True, **
     window = {"showDocument": {"support": shows}}
     capabilities = {"window": window, "textDocument": document, "workspace": {"codeLens": {"refreshSupport": True}}}
     client, documents = Client(), MemoryEditor()
-    north = PlainEditor(cast(Any, client), documents, read_client({"capabilities": capabilities}))
+    progress = Progress(cast(Any, client), is_shown=False)
+    north = PlainEditor(cast(Any, client), documents, read_client({"capabilities": capabilities}), progress)
     asked = Asked(north, client, documents)
 
     async def review() -> None:

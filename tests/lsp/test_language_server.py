@@ -25,7 +25,7 @@ from tests.support.script import answer, say, usage
 @pytest.mark.parametrize("encodings", [None, ["utf-8"], ["utf-32", "utf-8"], ["utf-7", "utf-16"], []])
 def test_the_declared_capabilities_are_what_pygls_computes(encodings: list[str] | None) -> None:
     written: list[dict[str, Any]] = []
-    server = make_server(lambda data: written.append(json.loads(data)), lambda where, error: None)
+    server = make_server(lambda data: written.append(json.loads(data)), lambda where, error: None, cast(Any, None))
     general = {} if encodings is None else {"general": {"positionEncodings": encodings}}
     params: dict[str, Any] = {"capabilities": general, "processId": None, "rootUri": None}
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}

@@ -11,6 +11,7 @@ import pytest
 from north_lsp.agent.ports.editor import Choice, CommandReview, EditReview
 from north_lsp.lsp.editor import PlainEditor
 from north_lsp.lsp.initialize import read_client
+from north_lsp.lsp.progress import Progress
 from north_lsp.rpc.messages import RpcError
 from north_lsp.tools.base import Command
 from north_lsp.workspace.proposal import EditProposal
@@ -38,7 +39,7 @@ def editor(answering: Answering, *, documents: bool = True, **north: object) -> 
     capabilities = {"window": {"showDocument": {"support": documents}}}
     client = read_client({"capabilities": capabilities, "initializationOptions": {"north": north}})
     peer = Client(answering)
-    return PlainEditor(cast(Any, peer), MemoryEditor(), client), peer
+    return PlainEditor(cast(Any, peer), MemoryEditor(), client, Progress(cast(Any, peer), is_shown=False)), peer
 
 
 def review(command: str, **more: Any) -> CommandReview:

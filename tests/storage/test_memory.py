@@ -23,6 +23,18 @@ def test_one_process_at_a_time_works_on_a_project(store: Locations) -> None:
     assert jobs.lease("a", 1503 + LEASE_SECONDS)
 
 
+def test_a_lease_is_only_renewed_while_it_is_the_owners(store: Locations) -> None:
+    jobs = MemoryJobs(store, "p")
+    assert not jobs.renew("a", 1000)
+    assert jobs.lease("a", 1000)
+    assert jobs.renew("a", 1500)
+    assert not jobs.lease("b", 1500 + LEASE_SECONDS)
+    assert jobs.lease("b", 1501 + LEASE_SECONDS)  # the first one took too long
+    assert not jobs.renew("a", 1502 + LEASE_SECONDS)
+    jobs.forget()  # the memory was removed
+    assert not jobs.renew("b", 1503 + LEASE_SECONDS)
+
+
 def test_what_is_wanted_is_wanted_until_a_run_has_finished(store: Locations) -> None:
     jobs = MemoryJobs(store, "p")
     assert not jobs.is_forced()

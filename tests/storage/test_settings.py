@@ -219,6 +219,8 @@ _FLIPPED = {
     "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false", "todo.reminders": "false",
+    "task.enabled": "false", "task.maxConcurrency": "2", "task.maxRecursionDepth": "1", "task.maxRequests": "9",
+    "task.timeoutS": "7",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
     "ttsr.enabled": "false", "ttsr.builtinRules": "false", "ttsr.interruptMode": '"never"',
     "ttsr.contextMode": '"keep"', "ttsr.repeatMode": '"after-gap"', "ttsr.repeatGap": "1",

@@ -20,7 +20,7 @@ from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Command, JobRequest, Need, Output, Progress, Question, Tool
+from north_lsp.tools.base import Caller, Command, JobRequest, Need, Output, Progress, Question, Tool
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
@@ -149,6 +149,13 @@ class CallHost:
         """Fetch a page of the web; if the turn is cancelled, so is this. Raises ToolError."""
         self._ensure("network")
         return await self._abilities.outside.web.fetch(self._context, self._call, self._title, request)
+
+    async def delegate(self, work: Callable[[Caller], Awaitable[_T]]) -> _T:
+        """Have agents work on the call; what they change and run is asked about as anything else. Raises StopTurn,
+        ToolError."""
+        self._ensure("agents")
+        await self._abilities.ports.show(CallRunning(self._call.id))
+        return await work(Caller(self._call.id, self._context.mode))
 
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""

@@ -58,6 +58,8 @@ from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.web.client import WebClient
 
+Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
+
 
 @dataclass(frozen=True)
 class SessionTools:
@@ -75,6 +77,10 @@ class SessionTools:
 
     def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """Make the runner of the session's calls."""
+        return ToolRunner(self.services(log, reviews, edits, ports), self.checkpoints, self.artifacts, ports)
+
+    def services(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> HostServices:
+        """Make what calls are carried out with."""
         runner, artifacts, editor = self.runner, self.artifacts, ports.editor
         quarantine = Quarantine(runner, edits)
         jobs = JobCommands(runner, artifacts, reviews, editor, quarantine)
@@ -85,8 +91,7 @@ class SessionTools:
         planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
         web = WebAccess(HostApprover(reviews, self.has_secret, editor), self.web, self.reader, ports)
         outside = Outside(ToolApprover(reviews, self.has_secret, ports), web)
-        services = HostServices(edits, shell, jobs, outside, planning, self.abandoned, ports)
-        return ToolRunner(services, self.checkpoints, artifacts, ports)
+        return HostServices(edits, shell, jobs, outside, planning, self.abandoned, ports)
 
 
 @dataclass(frozen=True)
@@ -110,9 +115,15 @@ class SessionParts:
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
 
     def turn(
-        self, context: TurnContext, choice: ModelChoice, provider: Provider, waiting: RetryWait, steering: Steering
+        self,
+        context: TurnContext,
+        choice: ModelChoice,
+        provider: Provider,
+        waiting: RetryWait,
+        steering: Steering,
+        remind: Remind | None = None,
     ) -> Turn:
-        """Make one turn, which runs once."""
+        """Make one turn, which runs once; `remind` makes what reminds its model."""
         ports, log = self.ports, self.log
         answering = AnsweringModel(choice, context.model, provider, log, ports)
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
@@ -124,7 +135,7 @@ class SessionParts:
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)
         builder = self.builder(context, choice)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
-        reminders = Reminders(context, log, rules, ports)
+        reminders = (remind or Reminders)(context, log, rules, ports)
         return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 
 
@@ -142,11 +153,8 @@ def session_parts(
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
     edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
 
-    def has_secret(arguments: dict[str, object]) -> bool:
-        return stored.secrets.masked(arguments) != arguments
-
     account = Account(environment.costs, spending, history.usage, ports.editor)
     reader = PageReader(log, environment.models, account)
-    means = (environment.abandoned, has_secret, WebClient(environment.environ), reader)
+    means = (environment.abandoned, stored.secrets.is_in, WebClient(environment.environ), reader)
     services = SessionTools(runner, checkpoints, stored.artifacts, *means)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

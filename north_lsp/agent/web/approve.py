@@ -23,7 +23,7 @@ _STATUSES = {"run": "ran", "always": "always"}
 @dataclass(frozen=True, slots=True)
 class HostQuestion:
     """A request that a call wants to make. `place` says where its host leads if that is not the public internet, with
-    the `addresses` there; `proxy` is the host of a proxy that looks the name up on its own. `source` is the address that
+    the `addresses` there; `proxy` is the host of a proxy that looks the name up, and `source` the address that
     redirected here."""
 
     target: Target
@@ -84,9 +84,7 @@ def _detail(question: HostQuestion, *, has_secret: bool) -> str:
         )
     if question.proxy:
         proxy = one_line(question.proxy, 200)
-        parts.append(
-            f"It goes through the proxy {proxy}, which looks the name up on its own, so North cannot tell where it leads."
-        )
+        parts.append(f"The proxy {proxy} looks the name up, so North cannot tell where it leads.")
     if question.source:
         parts.append(f"Redirected from:\n\n{fenced(question.source)}")
     return "\n\n".join([*parts, fenced(question.target.url)])

@@ -72,3 +72,9 @@ def replaced(text: str, replacements: Sequence[Replacement]) -> str:
             raise ValueError("the replacements overlap")
         made, before = made[:start] + new + made[end:], start
     return made
+
+
+def position_of(text: str, offset: int, encoding: str = "utf-16") -> Position:
+    """Return the position of an offset, which does not lie between the two characters of a line's end."""
+    before = lines_of(text[:offset])
+    return Position(len(before) - 1, units_of(before[-1], encoding))

@@ -1,10 +1,16 @@
----The chat's two windows: the conversation as Markdown, and below it the one to type in.
-local config = require("north.config")
+---The conversation as Markdown: who says what, tool calls in a line each, notices. Windows are `layout`'s business, and
+---the buffer to type in is `prompt`'s.
+local code = require("north.code")
+local folds = require("north.folds")
+local layout = require("north.layout")
+local prompt = require("north.prompt")
 local titles = require("north.titles")
+require("north.highlights")
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("north.chat")
+local asides = vim.api.nvim_create_namespace("north.chat.asides")
 
 ---@class north.Call
 ---@field mark integer its line
@@ -13,45 +19,55 @@ local namespace = vim.api.nvim_create_namespace("north.chat")
 ---@field note? string why it failed, in a line
 ---@field details string[] what it said, as Markdown
 
-local symbols = { pending = "…", in_progress = "▸", waiting = "?", completed = "✓", failed = "✗" }
+local SYMBOLS = { pending = "…", in_progress = "▸", waiting = "?", completed = "✓", failed = "✗" }
+local GROUPS = {
+  pending = "NorthRunning",
+  in_progress = "NorthRunning",
+  waiting = "NorthWaiting",
+  completed = "NorthDone",
+  failed = "NorthFailed",
+}
+local ROLES = { user = { heading = "## You", group = "NorthUser" }, north = { heading = "## North", group = "NorthAgent" } }
 
----@type { chat?: integer, prompt?: integer }
-local buffers = {}
+---@type integer?
+local chat_buffer
 ---@type table<string, north.Call>
 local calls = {}
 ---@type string? what the last text belongs to; text of the same message is appended to it
 local tail
-local state = "North"
+---@type "user"|"north"|nil who spoke last
+local speaker
+---@type { row: integer, mark: integer? }? the thought that is the last text
+local thought
+---@type string[] prompts that wait
+local waiting = {}
+---@type fun(): [string, string][][] what an empty chat shows
+local greet = function()
+  return {}
+end
+---@type fun(role: "user"|"north"): string what is to be known of a turn beside who speaks
+local describe = function()
+  return ""
+end
+---@type fun(buffer: integer)[] what is to be done with a new buffer
+local on_buffer = {}
+local state, facts = "North", {}
 
----@param name string
----@param buffer integer?
----@return integer
-local function make_buffer(name, buffer)
-  if buffer and vim.api.nvim_buf_is_valid(buffer) then
-    return buffer
+---Draw what is no text of the conversation: the first screen while it is empty, and the prompts that wait.
+local function draw_asides()
+  local buffer = chat_buffer --[[@as integer]]
+  vim.api.nvim_buf_clear_namespace(buffer, asides, 0, -1)
+  local last = vim.api.nvim_buf_line_count(buffer) - 1
+  local lines = {}
+  if last == 0 and vim.api.nvim_buf_get_lines(buffer, 0, 1, true)[1] == "" then
+    lines = greet()
   end
-  -- One of that name may be left over from a restored session.
-  for _, other in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_get_name(other) == name then
-      buffer = vim.api.nvim_buf_is_loaded(other) and other or nil
-      if not buffer then
-        vim.api.nvim_buf_delete(other, { force = true })
-      end
-    end
+  for _, text in ipairs(waiting) do
+    lines[#lines + 1] = { { "… waits: ", "NorthWaiting" }, { (text:gsub("%s+", " ")), "NorthFacts" } }
   end
-  if buffer and vim.api.nvim_buf_is_valid(buffer) then
-    vim.bo[buffer].buftype = "nofile"
-    vim.bo[buffer].buflisted = false
-    vim.bo[buffer].modifiable = true
-    vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
-  else
-    buffer = vim.api.nvim_create_buf(false, true)
-    vim.api.nvim_buf_set_name(buffer, name)
+  if #lines > 0 then
+    vim.api.nvim_buf_set_extmark(buffer, asides, last, 0, { virt_lines = lines })
   end
-  vim.bo[buffer].bufhidden = "hide"
-  vim.bo[buffer].swapfile = false
-  vim.bo[buffer].filetype = "markdown"
-  return buffer
 end
 
 ---Change the chat, which is read-only otherwise; windows that stand at its end stay there.
@@ -74,12 +90,21 @@ end
 
 ---Append text as it is, behind what is there.
 ---@param text string
+---@return integer first the row that it begins in, from 0
+---@return integer last
 local function append(text)
+  local first, last = 0, 0
   edit(function(buffer)
-    local row = vim.api.nvim_buf_line_count(buffer) - 1
-    local column = #vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
-    vim.api.nvim_buf_set_text(buffer, row, column, row, column, vim.split(text, "\n", { plain = true }))
+    local lines = vim.split(text, "\n", { plain = true })
+    first = vim.api.nvim_buf_line_count(buffer) - 1
+    last = first + #lines - 1
+    local column = #vim.api.nvim_buf_get_lines(buffer, first, first + 1, true)[1]
+    vim.api.nvim_buf_set_text(buffer, first, column, first, column, lines)
   end)
+  if #vim.api.nvim_buf_get_extmarks(chat_buffer, asides, 0, -1, { limit = 1 }) > 0 then
+    draw_asides()
+  end
+  return first, last
 end
 
 ---Begin a new block, with `blank` empty lines before it unless the chat is empty.
@@ -102,127 +127,95 @@ local function start_block(blank)
   end
 end
 
+---Say who speaks, where somebody else did before. The mark tells a heading from one that a model wrote.
+---@param role "user"|"north"
+local function head(role)
+  if speaker == role and role == "north" then
+    return
+  end
+  speaker = role
+  start_block(1)
+  local row = append(ROLES[role].heading .. "\n\n")
+  local words = describe(role)
+  vim.api.nvim_buf_set_extmark(M.buffer(), namespace, row, 0, {
+    line_hl_group = ROLES[role].group,
+    virt_text = words ~= "" and { { words, "NorthFacts" } } or nil,
+    virt_text_pos = "right_align",
+    hl_mode = "combine",
+  })
+  tail = "head"
+end
+
 ---The conversation's buffer, made when it is not there.
 ---@return integer
 function M.buffer()
-  local known = buffers.chat
-  buffers.chat = make_buffer("north://chat", known)
-  if buffers.chat ~= known then
-    calls, tail = {}, nil
-    vim.bo[buffers.chat].modifiable = false
-    vim.keymap.set("n", config.current.keys.details, M.show_details, {
-      buffer = buffers.chat,
-      desc = "North: what this tool call said",
-    })
+  local known = chat_buffer
+  chat_buffer = prompt.make_buffer("north://chat", known)
+  if chat_buffer ~= known then
+    calls, tail, speaker, thought = {}, nil, nil, nil
+    folds.clear()
+    vim.bo[chat_buffer].modifiable = false
+    vim.bo[chat_buffer].undolevels = -1
+    code.start(chat_buffer)
+    draw_asides()
+    for _, act in ipairs(on_buffer) do
+      act(chat_buffer)
+    end
   end
-  return buffers.chat
+  return chat_buffer
 end
 
----@param on_send fun(text: string)
-local function send(on_send)
-  local buffer = buffers.prompt --[[@as integer]]
-  local text = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, true), "\n"))
-  vim.cmd.stopinsert()
-  if text == "" then
-    return
-  end
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
-  on_send(text)
+---Have something done with the conversation's buffer whenever it is made.
+---@param act fun(buffer: integer)
+function M.on_buffer(act)
+  on_buffer[#on_buffer + 1] = act
 end
 
----@param on_send fun(text: string)
----@return integer
-local function prompt_buffer(on_send)
-  local known = buffers.prompt
-  buffers.prompt = make_buffer("north://prompt", known)
-  if buffers.prompt ~= known then
-    vim.keymap.set({ "n", "i" }, "<CR>", function()
-      if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected >= 0 then
-        vim.api.nvim_feedkeys(vim.keycode("<C-y>"), "n", false) -- what is chosen in the list
-        return
-      end
-      send(on_send)
-    end, { buffer = buffers.prompt, desc = "North: send" })
-    vim.keymap.set("i", "<C-j>", "<CR>", { buffer = buffers.prompt, desc = "North: a new line" })
-  end
-  return buffers.prompt
+---What an empty chat shows, and what a turn's heading says beside who speaks.
+---@param greeting fun(): [string, string][][]
+---@param describing fun(role: "user"|"north"): string
+function M.set_words(greeting, describing)
+  greet, describe = greeting, describing
 end
 
----The buffer to type in; the chat must have been opened.
----@return integer
-function M.prompt()
-  return buffers.prompt
-end
-
----@param window integer
-local function plain_window(window)
-  for option, value in pairs({
-    number = false,
-    relativenumber = false,
-    signcolumn = "no",
-    foldcolumn = "0",
-    wrap = true,
-    linebreak = true,
-    spell = false,
-    list = false,
-    winfixwidth = true,
-  }) do
-    vim.api.nvim_set_option_value(option, value, { win = window, scope = "local" })
-  end
+---@return north.ChatBuffers
+function M.buffers()
+  return { chat = M.buffer(), prompt = prompt.buffer() }
 end
 
 ---Open the chat where it is not open in this tab page.
----@param on_send fun(text: string) called with what the user typed
 ---@param focus boolean whether to go to the window to type in
-function M.open(on_send, focus)
-  vim.validate("on_send", on_send, "function")
+function M.open(focus)
   vim.validate("focus", focus, "boolean")
-  local before = vim.api.nvim_get_current_win()
-  local chat, prompt = M.buffer(), prompt_buffer(on_send)
-  local chat_window, prompt_window = vim.fn.bufwinid(chat), vim.fn.bufwinid(prompt)
-  if chat_window == -1 then
-    local width = config.current.width
-    width = math.floor(width < 1 and vim.o.columns * width or width)
-    chat_window = vim.api.nvim_open_win(chat, false, { split = "right", win = -1, width = math.max(20, width) })
-    plain_window(chat_window)
-    vim.wo[chat_window][0].conceallevel = 2
-    vim.api.nvim_win_set_cursor(chat_window, { vim.api.nvim_buf_line_count(chat), 0 })
-  end
-  if prompt_window == -1 then
-    local height = config.current.prompt_height
-    prompt_window = vim.api.nvim_open_win(prompt, false, { split = "below", win = chat_window, height = height })
-    plain_window(prompt_window)
-    vim.wo[prompt_window][0].winfixheight = true
-    vim.wo[prompt_window][0].winbar = " Enter send · C-j new line · :North stop"
-  end
-  vim.api.nvim_set_current_win(focus and prompt_window or before)
-  M.set_state(state)
+  layout.open(M.buffers(), focus)
+  M.set_state(state, facts)
+  prompt.show()
 end
 
----Put a text into the window to type in, before what is being written there.
----@param text string
-function M.restore(text)
-  local buffer = buffers.prompt
-  if not buffer or not vim.api.nvim_buf_is_valid(buffer) then
-    return
-  end
-  local lines = vim.split(text, "\n", { plain = true })
-  local written = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)
-  if vim.trim(table.concat(written, "\n")) ~= "" then
-    lines[#lines + 1] = ""
-    vim.list_extend(lines, written)
-  end
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
-end
-
----Say in the chat's winbar what is going on.
+---Say in the chat's winbar what is going on, and at its right end what else is to be known.
 ---@param what string
-function M.set_state(what)
-  state = what
-  local text = " " .. state:gsub("%%", "%%%%")
-  for _, window in ipairs(buffers.chat and vim.fn.win_findbuf(buffers.chat) or {}) do
+---@param right? string[] each drawn as it is
+function M.set_state(what, right)
+  state, facts = what, right or {}
+  local shown = #facts > 0 and "%<%=" .. table.concat(facts, " · ") .. " " or ""
+  local text = " " .. state:gsub("%%", "%%%%") .. shown
+  for _, window in ipairs(chat_buffer and vim.fn.win_findbuf(chat_buffer) or {}) do
     vim.wo[window][0].winbar = text
   end
+  if chat_buffer and vim.api.nvim_buf_is_valid(chat_buffer) and vim.api.nvim_buf_line_count(chat_buffer) == 1 then
+    draw_asides()
+  end
+end
+
+---Show which prompts wait for the end of the turn.
+---@param texts string[]
+function M.set_waiting(texts)
+  if #texts == 0 and #waiting == 0 then
+    return
+  end
+  waiting = texts
+  M.buffer()
+  draw_asides()
 end
 
 ---Empty the chat.
@@ -231,7 +224,9 @@ function M.clear()
     vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
     vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
   end)
-  calls, tail = {}, nil
+  calls, tail, speaker, thought = {}, nil, nil, nil
+  folds.clear()
+  draw_asides()
 end
 
 ---What the user said.
@@ -240,8 +235,7 @@ end
 function M.add_user(text, id)
   local key = id and "user " .. id
   if key == nil or tail ~= key then
-    start_block(1)
-    append("## You\n\n")
+    head("user")
   end
   append(text)
   tail = key or ""
@@ -253,24 +247,36 @@ end
 function M.add_answer(text, id)
   local key = "answer " .. (id or "")
   if tail ~= key then
+    head("north")
     start_block(1)
     text = text:gsub("^\n+", "")
   end
-  append(text)
+  local first, last = append(text)
+  code.scan(M.buffer(), first, last)
   tail = key
 end
 
----A piece of the model's thinking, as a quotation.
+---A piece of the model's thinking, as a quotation that is folded.
 ---@param text string
 ---@param id? string the message's
 function M.add_thought(text, id)
   local key = "thought " .. (id or "")
   if tail ~= key then
+    head("north")
     start_block(1)
-    append("> ")
+    thought = { row = append("> ") }
   end
-  append((text:gsub("\n", "\n> ")))
-  tail = key
+  local _, last = append((text:gsub("\n", "\n> ")))
+  local here = thought or { row = last }
+  folds.add(here.row + 1, last + 1, key, "lines of thinking")
+  here.mark = vim.api.nvim_buf_set_extmark(M.buffer(), namespace, here.row, 0, {
+    id = here.mark,
+    end_row = last + 1,
+    hl_group = "NorthThought",
+    hl_eol = true,
+    strict = false,
+  })
+  thought, tail = here, key
 end
 
 ---A line of North's or this plugin's own.
@@ -278,8 +284,10 @@ end
 ---@param severity? string
 function M.add_notice(text, severity)
   start_block(1)
-  local mark = (severity == "error" or severity == "warning") and "⚠ " or ""
-  append(("> %s%s"):format(mark, (text:gsub("\n", "\n> "))))
+  local is_bad = severity == "error" or severity == "warning"
+  local first, last = append(("> %s%s"):format(is_bad and "⚠ " or "", (text:gsub("\n", "\n> "))))
+  local group = severity == "error" and "NorthError" or is_bad and "NorthWarning" or "NorthNotice"
+  vim.api.nvim_buf_set_extmark(M.buffer(), namespace, first, 0, { end_row = last + 1, hl_group = group, strict = false })
   tail = ""
 end
 
@@ -299,7 +307,7 @@ local function line_of(call)
     note = " — asks you (:North review)"
   end
   local title = call.status == "completed" and titles.when_done(call.title) or call.title
-  return ("- %s %s%s"):format(symbols[call.status] or "·", title, note):gsub("\n", " ⏎ ")
+  return ("- %s %s%s"):format(SYMBOLS[call.status] or "·", title, note):gsub("\n", " ⏎ ")
 end
 
 ---@param content table[]
@@ -319,56 +327,120 @@ local function details_of(content)
   return lines
 end
 
+---Why a call failed, in a line.
+---@param content table[]
+---@return string?
+local function reason_in(content)
+  local reason
+  for _, part in ipairs(content) do
+    if part.type == "content" and part.content.type == "text" then
+      reason = vim.iter(vim.split(part.content.text, "\n", { plain = true })):find(function(line)
+        return vim.trim(line) ~= "" and not vim.startswith(line, "```")
+      end) or reason
+    end
+  end
+  return reason
+end
+
+---@param update table
+---@return north.Call
+local function new_call(update)
+  head("north")
+  start_block(tail == "call" and 0 or 1)
+  local buffer = M.buffer()
+  local row = vim.api.nvim_buf_line_count(buffer) - 1
+  local call = { mark = 0, title = "", status = "pending", details = {} }
+  call.mark = vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, {})
+  calls[update.toolCallId] = call
+  local group = vim.tbl_get(update, "_meta", "north", "group")
+  if type(group) == "string" then
+    folds.add(row + 1, row + 1, "calls " .. group, "calls")
+  end
+  tail = "call"
+  return call
+end
+
 ---A tool call, new or changed: one line, updated in its place.
 ---@param update table the fields that are known: toolCallId, title, status, content
 function M.set_call(update)
-  local call = calls[update.toolCallId]
-  if not call then
-    start_block(tail == "call" and 0 or 1)
-    local buffer = M.buffer()
-    local row = vim.api.nvim_buf_line_count(buffer) - 1
-    call = { mark = 0, title = "", status = "pending", details = {} }
-    call.mark = vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, {})
-    calls[update.toolCallId] = call
-    tail = "call"
-  end
+  local call = calls[update.toolCallId] or new_call(update)
   call.title = update.title or call.title
   call.status = update.status or call.status
   if update.content then
     call.details = details_of(update.content)
   end
-  call.note = nil
-  if call.status == "failed" then
-    for _, part in ipairs(update.content or {}) do
-      if part.type == "content" and part.content.type == "text" then
-        call.note = vim.iter(vim.split(part.content.text, "\n", { plain = true })):find(function(line)
-          return vim.trim(line) ~= "" and not vim.startswith(line, "```")
-        end) or call.note
-      end
-    end
-  end
+  call.note = call.status == "failed" and reason_in(update.content or {}) or nil
   edit(function(buffer)
     local row = vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, call.mark, {})[1]
     local old = vim.api.nvim_buf_get_lines(buffer, row, row + 1, true)[1]
     local new = line_of(call)
     if old ~= new then
       vim.api.nvim_buf_set_text(buffer, row, 0, row, #old, { new })
-      vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, { id = call.mark })
+      local sign = #("- " .. (SYMBOLS[call.status] or "·"))
+      vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, {
+        id = call.mark,
+        end_col = math.min(sign, #new),
+        hl_group = GROUPS[call.status] or "NorthFacts",
+      })
     end
   end)
 end
 
+---The call in a line.
+---@param row integer from 0
+---@return north.Call?
+local function call_at(row)
+  for _, call in pairs(calls) do
+    if vim.api.nvim_buf_get_extmark_by_id(M.buffer(), namespace, call.mark, {})[1] == row then
+      return call
+    end
+  end
+end
+
+---Whether the call under the cursor waits for the user.
+---@return boolean
+function M.is_asked_here()
+  local call = call_at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  return call ~= nil and call.status == "waiting"
+end
+
 ---Show what the tool call under the cursor said.
 function M.show_details()
-  local buffer = M.buffer()
+  local call = call_at(vim.api.nvim_win_get_cursor(0)[1] - 1)
+  if call and #call.details > 0 then
+    vim.lsp.util.open_floating_preview(call.details, "markdown", { border = "rounded", focus_id = "north" })
+  else
+    vim.notify("North: no details here", vim.log.levels.INFO)
+  end
+end
+
+---Copy the code block under the cursor.
+function M.copy_code()
+  local lines = code.block(M.buffer(), vim.api.nvim_win_get_cursor(0)[1] - 1)
+  if not lines then
+    vim.notify("North: there is no code block here", vim.log.levels.INFO)
+    return
+  end
+  vim.fn.setreg('"', lines, "V")
+  pcall(vim.fn.setreg, "+", lines, "V")
+  vim.notify(("North: copied %d line%s"):format(#lines, #lines == 1 and "" or "s"), vim.log.levels.INFO)
+end
+
+---Go to the next or the previous heading of a turn.
+---@param step integer
+function M.go(step)
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  for _, call in pairs(calls) do
-    if vim.api.nvim_buf_get_extmark_by_id(buffer, namespace, call.mark, {})[1] == row and #call.details > 0 then
-      vim.lsp.util.open_floating_preview(call.details, "markdown", { border = "rounded", focus_id = "north" })
+  local marks = vim.api.nvim_buf_get_extmarks(M.buffer(), namespace, 0, -1, { details = true })
+  local heads = vim.tbl_filter(function(mark)
+    return mark[4].line_hl_group ~= nil
+  end, marks)
+  for index = step > 0 and 1 or #heads, step > 0 and #heads or 1, step do
+    if (heads[index][2] - row) * step > 0 then
+      vim.cmd("normal! m'")
+      vim.api.nvim_win_set_cursor(0, { heads[index][2] + 1, 0 })
       return
     end
   end
-  vim.notify("North: no details here", vim.log.levels.INFO)
 end
 
 return M

@@ -1,10 +1,16 @@
 ---`:North` and its subcommands.
+local actions = require("north.actions")
+local allowed = require("north.allowed")
+local attachments = require("north.attachments")
 local context = require("north.context")
 local conversation = require("north.conversation")
 local conversations = require("north.conversations")
 local export = require("north.export")
+local history = require("north.history")
+local keymaps = require("north.keymaps")
 local learned = require("north.learned")
 local login = require("north.login")
+local options = require("north.options")
 local queue = require("north.queue")
 local rewind = require("north.rewind")
 local settings = require("north.settings")
@@ -16,12 +22,14 @@ local undo = require("north.undo")
 local M = {}
 
 local MODES = { "ask", "agent", "plan" }
+local STYLES = { "tab", "inline" }
 local WORDS = {
   conversations = { "--all", "--archived" },
   log = storage.levels,
   mode = MODES,
   restore = { "--all" },
   retry = { "now", "abort" },
+  review = STYLES,
   tree = rewind.filters,
   undo = { "choose" },
 }
@@ -41,18 +49,70 @@ local function selection_of(arguments)
   else
     lines = vim.api.nvim_buf_get_lines(0, first - 1, last, false)
   end
-  local name = vim.api.nvim_buf_get_name(0)
-  local place = first == last and tostring(first) or ("%d-%d"):format(first, last)
-  local shown = name ~= "" and vim.fn.fnamemodify(name, ":t") or "unnamed"
-  return {
-    uri = name ~= "" and vim.uri_from_bufnr(0) or "untitled:unnamed",
-    text = table.concat(lines, "\n") .. "\n",
-    label = ("%s:%s"):format(shown, place),
-  }
+  local one = attachments.selection(first, last, lines)
+  local resource = one.block.resource
+  return { uri = resource.uri, text = resource.text, label = one.label, first = first, last = last }
+end
+
+---Change an option of the conversation: to what the words name, or to what the user chooses.
+---@param id string
+---@return fun(words: string)
+local function option(id)
+  return function(words)
+    conversation.with_session(function()
+      options.choose(conversation.ask_server, id, words)
+    end)
+  end
 end
 
 ---@type table<string, fun(words: string, arguments: table)>
 local subcommands = {
+  attach = function(words, arguments)
+    local selection = selection_of(arguments)
+    if selection then
+      local resource = { uri = selection.uri, text = selection.text }
+      attachments.add({ label = selection.label, block = { type = "resource", resource = resource } })
+      conversation.open(false)
+    else
+      attachments.attach(words)
+    end
+  end,
+  detach = function()
+    attachments.detach()
+  end,
+  checkpoints = function()
+    undo.checkpoints(conversation.ask_server)
+  end,
+  close = function()
+    keymaps.close()
+  end,
+  edit = function(words, arguments)
+    actions.edit(words, selection_of(arguments))
+  end,
+  keys = function()
+    keymaps.help()
+  end,
+  model = option("model"),
+  options = function()
+    conversation.with_session(function()
+      options.browse(conversation.ask_server)
+    end)
+  end,
+  permissions = function()
+    allowed.choose(conversation.ask_server)
+  end,
+  prompts = function(words)
+    conversation.with_server(function(ask, root)
+      history.choose(ask, root, words, conversation.draft)
+    end)
+  end,
+  thinking = option("thought_level"),
+  toggle = function()
+    conversation.toggle()
+  end,
+  zoom = function()
+    conversation.zoom()
+  end,
   archive = function()
     conversations.archive()
   end,
@@ -119,7 +179,9 @@ local subcommands = {
     login.login(conversation.ask_server, words)
   end,
   mode = function(words)
-    if vim.list_contains(MODES, words) then
+    if words == "" then
+      option("mode")("")
+    elseif vim.list_contains(MODES, words) then
       conversation.set_mode(words)
     else
       vim.notify("North: :North mode ask|agent|plan", vim.log.levels.ERROR)
@@ -128,8 +190,12 @@ local subcommands = {
   new = function()
     conversation.new()
   end,
-  review = function()
-    conversation.review()
+  review = function(words)
+    if words ~= "" and not vim.list_contains(STYLES, words) then
+      vim.notify("North: :North review, or :North review tab|inline", vim.log.levels.ERROR)
+      return
+    end
+    conversation.review(words ~= "" and words or nil)
   end,
   steer = function(words)
     conversation.steer(words)
@@ -172,11 +238,17 @@ local subcommands = {
   end,
 }
 
+for name in pairs(actions.known) do
+  subcommands[name] = function(words, arguments)
+    actions.run(name, words, selection_of(arguments))
+  end
+end
+
 ---@param arguments table what |nvim_create_user_command()| passes
 function M.run(arguments)
   local name, words = arguments.args:match("^(%S*)%s*(.-)%s*$")
   if name == "" then
-    conversation.open(true)
+    conversation.begin()
     return
   end
   local subcommand = subcommands[name]
@@ -199,6 +271,10 @@ function M.complete(lead, line)
   if first == nil then
     candidates = vim.tbl_keys(subcommands)
     table.sort(candidates)
+  elseif first == "model" or first == "thinking" then
+    candidates = options.values(first == "model" and "model" or "thought_level")
+  elseif first == "attach" then
+    candidates = vim.list_extend(vim.deepcopy(attachments.sources), vim.fn.getcompletion(lead, "file"))
   elseif first == "config" then
     candidates = settings.names()
   elseif first == "export" or first == "import" then

@@ -1,5 +1,7 @@
 ---What fits the word that is being typed into the window for prompts: slash commands at the beginning, and files and
 ---folders behind an `@`. It comes by itself where nothing is inserted unasked (Neovim 0.11), and with CTRL-X CTRL-O.
+local config = require("north.config")
+
 local M = {}
 
 local LIMIT = 20
@@ -88,6 +90,38 @@ local function omnifunc(current)
   end
 end
 
+---@type fun(): { client: vim.lsp.Client?, session_id: string? }
+local now_of = function()
+  return {}
+end
+
+---What fits the word before the cursor, for a completion plugin: rows as |complete-items|, told once.
+---@param line string up to the cursor
+---@param is_first boolean whether it is the first line
+---@param on_found fun(at: integer, rows: table[]) `at` is where the word begins, from 0
+---@return fun()? cancel
+function M.find(line, is_first, on_found)
+  local kind, at, word = M.word(line, is_first)
+  if kind == "command" then
+    on_found(at, fitting_commands(word))
+    return nil
+  end
+  local now = now_of()
+  if kind ~= "path" or not now.client or not now.session_id then
+    on_found(at, {})
+    return nil
+  end
+  local params = { sessionId = now.session_id, query = word, limit = LIMIT }
+  local ok, id = now.client:request("_north/paths/complete", params, function(_, result)
+    on_found(at, fitting_paths(result))
+  end)
+  return function()
+    if ok and id then
+      now.client:cancel_request(id)
+    end
+  end
+end
+
 ---@type fun(findstart: integer, base: string): integer|table[]
 local complete_word = function()
   return -3
@@ -108,12 +142,15 @@ function M.attach(buffer, current)
   vim.validate("buffer", buffer, "number")
   vim.validate("current", current, "function")
   complete_word = omnifunc(current)
+  now_of = current
   if vim.b[buffer].north_completion then
     return
   end
   vim.b[buffer].north_completion = true
   vim.bo[buffer].omnifunc = "v:lua.require'north.completion'.omnifunc"
-  if vim.fn.has("nvim-0.11") == 0 then
+  if config.current.completion == "omni" then
+    return -- a plugin that has North among its sources shows what fits
+  elseif vim.fn.has("nvim-0.11") == 0 then
     return -- 'completeopt' is the user's there, for all buffers, and may insert what was not chosen
   end
   vim.bo[buffer].completeopt = "menuone,noselect,popup"

@@ -10,7 +10,18 @@ local M = {}
 ---@field previous string the previous file of a proposal
 ---@field edit string changes a command before it runs
 ---@field leave string leaves the shown file of a proposal out, or takes it in again
+---@field hunk string in a review inside the file: leaves the hunk out, or takes it in again
+---@field next_hunk string
+---@field previous_hunk string
 ---@field details string in the chat: what the tool call under the cursor said
+---@field open string in the chat: the question that the call under the cursor asks
+---@field write string in the chat: to the window to type in
+---@field copy string in the chat: copies the code block under the cursor
+---@field next_turn string in the chat
+---@field previous_turn string in the chat
+---@field close string in the chat: closes it
+---@field stop string in the chat and where one types: stops the turn
+---@field help string in the chat and where one types: lists the keys
 
 ---@class north.Config
 ---@field cmd? string[] the server's whole command, such as { "north-lsp", "lsp" }
@@ -18,7 +29,10 @@ local M = {}
 ---@field width number the chat's width: columns, or a share of the screen when below 1
 ---@field prompt_height integer the height of the window one types in
 ---@field save boolean whether a file that an accepted edit changed is written, if it was not modified before
----@field review "auto"|"always"|"never" whether a review opens by itself: unless keys were typed in a file meanwhile, …
+---@field layout "auto"|"right"|"left"|"bottom"|"float"|"tab" where the chat stands; "auto" is right, or below on narrow screens
+---@field completion "auto"|"omni" whether completion comes by itself, or with CTRL-X CTRL-O and the plugins' sources only
+---@field review "never"|"auto"|"always" whether a review opens by itself; "auto": unless keys were typed in a file meanwhile
+---@field review_style "tab"|"inline" where an edit is reviewed: side by side, or inside the files
 ---@field keys north.Keys
 ---@field settings? table<string, any> settings of the server, by their names; they win over its files
 
@@ -27,7 +41,10 @@ local defaults = {
   width = 0.4,
   prompt_height = 4,
   save = true,
-  review = "auto",
+  layout = "auto",
+  completion = "auto",
+  review = "never",
+  review_style = "tab",
   keys = {
     accept = "ga",
     always = "gA",
@@ -37,9 +54,32 @@ local defaults = {
     leave = "gl",
     next = "]f",
     previous = "[f",
+    hunk = "gh",
+    next_hunk = "]h",
+    previous_hunk = "[h",
     details = "K",
+    open = "<CR>",
+    write = "i",
+    copy = "gy",
+    next_turn = "]]",
+    previous_turn = "[[",
+    close = "q",
+    stop = "<C-c>",
+    help = "g?",
   },
 }
+
+---@type table<string, string[]>
+local CHOICES = {
+  layout = { "auto", "right", "left", "bottom", "float", "tab" },
+  completion = { "auto", "omni" },
+  review = { "auto", "always", "never" },
+  review_style = { "tab", "inline" },
+}
+
+---Without these a question could not be answered.
+local NEEDED = { accept = true, always = true, reject = true, comment = true, edit = true, leave = true, hunk = true,
+  next = true, previous = true } -- stylua: ignore
 
 ---@type north.Config
 M.current = vim.deepcopy(defaults)
@@ -61,15 +101,20 @@ function M.set(given)
   vim.validate("options.width", given.width, "number", true)
   vim.validate("options.prompt_height", given.prompt_height, "number", true)
   vim.validate("options.save", given.save, "boolean", true)
-  vim.validate("options.review", given.review, function(value)
-    return value == nil or vim.list_contains({ "auto", "always", "never" }, value)
-  end, '"auto", "always" or "never"')
+  for name, values in pairs(CHOICES) do
+    local words = ('one of "%s"'):format(table.concat(values, '", "'))
+    vim.validate("options." .. name, given[name], function(value)
+      return value == nil or vim.list_contains(values, value)
+    end, words)
+  end
   vim.validate("options.keys", given.keys, "table", true)
   for name, key in pairs(given.keys or {}) do
     if defaults.keys[name] == nil then
       error(("north: unknown key %q"):format(name), 0)
     end
-    vim.validate("options.keys." .. name, key, "string")
+    vim.validate("options.keys." .. name, key, function(value)
+      return type(value) == "string" or (value == false and not NEEDED[name])
+    end, NEEDED[name] and "a key" or "a key, or false for none")
   end
   M.current = vim.tbl_deep_extend("force", defaults, given)
 end

@@ -1,10 +1,13 @@
 ---The server of the conversation: started when it is needed, and again when it dies.
 local chat = require("north.chat")
 local elsewhere = require("north.elsewhere")
+local events = require("north.events")
+local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
 local server = require("north.server")
 local state = require("north.state")
+local terminals = require("north.terminals")
 local updates = require("north.updates")
 
 local M = {}
@@ -15,9 +18,11 @@ local RESTARTS, RESTART_SECONDS = 3, 60
 local function ready(session)
   state.phase = "ready"
   state.mode = vim.tbl_get(session, "modes", "currentModeId") or state.mode
+  options.set(session.configOptions)
   state.elsewhere = elsewhere.read(vim.tbl_get(session, "_meta", "north", "openElsewhere"))
   local waiting = state.waiting
   state.waiting = {}
+  events.fire("Started", { session_id = state.session_id })
   for _, item in ipairs(waiting) do
     item.run()
   end
@@ -122,6 +127,7 @@ local function on_exit(client_id, code, signal)
   local was = state.phase
   state.phase, state.client_id, state.elsewhere = "stopped", nil, nil
   permission.withdraw_all()
+  terminals.end_all()
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
   if was == "starting" then
     local words = "the server ended before it was ready (%s); see :checkhealth north and %s"

@@ -1,10 +1,16 @@
 ---The conversation that is shown, one at a time, and what the user does with it.
+local attachments = require("north.attachments")
 local attention = require("north.attention")
 local chat = require("north.chat")
 local completion = require("north.completion")
 local connection = require("north.connection")
+local greeting = require("north.greeting")
 local history = require("north.history")
+local keymaps = require("north.keymaps")
+local layout = require("north.layout")
+local options = require("north.options")
 local permission = require("north.permission")
+local prompt = require("north.prompt")
 local prompts = require("north.prompts")
 local running = require("north.running")
 local server = require("north.server")
@@ -18,6 +24,24 @@ local M = {}
 ---@field uri string
 ---@field text string
 ---@field label string how the chat names it, such as hello.py:3-5
+---@field first? integer its first line
+---@field last? integer
+
+keymaps.attach()
+chat.set_words(greeting.lines, greeting.facts)
+attachments.on_change(prompt.show)
+prompt.set({
+  send = function(text)
+    history.reset(prompt.buffer())
+    M.ask(text)
+  end,
+  nothing = function()
+    if permission.count() > 0 then
+      M.review()
+    end
+  end,
+  hint = keymaps.hint,
+})
 
 ---Go on here with a conversation that another North has open.
 function M.take_over()
@@ -39,10 +63,8 @@ end
 ---Open the chat; `focus` goes to the window to type in. What was at work when Neovim ended goes on.
 ---@param focus boolean
 function M.open(focus)
-  chat.open(function(text)
-    history.reset(chat.prompt())
-    M.ask(text)
-  end, focus)
+  state.root = state.root or server.root() -- of the file that one comes from
+  chat.open(focus)
   if state.phase == "stopped" and not state.session_id then
     local root = state.root or server.root()
     state.session_id = running.of(root)
@@ -51,11 +73,33 @@ function M.open(focus)
       connection.start()
     end
   end
-  history.attach(chat.prompt(), M.with_server)
-  completion.attach(chat.prompt(), function()
+  history.attach(prompt.buffer(), M.with_server)
+  completion.attach(prompt.buffer(), function()
     return { client = state.client(), session_id = state.session_id }
   end)
   state.show()
+end
+
+---Open the chat, go to the window to type in, and have the server ready by the time that something is typed.
+function M.begin()
+  M.open(true)
+  if state.phase == "stopped" then
+    connection.start()
+  end
+end
+
+---Open the chat, or close it where it is open in this tab page.
+function M.toggle()
+  if not layout.close(chat.buffers()) then
+    M.begin()
+  end
+end
+
+---The chat in a tab page of its own, and back.
+function M.zoom()
+  M.open(false)
+  layout.zoom(chat.buffers())
+  chat.open(true)
 end
 
 ---@param text string
@@ -75,6 +119,10 @@ function M.ask(text, selection)
   if selection then
     table.insert(blocks, { type = "resource", resource = { uri = selection.uri, text = selection.text } })
     shown = ("%s\n\n[%s]"):format(text, selection.label)
+  end
+  for _, one in ipairs(attachments.take()) do
+    table.insert(blocks, one.block)
+    shown = ("%s%s[%s]"):format(shown, shown == text and "\n\n" or " ", one.label)
   end
   connection.when_ready(function()
     prompts.send({ blocks = blocks, text = text, shown = shown, visible = false })
@@ -97,6 +145,14 @@ function M.stop()
   end
   client:notify("session/cancel", { sessionId = state.session_id })
   permission.withdraw_all()
+end
+
+---Stop what runs; where nothing does, only end typing.
+function M.interrupt()
+  vim.cmd.stopinsert()
+  if #state.prompts > 0 or #state.waiting > 0 or state.asked > 0 then
+    M.stop()
+  end
 end
 
 ---Say something to the turn that runs, at its next step; a prompt of its own where no turn takes it.
@@ -160,10 +216,17 @@ function M.places()
     end,
     restore = function(text)
       M.open(true)
-      chat.restore(text)
+      prompt.restore(text)
     end,
     show = M.show,
   }
+end
+
+---Take what is typed into the window to type in.
+---@param text string
+function M.draft(text)
+  M.open(true)
+  prompt.restore(text)
 end
 
 ---@param mode string
@@ -212,13 +275,14 @@ local function leave(following)
   permission.withdraw_all()
   for index = #state.prompts, 2, -1 do
     if not state.prompts[index].withdrawn then
-      chat.restore(state.prompts[index].text)
+      prompt.restore(state.prompts[index].text)
     end
   end
   state.prompts, state.waiting, state.replacing = {}, {}, false
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
   running.note(state.root, nil)
   chat.clear()
+  options.clear()
   summaries.clear()
   todo.clear()
   return old
@@ -300,8 +364,9 @@ function M.switch(id, cwd)
 end
 
 ---Show the question that waits.
-function M.review()
-  permission.review()
+---@param style? "tab"|"inline" for an edit; else as it is set up
+function M.review(style)
+  permission.review(style)
 end
 
 return M

@@ -18,17 +18,43 @@ local function check_version(cmd)
   end
 end
 
----What North keeps, and where its log is, as the server tells.
 ---@param rpc vim.lsp.rpc.PublicClient
-local function check_storage(rpc)
-  local kept, done
-  rpc.notify("initialized", vim.empty_dict())
-  rpc.request("_north/storage/get", vim.empty_dict(), function(_, result)
-    kept, done = result, true
+---@param method string
+---@param params? table
+---@return table? result nil for an older server
+local function ask(rpc, method, params)
+  local answer, done
+  rpc.request(method, params or vim.empty_dict(), function(_, result)
+    answer, done = result, true
   end)
   vim.wait(WAIT_MS, function()
     return done
   end, 10)
+  return answer
+end
+
+---Who can answer, and by whose keys.
+---@param rpc vim.lsp.rpc.PublicClient
+local function check_models(rpc)
+  local status, found = ask(rpc, "auth/status"), ask(rpc, "_north/models/list", { available = true })
+  if not status or not found then
+    return
+  end
+  local accounts = vim.tbl_map(function(account)
+    return account.label
+  end, status.accounts or {})
+  if #accounts > 0 then
+    vim.health.ok("keys: " .. table.concat(accounts, ", "))
+  else
+    vim.health.warn("no key: only models that need none can answer", "`:North login` stores one.")
+  end
+  vim.health.ok(("%d models can be used; `:North model` chooses one"):format(#found.models))
+end
+
+---What North keeps, and where its log is, as the server tells.
+---@param rpc vim.lsp.rpc.PublicClient
+local function check_storage(rpc)
+  local kept = ask(rpc, "_north/storage/get")
   if not kept then
     return -- an older server
   end
@@ -76,6 +102,8 @@ local function check_initialize(cmd, root)
     else
       vim.health.error("the server answers initialize, but does not offer the chat", "Update north-lsp.")
     end
+    rpc.notify("initialized", vim.empty_dict())
+    check_models(rpc)
     check_storage(rpc)
     rpc.request("shutdown", nil, function()
       rpc.notify("exit")

@@ -71,6 +71,32 @@ local function fetcher(ask, root)
   end
 end
 
+---Choose one of the prompts that were sent in the project, or of those with the words.
+---@param ask fun(method: string, params: table, on_answer: fun(error: table?, result: table?))
+---@param root string
+---@param words string
+---@param on_chosen fun(text: string)
+function M.choose(ask, root, words, on_chosen)
+  ask("_north/prompts/history", { cwd = root, limit = MOST, query = words }, function(error, result)
+    local rows = result and result.prompts or {}
+    if error or #rows == 0 then
+      vim.notify("North: " .. (error and error.message or "no prompt was sent here with these words"), vim.log.levels.INFO)
+      return
+    end
+    vim.ui.select(rows, {
+      prompt = "Prompts that were sent before",
+      kind = "north.prompt",
+      format_item = function(row)
+        return (row.text:gsub("%s+", " "))
+      end,
+    }, function(row)
+      if row then
+        on_chosen(row.text)
+      end
+    end)
+  end)
+end
+
 ---Give a window to type in its keys.
 ---@param buffer integer
 ---@param with_server fun(action: fun(ask: fun(method: string, params: table, on_answer: function), root: string))

@@ -21,4 +21,26 @@ function M.stop()
   require("north.conversation").stop()
 end
 
+---Open the chat, or close it where it is open.
+function M.toggle()
+  require("north.conversation").toggle()
+end
+
+---Show the question that waits.
+function M.review()
+  require("north.conversation").review()
+end
+
+---How the conversation stands. Cheap, and loads nothing before North is used.
+---@return north.Status
+function M.status()
+  return require("north.status").get()
+end
+
+---One line of it, for a status line; empty before North is used.
+---@return string
+function M.statusline()
+  return require("north.status").line()
+end
+
 return M

@@ -2,6 +2,7 @@
 local approval = require("north.approval")
 local attention = require("north.attention")
 local config = require("north.config")
+local inline = require("north.inline")
 local review = require("north.review")
 
 local M = {}
@@ -15,6 +16,9 @@ local M = {}
 
 ---@type north.Question[] the first one is the one that is shown
 local pending = {}
+
+---Whether the next edit is shown inside its files, whatever is set up: the user has asked for it there.
+local shows_inline = false
 
 ---@param question north.Question
 ---@return boolean
@@ -55,6 +59,8 @@ local function settle(question, outcome, extra)
     return other ~= question
   end, pending)
   if question.proposal then
+    shows_inline = false
+    inline.close()
     review.close()
   else
     approval.close()
@@ -122,12 +128,28 @@ local function approval_of(params)
 end
 
 ---@param question north.Question
+---@return boolean
+local function is_inline(question)
+  return question.proposal ~= nil and (shows_inline or config.current.review_style == "inline")
+end
+
+---@param question north.Question
 ---@param focus boolean
-local function present(question, focus)
+---@param style? "tab"|"inline" what the user wants now
+local function present(question, focus, style)
   local function on_choice(option, extra)
     choose(question, option, extra)
   end
   if question.proposal then
+    local wants_inline = style == "inline" or (style == nil and is_inline(question))
+    if wants_inline then
+      if inline.open(question.proposal, focus, on_choice) then
+        review.close()
+        return
+      end
+      vim.notify("North: this edit cannot be shown inside the files; side by side instead", vim.log.levels.INFO)
+    end
+    inline.close()
     review.open(question.proposal, on_choice)
   else
     approval.open(question.approval, #pending, focus, on_choice)
@@ -137,14 +159,13 @@ end
 ---Tell of a question without opening anything that takes the cursor.
 ---@param question north.Question
 local function announce(question)
-  local words = question.approval and question.approval.is_command and "to run: " .. question.approval.body
-    or question.call.title
-    or "something"
+  local is_command = question.approval and question.approval.is_command
+  local words = is_command and " to run: " .. question.approval.body or ": " .. (question.call.title or "something")
   words = words:gsub("%s*\n%s*", " ⏎ ")
   if vim.fn.strchars(words) > 60 then
     words = vim.fn.strcharpart(words, 0, 60) .. "…"
   end
-  vim.notify(("North asks %s (:North review)"):format(words), vim.log.levels.INFO)
+  vim.notify(("North asks%s (:North review)"):format(words), vim.log.levels.INFO)
 end
 
 ---Whether a review may take the cursor: not from somebody who has typed in a file since.
@@ -170,6 +191,10 @@ local function come_up(question)
         end
       end)
     end
+  elseif is_inline(question) and inline.open(question.proposal, false, function(option, extra)
+    choose(question, option, extra)
+  end) then
+    announce(question) -- its marks are there, its keys and the cursor are not
   elseif not may_open() then
     announce(question)
   else
@@ -192,15 +217,21 @@ show_next = function(question)
   end)
 end
 
+---Show the next edit inside its files.
+function M.show_inline()
+  shows_inline = true
+end
+
 ---Show the question that waits, if there is one.
-function M.review()
+---@param style? "tab"|"inline" for an edit; else as it is set up
+function M.review(style)
   if not pending[1] then
     vim.notify("North: nothing waits for you", vim.log.levels.INFO)
     return
   end
   when_at_rest(function()
     if pending[1] then
-      present(pending[1], true)
+      present(pending[1], true, style)
     end
   end)
 end

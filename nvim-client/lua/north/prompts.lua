@@ -1,6 +1,7 @@
 ---The prompts of the conversation: sent, waiting and answered, and the turn that an earlier process left.
 local chat = require("north.chat")
 local editor_state = require("north.editor_state")
+local events = require("north.events")
 local state = require("north.state")
 
 local M = {}
@@ -45,6 +46,7 @@ local function answered(prompt, error, result)
   end
   pcall(vim.cmd.checktime)
   state.show()
+  events.fire("TurnEnd", { stop_reason = stop_reason, error = error and error.message or nil })
   M.take_wanted()
 end
 
@@ -63,6 +65,7 @@ function M.send(prompt)
       answered(prompt, error, result)
     end
   end)
+  events.fire("TurnStart", { text = prompt.text })
   state.show()
 end
 

@@ -1,5 +1,5 @@
 ---The prompts that wait for their turn: taken back to be edited, removed, sent earlier or later.
-local chat = require("north.chat")
+local prompt = require("north.prompt")
 local prompts = require("north.prompts")
 local state = require("north.state")
 
@@ -44,7 +44,7 @@ local function withdraw(row, edits)
   prompts.withdraw(row.text)
   request("_north/queue/withdraw", { id = row.id }, function()
     if edits then
-      chat.restore(row.text)
+      prompt.restore(row.text)
     end
   end)
 end

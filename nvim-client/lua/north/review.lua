@@ -1,10 +1,15 @@
 ---A proposed edit as a tab page: the text before on the left, the proposed text on the right, the keys on top. The right
 ---side is what accepting applies: `do` takes a hunk out there, and one may type. A file can be left out as a whole.
 local config = require("north.config")
+local deciding = require("north.deciding")
+local file_rows = require("north.file_rows")
 local keys = require("north.keys")
+local layout = require("north.layout")
 local texts = require("north.texts")
 
 local M = {}
+
+local MOST_FILES = 6
 
 ---@class north.Diff
 ---@field path string
@@ -18,9 +23,8 @@ local M = {}
 ---@field options north.Option[] what was offered
 ---@field files { path: string, kind?: string, hunks: { id: string }[] }[] as the server knows them; may be empty
 
----@class north.Review
+---@class north.Review : north.Decidable
 ---@field proposal north.Proposal
----@field choose fun(option: north.Option, extra?: north.Extra)
 ---@field texts table<string, string> what the user made of the proposed texts, by path
 ---@field left_out table<string, boolean> the files that shall not be changed, by path
 ---@field tab integer
@@ -28,8 +32,8 @@ local M = {}
 ---@field windows { header: integer, before: integer, after: integer }
 ---@field keys north.Key[]
 ---@field file integer
+---@field words string[] what the header says above the files
 ---@field group integer
----@field armed? north.Key a key that allows more than this once was pressed: the next press holds
 
 ---@class north.Extra
 ---@field texts? table<string, string>
@@ -120,33 +124,15 @@ local function what_stands(review)
   }
 end
 
----Decide, with what the user has to say.
 ---@param review north.Review
 ---@param key north.Key
 local function decide(review, key)
-  if vim.startswith(key.option.kind, "allow") then
+  deciding.decide(review, key, function()
     keep(review)
-    local stands = what_stands(review)
-    if stands == false then
-      vim.notify("North: nothing is left of the proposal; reject it instead", vim.log.levels.WARN)
-      return
-    elseif key.option.kind == "allow_always" and review.armed ~= key then
-      review.armed = key
-      local scope = vim.tbl_get(key.option, "_meta", "north", "scope") or key.option.name
-      local words = "North: without asking: %s. It holds until you take it back with /permissions. %s again allows it."
-      vim.notify(words:format(scope, key.key), vim.log.levels.WARN)
-      return
-    end
-    review.choose(key.option, stands)
-  elseif key.asks then
-    vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
-      if comment and current == review then
-        review.choose(key.option, comment ~= "" and { comment = comment } or nil)
-      end
-    end)
-  else
-    review.choose(key.option)
-  end
+    return what_stands(review)
+  end, function()
+    return current == review
+  end)
 end
 
 ---Leave the shown file out, or take it in again.
@@ -218,6 +204,45 @@ local function fill(review, window, lines, name, diff)
   end
 end
 
+---The header: what is asked, and the files where there are several.
+---@param review north.Review
+local function draw_header(review)
+  local lines = vim.deepcopy(review.words)
+  if #review.proposal.diffs > 1 then
+    for index, diff in ipairs(review.proposal.diffs) do
+      local file = known(review, diff)
+      lines[#lines + 1] = " "
+        .. file_rows.line({
+          path = diff.path,
+          kind = file and file.kind or (diff.oldText == nil and "create" or nil),
+          is_shown = index == review.file,
+          is_out = review.left_out[diff.path] or false,
+          old = diff.oldText,
+          new = review.texts[diff.path] or diff.newText,
+        })
+    end
+  end
+  local window = review.windows.header
+  local buffer = vim.api.nvim_win_get_buf(window)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].modified = false
+  vim.api.nvim_win_set_height(window, math.min(#lines, #review.words + MOST_FILES) + 1) -- one for its winbar
+end
+
+---Show the file in the header's line under the cursor.
+---@param review north.Review
+local function choose_file(review)
+  local index = vim.fn.line(".") - #review.words
+  if review.proposal.diffs[index] and #review.proposal.diffs > 1 then
+    keep(review)
+    review.file = index
+    show(review)
+    vim.api.nvim_set_current_win(review.windows.after)
+  end
+end
+
 ---Show the current file of a review.
 ---@param review north.Review
 show = function(review)
@@ -253,6 +278,7 @@ show = function(review)
     shown[#shown + 1] = ("%s %s file %d of %d"):format(escaped(set.previous), escaped(set.next), review.file, count)
   end
   vim.wo[windows.header][0].winbar = " " .. table.concat(shown, " │ ") .. "%<"
+  draw_header(review)
   vim.api.nvim_win_call(windows.after, function()
     vim.cmd("silent! normal! gg]c") -- to the first change; a file may begin with it
   end)
@@ -266,6 +292,7 @@ function M.open(proposal, choose)
   vim.validate("choose", choose, "function")
   if current and current.proposal == proposal and vim.api.nvim_tabpage_is_valid(current.tab) then
     vim.api.nvim_set_current_tabpage(current.tab)
+    vim.api.nvim_set_current_win(current.windows.after)
     return
   end
   M.close()
@@ -289,14 +316,18 @@ function M.open(proposal, choose)
   end
   ---@cast review north.Review
   review.windows = { header = header, before = 0, after = 0 }
+  review.words = words
+  layout.reserve(review.tab)
   fill(review, header, words, "review")
+  vim.keymap.set("n", "<CR>", function()
+    choose_file(review)
+  end, { buffer = vim.api.nvim_win_get_buf(header), nowait = true, desc = "North: show this file" })
   local scratch = vim.api.nvim_win_get_buf(header)
   review.windows.before = vim.api.nvim_open_win(scratch, false, { split = "below", win = header })
   review.windows.after = vim.api.nvim_open_win(scratch, true, { split = "right", win = review.windows.before })
   vim.wo[header][0].winfixheight = true
   vim.wo[header][0].number = false
   vim.wo[header][0].diff = false
-  vim.api.nvim_win_set_height(header, #words + 1) -- one for its winbar
   current = review
   show(review)
   local ids = vim.tbl_map(tostring, vim.tbl_values(review.windows))

@@ -79,6 +79,7 @@ end
 function M.init_options()
   local capabilities = {
     session = { notices = vim.empty_dict(), compaction = vim.empty_dict() },
+    terminal = true,
     _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
   return { north = { acp = true, clientCapabilities = capabilities, settings = config.current.settings } }

@@ -1,6 +1,8 @@
 ---The conversation that is shown: how it stands, and requests about it.
 local chat = require("north.chat")
 local elsewhere = require("north.elsewhere")
+local events = require("north.events")
+local options = require("north.options")
 local permission = require("north.permission")
 local running = require("north.running")
 local todo = require("north.todo")
@@ -38,6 +40,36 @@ local todo = require("north.todo")
 local M =
   { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false, asked = 0 }
 
+---What the winbar's right end says: who answers, how full its window is, and what is not asked about.
+---@return string[]
+local function facts()
+  local parts = {}
+  local unasked = options.unasked()
+  if #unasked > 0 then
+    parts[1] = ("%%#NorthWarning#%s without asking%%*"):format(table.concat(unasked, " and "))
+  end
+  for _, words in ipairs({ options.short_model() or false, options.usage_words() or false }) do
+    if words then
+      parts[#parts + 1] = (words:gsub("%%", "%%%%"))
+    end
+  end
+  return parts
+end
+
+---@return string[] the texts of the prompts that wait for the end of the turn
+local function queued()
+  local texts = {}
+  for index = 2, #M.prompts do
+    if not M.prompts[index].withdrawn then
+      texts[#texts + 1] = M.prompts[index].text
+    end
+  end
+  return texts
+end
+
+---@type string? what the last event told
+local told
+
 ---Show how the conversation stands.
 function M.show()
   local parts = { "North", M.mode }
@@ -56,7 +88,14 @@ function M.show()
     local works = #M.prompts > 0 or (M.elsewhere and M.elsewhere.leaving)
     running.note(M.root, works and M.session_id or nil)
   end
-  chat.set_state(table.concat(parts, " · "))
+  chat.set_waiting(queued())
+  local right = facts()
+  chat.set_state(table.concat(parts, " · "), right)
+  local now = table.concat(vim.list_extend(parts, right), "|")
+  if now ~= told then
+    told = now
+    events.fire("Changed")
+  end
 end
 
 ---@return vim.lsp.Client?

@@ -1,4 +1,5 @@
 ---Taking applied edits back and doing them again. What was changed since is lost only where the user says so.
+local chat = require("north.chat")
 local refused = require("north.answers").refused
 
 local M = {}
@@ -29,6 +30,7 @@ function M.tell(result)
   end
   if #done > 0 then
     vim.notify("North restored " .. table.concat(done, ", "))
+    chat.add_notice("Restored " .. table.concat(done, ", "))
   elseif #left == 0 then
     vim.notify("North restored nothing: the files are so already")
   end
@@ -79,6 +81,52 @@ function M.take_back(ask, way)
     else
       M.decide(planned, restore)
     end
+  end)
+end
+
+local WAYS = {
+  { title = "Take back this one alone", key = "checkpointId" },
+  { title = "Take back this one and all later ones", key = "since" },
+}
+
+---Choose one of the states before applied edits, and what is taken back.
+---@param ask north.Ask
+function M.checkpoints(ask)
+  ask("_north/checkpoints/list", vim.empty_dict(), function(error, result)
+    if error or not result then
+      refused(error)
+      return
+    end
+    local rows = vim.fn.reverse(result.checkpoints)
+    if #rows == 0 then
+      vim.notify("North: this conversation has changed nothing yet", vim.log.levels.INFO)
+      return
+    end
+    vim.ui.select(rows, {
+      prompt = "Checkpoints, the newest first",
+      kind = "north.checkpoint",
+      format_item = function(row)
+        local added, removed = 0, 0
+        for _, file in ipairs(row.files) do
+          added, removed = added + (file.linesAdded or 0), removed + (file.linesRemoved or 0)
+        end
+        local counts = #row.files > 0 and ("  (%d files, +%d/-%d)"):format(#row.files, added, removed) or ""
+        return ("%s: %s%s"):format(row.kind, row.title, counts)
+      end,
+    }, function(row)
+      if not row then
+        return
+      end
+      local ways = row.kind == "point" and { WAYS[2] } or WAYS
+      local function title(way)
+        return way.title
+      end
+      vim.ui.select(ways, { prompt = row.title, format_item = title }, function(way)
+        if way then
+          M.take_back(ask, { [way.key] = row.checkpointId })
+        end
+      end)
+    end)
   end)
 end
 

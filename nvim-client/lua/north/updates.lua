@@ -2,6 +2,8 @@
 local chat = require("north.chat")
 local completion = require("north.completion")
 local elsewhere = require("north.elsewhere")
+local events = require("north.events")
+local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
 local rewind = require("north.rewind")
@@ -9,6 +11,7 @@ local saving = require("north.saving")
 local settings = require("north.settings")
 local state = require("north.state")
 local summaries = require("north.summaries")
+local terminals = require("north.terminals")
 local todo = require("north.todo")
 
 local M = {}
@@ -50,6 +53,14 @@ local on_update = {
   available_commands_update = function(update)
     completion.take_commands(update.availableCommands)
   end,
+  config_option_update = function(update)
+    options.set(update.configOptions)
+    state.show()
+  end,
+  usage_update = function(update)
+    options.set_usage(update)
+    state.show()
+  end,
   plan = todo.set,
   compaction_update = summaries.show,
   notice = function(update)
@@ -71,6 +82,18 @@ function M.replace_chat()
   end
 end
 
+---A request that only the server of the conversation that is shown may make.
+---@param answer fun(params: table): any, table?
+---@return lsp.Handler
+local function for_session(answer)
+  return function(_, params, context)
+    if context.client_id ~= state.client_id then
+      return vim.NIL, { code = -32600, message = "this server is not North's any more" }
+    end
+    return answer(params)
+  end
+end
+
 ---@type table<string, function>
 M.handlers = {
   ["_north/languageFeature"] = function(_, params)
@@ -79,6 +102,11 @@ M.handlers = {
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,
+  ["terminal/create"] = for_session(terminals.create),
+  ["terminal/output"] = for_session(terminals.output),
+  ["terminal/wait_for_exit"] = for_session(terminals.wait_for_exit),
+  ["terminal/kill"] = for_session(terminals.kill),
+  ["terminal/release"] = for_session(terminals.release),
   ["session/update"] = function(_, params, context)
     if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
       return
@@ -140,7 +168,10 @@ M.handlers = {
     local call = params.toolCall
     chat.set_call({ toolCallId = call.toolCallId, title = call.title, status = "waiting", content = call.content })
     vim.schedule(state.show)
+    local kind = vim.tbl_get(params, "_meta", "north", "question", "kind") or call.kind
+    events.fire("Question", { kind = kind, title = call.title })
     local result = permission.request(params)
+    events.fire("Answered", { kind = kind, title = call.title })
     if result.outcome.outcome == "selected" then
       -- What comes of it is told by the server; until then the call does not wait for the user any more.
       chat.set_call({ toolCallId = call.toolCallId, status = "pending" })

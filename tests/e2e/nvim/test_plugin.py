@@ -42,7 +42,7 @@ end
 function M.idle()
   for _, window in ipairs(vim.api.nvim_list_wins()) do
     if vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(window)) == "north://chat" then
-      return vim.wo[window].winbar:match("^ North · %l+$") ~= nil
+      return vim.wo[window].winbar:gsub("%%<.*", ""):match("^ North · %l+$") ~= nil
     end
   end
   return false
@@ -147,9 +147,19 @@ def ask(nvim: Nvim, text: str) -> None:
     nvim.command(f"North ask {text}")
 
 
+ASKED = "require('north.permission').count() > 0"
+
+
+def review(nvim: Nvim) -> None:
+    """Go to the question that waits, which by itself takes no cursor."""
+    nvim.until(ASKED)
+    nvim.command("North review")
+    nvim.until(REVIEW_IS_OPEN)
+
+
 def open_review(nvim: Nvim) -> None:
     ask(nvim, REPLACE)
-    nvim.until(REVIEW_IS_OPEN)
+    review(nvim)
 
 
 def replace_select(nvim: Nvim, *choices: str) -> None:
@@ -183,7 +193,7 @@ def test_the_chat_opens_and_streams(bed: Bed) -> None:
         assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == "north://prompt"
         assert nvim.lua("return vim.bo[vim.fn.winbufnr(vim.fn.winnr('k'))].filetype") == "markdown"
         nvim.keys("iexplain greet<CR>")
-        nvim.until(in_chat("## You\n\nexplain greet\n\nI will look"))
+        nvim.until(in_chat("## You\n\nexplain greet\n\n## North\n\nI will look"))
         assert not nvim.lua(f"return {in_chat('is defined in')}")
         assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
         nvim.until(in_chat('\n- ✓ Searched "greet" - 17 matches\n'))
@@ -254,7 +264,8 @@ def test_stop(bed: Bed) -> None:
 
 
 def winbar_is(text: str) -> str:
-    return f"vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.wo[w].winbar == ' {text}' end)"
+    bar = "vim.wo[w].winbar:gsub('%%<.*', '')"
+    return f"vim.iter(vim.api.nvim_list_wins()):any(function(w) return {bar} == ' {text}' end)"
 
 
 def test_modes_and_new(bed: Bed) -> None:
@@ -276,21 +287,34 @@ def test_completion(bed: Bed) -> None:
         assert nvim.lua(complete, "North ") == [
             "archive",
             "ask",
+            "attach",
             "branch",
+            "checkpoints",
+            "close",
             "config",
             "context",
             "continue",
             "conversations",
             "delete",
+            "detach",
+            "document",
             "dump",
+            "edit",
+            "explain",
             "export",
+            "fix",
             "fork",
             "import",
+            "keys",
             "learned",
             "log",
             "login",
             "mode",
+            "model",
             "new",
+            "options",
+            "permissions",
+            "prompts",
             "queue",
             "redo",
             "rename",
@@ -304,11 +328,15 @@ def test_completion(bed: Bed) -> None:
             "stop",
             "storage",
             "takeover",
+            "tests",
+            "thinking",
             "todo",
+            "toggle",
             "tree",
             "undo",
+            "zoom",
         ]
-        assert nvim.lua(complete, "North m") == ["mode"]
+        assert nvim.lua(complete, "North mo") == ["mode", "model"]
         assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
         assert nvim.lua(complete, "North log ") == ["debug", "info", "warn", "error"]
         assert nvim.lua(complete, "North export hel") == ["hello/"]
@@ -509,7 +537,7 @@ def test_the_right_side_is_what_is_accepted(bed: Bed) -> None:
     many.write_text(f"ITEM = 1\n{gap}ITEM = 2\n{gap}ITEM = 3\n")
     with bed.nvim("many.py") as nvim:
         ask(nvim, 'replace "ITEM" by "ENTRY" in many.py')
-        nvim.until(REVIEW_IS_OPEN)
+        review(nvim)
         nvim.keys("14Gdo27GA  # mine<Esc>ga")
         nvim.until(REVIEW_IS_CLOSED)
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
@@ -551,8 +579,12 @@ def test_only_the_keys_decide(bed: Bed) -> None:
         nvim.until(in_chat("Rejected; nothing was written."))
 
 
+def with_options(lua: str) -> str:
+    return f"vim.opt.runtimepath:prepend([[{PLUGIN}]])\nrequire('north').setup({{ {lua} }})"
+
+
 def test_a_review_waits_while_the_user_types(bed: Bed) -> None:
-    with bed.nvim() as nvim:
+    with bed.nvim(init=with_options('review = "auto"')) as nvim:
         nvim.command("North")
         nvim.keys(f"i{REPLACE}<CR>")
         nvim.until("vim.api.nvim_get_mode().mode == 'n'")
@@ -585,7 +617,7 @@ def test_what_was_not_offered_has_no_key(bed: Bed) -> None:
         (bed.project / ".vscode").mkdir()
         (bed.project / ".vscode" / "settings.json").write_text('{"a": "old"}\n')
         ask(nvim, 'replace "old" by "new" in .vscode/settings.json')
-        nvim.until(REVIEW_IS_OPEN)
+        review(nvim)
         maps = "return vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
         assert sorted(cast(list[str], nvim.lua(maps))) == ["gR", "ga", "gl", "gr"]
         header = "return vim.api.nvim_buf_get_lines(vim.fn.winbufnr(1), 0, -1, true)[2]"
@@ -637,8 +669,38 @@ def test_the_next_command_reads_an_accepted_edit(bed: Bed) -> None:
         nvim.until(f"{in_chat('exit code 0')} and {IDLE}")
 
 
-def test_a_review_does_not_take_the_cursor_from_somebody_who_works_in_a_file(bed: Bed) -> None:
+@pytest.mark.parametrize("where", ["a file", "the chat", "the window to type in"])
+def test_no_question_takes_the_cursor_or_a_key_by_itself(bed: Bed, where: str) -> None:
     with bed.nvim(NORTH_OFFLINE_DELAY_MS="20") as nvim:
+        if where != "a file":
+            nvim.command("North")
+        if where == "the chat":
+            nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('^north://chat$'))")
+        ask(nvim, REPLACE)
+        maps = "vim.tbl_map(function(m) return m.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))"
+        here = f"return {{ vim.api.nvim_get_current_win(), {maps} }}"
+        before = nvim.lua(here)
+        nvim.until(ASKED)
+        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        assert nvim.lua(here) == before
+        assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
+        nvim.keys("ga")
+        nvim.until("vim.api.nvim_get_mode().mode == 'n' and not vim.api.nvim_get_mode().blocking")
+        assert nvim.lua(f"return {ASKED}")
+        nvim.command("North stop")
+        nvim.until(IDLE)
+        ask(nvim, "run `touch ran`")
+        nvim.until(f"{COMMAND} ~= ''")
+        assert nvim.lua(here) == before
+        nvim.keys("ga")
+        nvim.until("vim.api.nvim_get_mode().mode == 'n' and not vim.api.nvim_get_mode().blocking")
+        assert nvim.lua(f"return {ASKED}")
+    assert OLD in bed.file.read_text()
+    assert not (bed.project / "ran").exists()
+
+
+def test_a_review_does_not_take_the_cursor_from_somebody_who_works_in_a_file(bed: Bed) -> None:
+    with bed.nvim(init=with_options('review = "auto"'), NORTH_OFFLINE_DELAY_MS="20") as nvim:
         ask(nvim, REPLACE)
         nvim.keys("G")
         nvim.until(in_chat("asks you (:North review)"))
@@ -656,7 +718,7 @@ def test_windows_line_ends_are_kept(bed: Bed) -> None:
     many.write_bytes(b"ITEM = 1\r\nrest\r\n")
     with bed.nvim() as nvim:
         ask(nvim, 'replace "ITEM" by "ENTRY" in many.txt')
-        nvim.until(REVIEW_IS_OPEN)
+        review(nvim)
         assert nvim.lines() == ["ENTRY = 1", "rest"]
         nvim.keys("oadded<Esc>ga")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
@@ -780,9 +842,8 @@ def test_a_command_is_shown_whole_and_approved(bed: Bed) -> None:
         nvim.until(f"{COMMAND} == 'echo one > made.txt && echo it-is-made'")
         assert nvim.lua("return vim.api.nvim_buf_get_name(0)") == str(bed.file), "the cursor stays"
         header = str(nvim.lua(f"return {HEADER}"))
-        assert header.startswith(
-            "North asks to run this command\nga Run │ ge change it first │ gA Always run this command"
-        )
+        keys = "ga Run │ ge change it first │ g2 Run in the terminal │ gA Always run this command"
+        assert header.startswith(f"North asks to run this command\n{keys}")
         assert "gr Deny │ gR Deny, and say why\n" in header
         assert str(bed.project) in header
         nvim.keys("ggga:let g:typed = 1<CR>")  # in the file, where these keys decide nothing
@@ -916,7 +977,8 @@ def test_a_server_killed_during_a_review_asks_again(bed: Bed) -> None:
         open_review(nvim)
         nvim.lua(KILL_THE_SERVER)
         nvim.until(in_chat("was started again."))
-        nvim.until(REVIEW_IS_OPEN)
+        nvim.until(REVIEW_IS_CLOSED)
+        review(nvim)
         nvim.keys("ga")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         assert NEW in text_of(nvim)
@@ -957,7 +1019,7 @@ def test_a_review_waits_until_neovim_is_back(bed: Bed) -> None:
     assert OLD in bed.file.read_text()
     with bed.nvim(**state) as nvim:
         nvim.keys(":North<CR>")
-        nvim.until(REVIEW_IS_OPEN)
+        review(nvim)
         nvim.keys("ga")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         assert NEW in text_of(nvim)
@@ -1047,6 +1109,8 @@ def test_health(bed: Bed, source: str) -> None:
         assert f"version: north-lsp {north_lsp.__version__}" in report
         assert f"initialize is answered by north {north_lsp.__version__}" in report
         assert "`:North storage` says what frees it" in report
+        assert "`:North login` stores one." in report
+        assert "models can be used; `:North model` chooses one" in report
         assert "north.log; `:North log` shows its end" in report
         assert "ERROR" not in report
 
@@ -1158,10 +1222,13 @@ def test_chat_and_review_on_screen(bed: Bed, record: Callable[[str, str], None])
         screen.wait_for("SALUTATION")
         screen.write(":North")
         screen.keys("Enter")
-        screen.wait_for("Enter send · C-j new line · :North stop")
+        screen.wait_for("Enter send · C-j line · C-c stop · g[?] keys")
         screen.keys("i")
         screen.wait_for("-- INSERT --")
         screen.write(REPLACE)
+        screen.keys("Enter")
+        screen.wait_for(r"asks you \(:North review\)")
+        screen.write(":North review")
         screen.keys("Enter")
         screen.wait_for(r"ga Accept │ gA Always accept in this project │ gr Reject")
         screen.wait_for(r"before: hello/greeting\.py .*proposed: hello/greeting\.py")
@@ -1171,7 +1238,7 @@ def test_chat_and_review_on_screen(bed: Bed, record: Callable[[str, str], None])
         screen.write("ga")
         screen.wait_for("✓ Edited greeting.py")
         screen.wait_for("I replaced")
-        screen.wait_for(r"North · agent\s*$")
+        screen.wait_for(r"North · agent(?! ·)")
         record("chat", screen.text())
         screen.wait_until_gone("gA Always")
         screen.write(":North ask run `python3 -m unittest discover && echo all good && rm -rf some-precious-folder`")

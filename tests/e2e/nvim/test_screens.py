@@ -11,7 +11,7 @@ from tests.e2e.nvim.test_plugin import REPLACE, Bed, bed
 
 __all__ = ["bed"]
 
-IDLE = r"North · agent\s*$"
+IDLE = r"North · agent(?! ·)"
 ARTIFACTS = Path(__file__).parents[1] / "artifacts" / "nvim"
 
 
@@ -65,6 +65,8 @@ def test_going_back_with_files(bed: Bed, keep: Callable[[str, Screen], None]) ->
         screen.wait_for("SALUTATION")
         say(screen, "explain greet", "It also occurs in")
         run(screen, f"North ask {REPLACE}")
+        screen.wait_for(r"asks you \(:North review\)")
+        run(screen, "North review")
         screen.wait_for("ga Accept")
         screen.keys("Enter")
         screen.write("ga")

@@ -1,0 +1,352 @@
+"""The chat for clients that have none: a Markdown document in which the user writes and North answers, and commands for
+all that a person needs around it."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from north_lsp.agent.log.modes import MODES
+from north_lsp.agent.log.prompt import Part, TextPart
+from north_lsp.agent.ports.events import Event
+from north_lsp.agent.session.conversations import Conversations
+from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.session import Session
+from north_lsp.display import one_line, visible
+from north_lsp.lsp import chat_text
+from north_lsp.lsp.chat_document import ChatDocument
+from north_lsp.lsp.chat_edits import ChatEdits, Refused
+from north_lsp.lsp.conversation import Asked, CurrentConversation
+from north_lsp.lsp.file_actions import Task, file_part, read_task
+from north_lsp.lsp.initialize import LspClient
+from north_lsp.providers.catalog.model_list import UnknownModel
+from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
+from north_lsp.rpc.peer import Peer
+from north_lsp.uris import local_path
+from north_lsp.workspace.edit.positions import position_of
+
+_ERROR, _WARNING, _INFO = 1, 2, 3
+_SHOW_SECONDS = 5.0
+_REFRESH_SECONDS = 0.1
+_MOST_LISTED = 12
+_LONGEST_MESSAGE = 1500
+
+Command = Callable[[dict[str, Any]], Awaitable[object]]
+
+
+class Chat:
+    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        client: LspClient,
+        edits: ChatEdits,
+        conversation: CurrentConversation,
+        environment: Environment,
+    ) -> None:
+        self._peer = peer
+        self._client = client
+        self._edits = edits
+        self._conversation = conversation
+        self._environment = environment
+        conversation.on_change = self.refresh_lenses
+        conversation.on_switch = self._show_current
+        conversation.editor.questions.on_change = self.refresh_lenses
+        self.commands: dict[str, Command] = {
+            "north.action": self._do_task,
+            "north.answer": self._answer,
+            "north.models": self._models,
+            "north.openChat": self._open,
+            "north.openConversation": self._open_conversation,
+            "north.redo": partial(self._run_fixed, "/redo"),
+            "north.renewChat": self._renew,
+            "north.run": self._run,
+            "north.send": partial(self._send, steers=False),
+            "north.setModel": self._set_model,
+            "north.steer": partial(self._send, steers=True),
+            "north.undo": partial(self._run_fixed, "/undo"),
+        }
+
+    # -- the document --------------------------------------------------------------------------------------------------
+
+    def id_of(self, path: Path | None) -> str | None:
+        """Return the id of the conversation whose document this is; None if it is none."""
+        if path is None or path.name != chat_text.NAME:
+            return None
+        folder = os.path.realpath(path.parent.parent)
+        return path.parent.name if folder == os.path.realpath(self._environment.locations.conversations) else None
+
+    async def attach(self, session: Session) -> ChatDocument:
+        """Return the document of the current conversation, made from it if there is none yet. Raises RpcError."""
+        known = self._conversation.document
+        if known is not None and known.id == session.id:
+            return known
+        path = Path(os.path.realpath(session.file.with_suffix(""))) / chat_text.NAME
+        document = ChatDocument(session.id, path, session.roots[0], self._edits, self._environment.background)
+        await session.keep()
+        try:
+            await document.write(await _events(session))
+        except OSError as error:
+            raise RpcError(INVALID_REQUEST, f"{path} cannot be written: {error.strerror or error}") from None
+        document.is_lost = self._conversation.is_running  # what streams now is not in it
+        self._conversation.document = document
+        return document
+
+    async def _of(self, given: dict[str, Any]) -> ChatDocument:
+        """Return the document that a command is about: the one that it names, else the current one. Raises RpcError."""
+        uri = given.get("uri")
+        id = self.id_of(local_path(uri)) if uri is not None else None
+        if uri is not None and id is None:
+            raise invalid_params("arguments[0].uri", "must name a chat document of North's")
+        current = self._conversation.session
+        if id is not None and (current is None or current.id != id):
+            if self._conversation.is_running:
+                told = "another conversation is being answered: wait until that is done, or stop it"
+                raise RpcError(INVALID_REQUEST, told)
+            await self._conversation.load(id)
+        return await self.attach(await self._conversation.current())
+
+    async def show(self, document: ChatDocument, *, take_focus: bool = True) -> bool:
+        """Have the client show a document with the cursor where the user writes. Returns whether it did; otherwise the
+        user is told where it is."""
+        if self._client.shows_documents:
+            text = await document.text()
+            at = position_of(text, chat_text.cursor(text), self._client.encoding)
+            place = {"line": at.line, "character": at.character}
+            params = {"uri": document.path.as_uri(), "external": False, "takeFocus": take_focus}
+            with suppress(RpcError), anyio.move_on_after(_SHOW_SECONDS):
+                answer = await self._peer.request(
+                    "window/showDocument", params | {"selection": {"start": place, "end": place}}, cancellable=True
+                )
+                if isinstance(answer, dict) and answer.get("success") is True:
+                    await self._edits.wait_until_open(document.path)
+                    return True
+        if self._edits.opened(document.path) is None:
+            await self.tell(f"The conversation is in {document.path}. Open that file to write and to read.")
+        return False
+
+    async def _show_current(self) -> None:
+        await self.show(await self.attach(await self._conversation.current()))
+
+    async def tell(self, text: str, level: int = _INFO) -> None:
+        """Show a message."""
+        await self._peer.notify("window/showMessage", {"type": level, "message": visible(text)})
+
+    async def refresh_lenses(self) -> None:
+        """Make the client request the lenses again."""
+        if self._client.refreshes_lenses and self._conversation.document is not None:
+            with suppress(RpcError), anyio.move_on_after(_REFRESH_SECONDS):
+                await self._peer.request("workspace/codeLens/refresh", None, cancellable=True)
+
+    # -- prompts -------------------------------------------------------------------------------------------------------
+
+    async def _open(self, given: dict[str, Any]) -> object:
+        """Show the chat document: `{uri?}` → `{conversationId, uri}`."""
+        document = await self._of(given)
+        await self.show(document)
+        return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _send(self, given: dict[str, Any], *, steers: bool) -> object:
+        """Send what is unsent in a document: `{uri?}` → `{conversationId, sent}`; the answer comes into the document.
+        During a turn it waits for the end, or steers it."""
+        if steers and isinstance(text := given.get("prompt", given.get("value")), str) and text.strip():
+            return await self._steer(text)
+        document = await self._of(given)
+        if document.is_behind():
+            told = f"North has written the answer into {document.path}: reload that file before you send more"
+            raise RpcError(INVALID_REQUEST, told)
+        waits = self._conversation.is_running
+        try:
+            sent = await document.send(waits=waits)
+        except (Refused, OSError) as error:
+            raise RpcError(INVALID_REQUEST, _not_written(document, error)) from None
+        if sent is None:
+            await self.tell(f"There is nothing to send: write below the last “{chat_text.YOU}” first.", _WARNING)
+            return {"conversationId": document.id, "sent": False}
+        prompt, number = sent
+        asked = Asked((TextPart(prompt),), prompt, document=document, number=number)
+        self._environment.background.start_soon(
+            self._queue if waits else self._turn, *((asked, steers) if waits else (asked,))
+        )
+        if self._edits.opened(document.path) is not None and self._edits.edits:
+            await self.show(document)
+        return {"conversationId": document.id, "sent": True}
+
+    async def _queue(self, asked: Asked, steers: bool) -> None:
+        """Have a prompt wait for the running turn, or become a part of it."""
+        session, document = self._conversation.session, asked.document
+        if session is not None and document is not None:
+            with suppress(ValueError):
+                if not steers:
+                    await session.follow_up(asked.parts)
+                    return
+                if (await session.steer(asked.parts)).delivered:
+                    return
+            if asked.number is not None:
+                document.forget(asked.number)
+        await self._turn(asked)
+
+    async def _steer(self, text: str) -> object:
+        """Steer the running turn with a text: → `{delivered}`."""
+        session = self._conversation.session
+        try:
+            if session is None:
+                raise ValueError("no turn is running: send a prompt instead")
+            return {"delivered": (await session.steer((TextPart(text),))).delivered}
+        except ValueError as error:
+            raise RpcError(INVALID_REQUEST, str(error)) from None
+
+    async def _turn(self, asked: Asked) -> None:
+        """Run a turn whose answer comes into the document, and say what went wrong with it."""
+        try:
+            turned = await self._conversation.ask(asked)
+        except RpcError as error:
+            await self.tell(str(error), _ERROR)
+            return
+        document = self._conversation.document
+        for text in turned.unanswered:
+            await self.tell(f"Not sent, since the turn was stopped: {one_line(text, 200)}. Send it again if you like.")
+        if document is None or document.id != turned.conversation_id:
+            return
+        if document.is_lost:
+            await self.tell(
+                "The answer is not whole in the document, which was changed around it: North: show it all again "
+                "(the command north.renewChat) writes what is missing.",
+                _WARNING,
+            )
+        if self._edits.opened(document.path) is None or not self._edits.edits:
+            cut = turned.text if len(turned.text) <= _LONGEST_MESSAGE else turned.text[:_LONGEST_MESSAGE] + " …"
+            await self.tell(f"{cut}\n\nThe conversation is in {document.path}.")
+
+    async def _run(self, given: dict[str, Any]) -> object:
+        """Send a prompt that was not written in the document: `{text}` or the bare text → `{conversationId}`."""
+        text = given.get("text", given.get("value"))
+        if not isinstance(text, str) or not text.strip():
+            raise invalid_params("arguments[0].text", "must be a prompt, such as /costs")
+        return await self.start((TextPart(text),), text)
+
+    async def _run_fixed(self, text: str, given: dict[str, Any]) -> object:
+        return await self.start((TextPart(text),), text)
+
+    async def start(self, parts: tuple[Part, ...], title: str) -> object:
+        """Begin a turn whose answer comes into the document, which is shown: → `{conversationId, uri}`."""
+        document = await self._of({})
+        if self._edits.opened(document.path) is None:
+            await self.show(document, take_focus=False)
+        self._environment.background.start_soon(self._turn, Asked(parts, title))
+        return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _renew(self, given: dict[str, Any]) -> object:
+        """Write the whole conversation into its document again; what is unsent stays: `{uri?}` → `{uri}`."""
+        document = await self._of(given)
+        if self._conversation.is_running:
+            raise RpcError(INVALID_REQUEST, "an answer is being written: wait until it is done, or stop it")
+        session = await self._conversation.current()
+        try:
+            await document.renew(await _events(session))
+        except (Refused, OSError) as error:
+            raise RpcError(INVALID_REQUEST, _not_written(document, error)) from None
+        return {"uri": document.path.as_uri()}
+
+    async def _do_task(self, given: dict[str, Any]) -> object:
+        """Do what a code action in a file says."""
+        task: Task = read_task(given, self._conversation.roots().main)
+        if task.prompt is not None:
+            return await self.start((TextPart(task.prompt), *file_part(given)), task.prompt)
+        document = await self._of({})
+        try:
+            await document.add_to_unsent(task.mention)
+        except (Refused, OSError) as error:
+            raise RpcError(INVALID_REQUEST, _not_written(document, error)) from None
+        await self.show(document)
+        return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    # -- around it -----------------------------------------------------------------------------------------------------
+
+    async def _answer(self, given: dict[str, Any]) -> object:
+        """Answer the question that waits: `{question, answer}` → `{answered}`."""
+        waiting = self._conversation.editor.questions.waiting
+        if waiting is None or waiting.id != given.get("question"):
+            raise RpcError(RESOURCE_NOT_FOUND, "this question does not wait any more")
+        return {"answered": waiting.answer(str(given.get("answer")))}
+
+    async def ask_mode(self) -> str | None:
+        """Ask the user for a mode."""
+        now = (await self._conversation.current()).mode
+        options = {f"{mode.name}{' (now)' if mode.id == now else ''}: {mode.description}": mode.id for mode in MODES}
+        return await self._choose("Which mode?", options)
+
+    async def _models(self, given: dict[str, Any]) -> object:
+        """Return the models that can be used: → `[{model, name, current}]`."""
+        choice = (await self._conversation.current()).choice
+        await choice.models.catalog_refresh.refresh()
+        return [
+            {"model": model.selector, "name": model.title, "current": model.selector == choice.model.selector}
+            for model in choice.offered
+        ]
+
+    async def _set_model(self, given: dict[str, Any]) -> object:
+        """Choose a model: `{model}` or the bare selector; without one, the user is asked. → `{model}`."""
+        choice = (await self._conversation.current()).choice
+        wanted = given.get("model", given.get("value"))
+        if wanted is None:
+            await choice.models.catalog_refresh.refresh()
+            offered = [model for model in choice.offered if model.selector != choice.model.selector]
+            more = len(offered) - _MOST_LISTED
+            text = f"The model is {choice.model.selector}. Which one instead?" + (
+                f" {more} more complete behind “/model ” in the chat document." if more > 0 else ""
+            )
+            wanted = await self._choose(text, {model.selector: model.selector for model in offered[:_MOST_LISTED]})
+            if wanted is None:
+                return {"model": choice.model.selector}
+        try:
+            await choice.choose(await choice.find(str(wanted)))
+        except (UnknownModel, ValueError) as error:
+            raise invalid_params("arguments[0].model", str(error)) from None
+        await self.refresh_lenses()
+        return {"model": choice.model.selector}
+
+    async def _open_conversation(self, given: dict[str, Any]) -> object:
+        """Show the document of a conversation: `{conversationId}` or the bare id; without one, the user is asked."""
+        id = given.get("conversationId", given.get("value"))
+        if id is None:
+            rows = await Conversations(self._environment.locations).of_project(self._conversation.roots().main)
+            names = {f"{one_line(row.name)} ({row.id[:8]})": row.id for row in rows[:_MOST_LISTED] if row.name}
+            if not names:
+                await self.tell("There is no other conversation here yet.")
+                return None
+            id = await self._choose("Which conversation?", names)
+            if id is None:
+                return None
+        if not isinstance(id, str):
+            raise invalid_params("arguments[0].conversationId", "must be a conversation's id")
+        await self._conversation.load(id)
+        document = await self.attach(await self._conversation.current())
+        await self.show(document)
+        return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _choose(self, question: str, options: Mapping[str, str]) -> str | None:
+        with suppress(RpcError):
+            return await self._conversation.editor.questions.ask(question, options, _INFO)
+        return None
+
+
+async def _events(session: Session) -> list[Event]:
+    """Return what a conversation shows when it is opened."""
+    found: list[Event] = []
+
+    async def take(event: Event) -> None:
+        found.append(event)
+
+    await session.replay(take)
+    return found
+
+
+def _not_written(document: ChatDocument, error: Exception) -> str:
+    why = error.strerror or str(error) if isinstance(error, OSError) else "the editor did not take the text"
+    return f"nothing was sent: {why} ({document.path})"

@@ -1,0 +1,63 @@
+---What is folded in the chat: thinking, and calls that only looked, three and more lines of each.
+local M = {}
+
+---@class north.Fold
+---@field key string lines with the same one belong together
+---@field label string what the folded lines are called
+
+---@type table<integer, north.Fold> by line, from 1; lines are only ever added at the end
+local folds = {}
+
+function M.clear()
+  folds = {}
+end
+
+---@param first integer from 1
+---@param last integer
+---@param key string
+---@param label string
+function M.add(first, last, key, label)
+  for line = first, last do
+    folds[line] = { key = key, label = label }
+  end
+end
+
+---For 'foldexpr'. The first line begins a fold even when it is alone: 'foldminlines' keeps that one open, and what
+---follows need not change it.
+---@param line integer
+---@return string
+function M.level(line)
+  local fold, before = folds[line], folds[line - 1]
+  if not fold then
+    return "0"
+  end
+  return before and before.key == fold.key and "1" or ">1"
+end
+
+---For 'foldtext': what is folded, how much, and its last line, which is what happens while it streams.
+---@return string
+function M.text()
+  local first, last = vim.v.foldstart, vim.v.foldend
+  local lines = vim.api.nvim_buf_get_lines(0, last - 1, last, false)
+  local shown = (lines[1] or ""):gsub("^[>%-]%s?", "")
+  local label = folds[first] and folds[first].label or "lines"
+  return ("▸ %d %s · %s"):format(last - first + 1, label, vim.trim(shown))
+end
+
+---Let a window fold what the chat has.
+---@param window integer
+function M.apply(window)
+  for option, value in pairs({
+    foldmethod = "expr",
+    foldexpr = "v:lua.require'north.folds'.level(v:lnum)",
+    foldtext = "v:lua.require'north.folds'.text()",
+    foldlevel = 0,
+    foldminlines = 2,
+    foldenable = true,
+    fillchars = "fold: ",
+  }) do
+    vim.api.nvim_set_option_value(option, value, { win = window, scope = "local" })
+  end
+end
+
+return M
