@@ -110,8 +110,8 @@ class ReadSettings:
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
         40,
-        "Rarely used tools are listed by name only and looked up with `search_tools`, and with more tools than this "
-        "those of tool servers as well (0: all are described).",
+        "Rarely used tools are listed by name only and looked up with `search_tools`, and with more other tools than "
+        "this those of tool servers as well (0: all are described).",
         project="yes",
     )
     limits: Limits = field(default_factory=Limits)
