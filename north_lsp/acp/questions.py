@@ -25,7 +25,7 @@ COMMAND_OPTIONS = (
     ("terminal", "Run in the terminal", "allow_once"),
     ("always", "Always run this command", "allow_always"),
     ("rule", "Always run commands like this", "allow_always"),
-    ("all", "Run all commands", "allow_always"),
+    ("all", "Run every command without asking", "allow_always"),
     ("deny", "Deny", "reject_once"),
 )
 _EDIT_SCOPE = "every edit in this project from now on; protected files still ask"

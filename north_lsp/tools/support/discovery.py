@@ -23,7 +23,7 @@ _MAX = 20
 @dataclass
 class Discovery(Finder):
     """The tools that one conversation has looked up: `chosen`, which `note` stores. Tools of servers are described as
-    long as there are no more than `threshold` tools besides the rarely used ones; with a threshold of 0, every tool is."""
+    long as there are no more than `threshold` tools besides the rarely used ones; with a threshold of 0, all are."""
 
     threshold: int
     chosen: set[str] = field(default_factory=set)

@@ -158,7 +158,7 @@ const cases = {
 
   async "what lasts is confirmed in words, stays in view and is taken back with a click"() {
     const shield = page.locator('.statusbar-item[id*="north.permissions"]');
-    const all = () => chat.question("command").getByRole("button", { name: "Run all commands…" });
+    const all = () => chat.question("command").getByRole("button", { name: "Run every command without asking…" });
     await chat.send("run `touch all-1.txt`");
     await all().click();
     await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
@@ -168,7 +168,7 @@ const cases = {
     assert.ok(!existsSync(path.join(project, "all-1.txt")));
     assert.equal(await shield.count(), 0);
     await all().click();
-    await dialog.getByRole("button", { name: "Run all commands" }).click();
+    await dialog.getByRole("button", { name: "Run every command without asking" }).click();
     await until("the command to run", () => existsSync(path.join(project, "all-1.txt")));
     await shield.filter({ hasText: "all commands" }).waitFor();
     await chat.frame.locator("#permitted", { hasText: "all commands" }).waitFor();

@@ -31,8 +31,8 @@ function translated(name: string): string {
       return t("Fetch");
     case "Always fetch from this host in this project":
       return t("Always fetch from this host in this project");
-    case "Run all commands":
-      return t("Run all commands");
+    case "Run every command without asking":
+      return t("Run every command without asking");
     case "Deny":
       return t("Deny");
     case "Approve and execute":
