@@ -131,7 +131,7 @@ class ChatDocument:
     def _anew(self, events: Iterable[Event], former: str) -> tuple[str, list[ShownCall]]:
         text, calls = rendered(events, self._root)
         unsent = chat_text.unsent(former)
-        return text + f"{chat_text.YOU}\n\n" + (f"{unsent}\n" if unsent else ""), calls
+        return text + (f"{chat_text.YOU}\n\n{unsent}\n" if unsent else chat_text.EMPTY), calls
 
     # -- what the user sends -------------------------------------------------------------------------------------------
 
