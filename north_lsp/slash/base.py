@@ -348,6 +348,12 @@ class Host(Protocol):
 
     def server_log(self, name: str) -> str: ...
 
+    async def add_server(self, name: str, entry: Mapping[str, object]) -> str:
+        """Add an MCP server to the user's own, and connect to it; return what came of it, in Markdown."""
+        ...
+
+    async def remove_server(self, name: str) -> str: ...
+
     @property
     def presets(self) -> Sequence[str]:
         """The names of the ready-made providers."""

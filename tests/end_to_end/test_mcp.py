@@ -571,6 +571,30 @@ async def test_a_server_is_switched_off_and_on(world: World, server: ModelServer
         assert "there is no MCP server" in await command(client, session, "/mcp disable other")
 
 
+async def test_a_server_is_added_and_removed(world: World, server: ModelServer) -> None:
+    file = world.folder / "config/mcp.json"
+    file.write_text('{\n  // mine\n  "mcpServers": {\n    "other": {"command": "true", "enabled": false}\n  }\n}\n')
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        command_line = f"-- '{sys.executable}' -I '{SCRIPT}' child=/dev/null"
+        told = await command(client, session, f"/mcp add new --env API_TOKEN=a-long-secret-value {command_line}")
+        assert f"is in `{file}` now" in told
+        assert "`new`: ready, test-server 1.2" in told
+        assert "// mine" in file.read_text()
+        assert '"env": {"API_TOKEN": "a-long-secret-value"}' in file.read_text()
+        assert f"an MCP server new already ({file})" in await command(client, session, f"/mcp add new {command_line}")
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_new_echo" in offered(server)
+        assert "is not in" in await command(client, session, "/mcp remove new")
+        assert "`new`" not in await command(client, session, "/mcp")
+        assert "// mine" in file.read_text()
+        assert "there is no MCP server 'new'" in await command(client, session, "/mcp rm new")
+        assert "its `url` must begin with http" in await command(client, session, "/mcp add bad --url file:///x")
+    logged = "".join(path.read_text() for path in (world.data / "conversations").glob("*.jsonl"))
+    assert "a-long-secret-value" not in logged
+    assert "a-long-secret-value" not in json.dumps(server.requests[-1].body)
+
+
 async def test_the_setting_switches_all_of_them_off(world: World, server: ModelServer) -> None:
     configure(world, **{"mcp.enabled": False})
     server.script(DONE)

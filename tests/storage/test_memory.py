@@ -79,6 +79,16 @@ def test_files_are_written_and_skills_that_are_not_named_go(store: Locations) ->
     assert (files.folder / MEMORY).stat().st_mode & 0o777 == 0o600
 
 
+def test_what_the_user_keeps_beside_a_skill_stays_when_the_skill_goes(store: Locations) -> None:
+    files = MemoryFiles(store, "p")
+    first = files.write({"skills/a/SKILL.md": "a\n", "skills/b/SKILL.md": "b\n"}, {})
+    (files.folder / "skills/a/script.sh").write_text("mine\n")
+    files.write({MEMORY: "m\n"}, first)
+    assert files.names() == [MEMORY]
+    assert (files.folder / "skills/a/script.sh").read_text() == "mine\n"
+    assert not (files.folder / "skills/b").exists()
+
+
 def test_what_the_user_wrote_stays_and_what_they_took_out_stays_out(store: Locations) -> None:
     files = MemoryFiles(store, "p")
     before = files.write({MEMORY: "# A\n- one\n- two\n"}, {})

@@ -89,6 +89,10 @@ class SessionServers:
         """Is told when there are other prompts than before."""
         self._prompts: list[tuple[str, OfferedPrompt]] = []
 
+    @property
+    def locations(self) -> Locations:
+        return self._means.locations
+
     # -- their life -------------------------------------------------------------------------------------------------
 
     def begin(self, given: Sequence[ServerSpec] | None = None) -> None:

@@ -1,14 +1,15 @@
 """The slash command about tool servers, as far as it needs a session."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool
+from north_lsp.agent.servers.own_servers import add_server, remove_server
 from north_lsp.agent.servers.server import Server
 from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
-from north_lsp.display import counted, fenced, one_line
+from north_lsp.display import counted, fenced, one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.slash.base import Command, CommandError, Host, Reply
 
@@ -114,6 +115,29 @@ class ServersHost:
         if not found:
             return await self.servers()
         return "\n".join(_state_of(server) for server in found)
+
+    async def add_server(self, name: str, entry: Mapping[str, object]) -> str:
+        await self._session.servers.settle()
+        try:
+            path, server = await add_server(self._session.servers, name, entry)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(f"this could not be stored: {error.strerror or error}") from None
+        told = f"The MCP server `{name}` is in `{visible(str(path))}` now."
+        return f"{told}\n{_state_of(server)}{_tools_of(server)}" if server is not None else told
+
+    async def remove_server(self, name: str) -> str:
+        await self._session.servers.settle()
+        try:
+            path = await remove_server(self._session.servers, name)
+        except KeyError:
+            raise CommandError(self._unknown(name)) from None
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(f"this could not be stored: {error.strerror or error}") from None
+        return f"The MCP server `{name}` is not in `{visible(str(path))}` any more."
 
     def server_log(self, name: str) -> str:
         for row in self._session.servers.rows():
