@@ -43,6 +43,7 @@ _OF_PLAIN_CLIENTS = (
     "foldingRangeProvider",
     "hoverProvider",
 )
+_TELL_LATE = ("Eglot",)
 _DROP_RESULTS = ("helix",)
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
@@ -56,7 +57,8 @@ class LspClient:
     `is_asked_for_settings`: it answers `workspace/configuration`, and told none with `initialize`;
     `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's;
     `applies_edits`: it takes `workspace/applyEdit`; `shows_results`: it may do something with a command's result;
-    `takes_diagnostics`: it shows `textDocument/publishDiagnostics`."""
+    `takes_diagnostics`: it shows `textDocument/publishDiagnostics`; `tells_late`: it tells of a change of its texts
+    only when the user does something after it."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -76,6 +78,7 @@ class LspClient:
     applies_edits: bool = False
     shows_results: bool = True
     takes_diagnostics: bool = False
+    tells_late: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -142,6 +145,7 @@ def read_client(params: Params) -> LspClient:
         _announced(params, "workspace", "applyEdit"),
         options.get("showsResults", _mapping(params.get("clientInfo")).get("name") not in _DROP_RESULTS) is not False,
         isinstance(_capability(params, "textDocument", "publishDiagnostics"), dict),
+        _mapping(params.get("clientInfo")).get("name") in _TELL_LATE,
     )
 
 
