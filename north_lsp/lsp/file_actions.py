@@ -2,12 +2,12 @@
 diagnostic says. Pure functions."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from north_lsp.agent.log.prompt import FileLink, Part
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import invalid_params
 from north_lsp.uris import local_path
 
