@@ -23,6 +23,7 @@ from north_lsp.lsp.chat_edits import ChatEdits, Refused
 from north_lsp.lsp.conversation import Asked, CurrentConversation
 from north_lsp.lsp.file_actions import Task, file_part, read_task
 from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.own_chat import OwnChat
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
@@ -40,7 +41,8 @@ Command = Callable[[dict[str, Any]], Awaitable[object]]
 
 
 class Chat:
-    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument."""
+    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument. `own_chat` is
+    that of a client that has one itself: prompts of code actions go there."""
 
     def __init__(
         self,
@@ -55,6 +57,7 @@ class Chat:
         self._edits = edits
         self._conversation = conversation
         self._environment = environment
+        self.own_chat: OwnChat | None = None
         conversation.on_change = self.refresh_lenses
         conversation.on_switch = self._show_current
         conversation.editor.questions.on_change = self.refresh_lenses
@@ -149,6 +152,10 @@ class Chat:
     async def tell(self, text: str, level: int = _INFO) -> None:
         """Show a message."""
         await self._peer.notify("window/showMessage", {"type": level, "message": visible(text)})
+
+    async def tell_error(self, text: str) -> None:
+        """Show an error."""
+        await self.tell(text, _ERROR)
 
     async def refresh_lenses(self) -> None:
         """Make the client request the lenses again."""
@@ -275,6 +282,9 @@ class Chat:
     async def _do_task(self, given: dict[str, Any]) -> object:
         """Do what a code action in a file says."""
         task: Task = read_task(given, self._conversation.roots().main)
+        if self.own_chat is not None:
+            prompt = task.prompt or task.mention
+            return self.own_chat.send((TextPart(prompt), *file_part(given)), prompt)
         if task.prompt is not None:
             return await self.start((TextPart(task.prompt), *file_part(given)), task.prompt)
         document = await self._of({})

@@ -198,7 +198,9 @@ class LspService:
         if text is not None:
             return self._features.actions(str(uri), text)
         reviews = await self._conversation.editor.reviews.actions(dict(params))
-        return reviews + (file_actions.actions(params) if self._is_of_project(uri) else [])
+        if not self._is_of_project(uri):
+            return reviews
+        return reviews + file_actions.actions(params, asks=self._chat.own_chat is None)
 
     def _is_of_project(self, uri: object) -> bool:
         path = local_path(uri)

@@ -437,3 +437,30 @@ def test_nothing_that_a_model_says_is_taken_for_a_heading() -> None:
     new = text[: insertion.offset] + insertion.text + text[insertion.offset :]
     assert len(chat_text.sections(new)) == 3
     assert "\\## You" in new
+
+
+async def test_a_client_with_a_chat_of_its_own_has_code_actions_that_go_there(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("It dumps.")))
+    uri = (world.project / "json" / "tool.py").as_uri()
+    async with lsp_client(world, options={"acp": True}) as client:
+        client.open(uri)
+        actions = await client.actions(uri, 4, 7)
+        assert "North: ask about the selection" not in actions
+        await client.press(actions["North: explain the selection"])
+        await client.until(lambda: any("open North's chat first" in message for message in client.messages))
+        await client.request("session/new", cwd=str(world.project), mcpServers=[])
+        await client.press(actions["North: explain the selection"])
+        await client.until(lambda: "It dumps." in "".join(_said(client, "agent_message_chunk")))
+        assert _said(client, "user_message_chunk") == ["Explain lines 5-7 of json/tool.py."]
+
+
+def _said(client: LspClient, kind: str) -> list[str]:
+    return [one["content"]["text"] for one in client.updates if one["sessionUpdate"] == kind]
+
+
+async def test_a_client_with_code_actions_of_its_own_is_offered_none(world: World) -> None:
+    async with lsp_client(world, options={"acp": True, "editorFeatures": False}) as client:
+        assert "codeActionProvider" not in client.server_capabilities
+        assert "completionProvider" not in client.server_capabilities
