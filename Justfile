@@ -45,7 +45,7 @@ format:
     {{bin}}/ruff format .
     {{bin}}/ruff check --fix .
 
-# Write what is made from the code's tables: the editors' schema, the settings' table, pages of the manual.
+# Write what is made from the code's tables: the editors' schema, the schemas of tools' arguments, the settings' table, pages of the manual.
 generate:
     {{bin}}/python -m tests.support.generated_files
 

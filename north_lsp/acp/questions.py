@@ -94,8 +94,9 @@ def choice_permission(session_id: str, choice: Choice, client: Client) -> dict[s
     *allowing, refusing = choice.options
     is_told_apart = len(allowing) == 2 and not (choice.alike and client.knows_north)
     kinds = ["allow_once", "allow_always"] if is_told_apart else ["allow_once"] * len(allowing)
+    scope = {"_meta": {"north": {"scope": visible(choice.scope)}}} if choice.scope and client.knows_north else {}
     options = [
-        {"optionId": id, "name": name, "kind": kind}
+        {"optionId": id, "name": name, "kind": kind} | (scope if kind == "allow_always" else {})
         for (id, name), kind in zip((*allowing, refusing), (*kinds, "reject_once"), strict=True)
     ]
     north = _asking("choice", choice.question)

@@ -193,10 +193,10 @@ async def _resource(client: httpx2.AsyncClient, spec: ServerSpec) -> tuple[str, 
     places += [f"{origin}/.well-known/oauth-protected-resource"]
     for place in dict.fromkeys(places):
         match await _json(client, place):
-            case {"resource": str(resource), "authorization_servers": [*signers]} as about:
+            case {"resource": str(resource), "authorization_servers": [*signers], **rest}:
                 if resource != origin and not spec.url.startswith(resource.rstrip("/")):
                     raise failure(f"its description is that of another resource: {one_line(resource, 200)}")
-                scopes = about.get("scopes_supported")
+                scopes = rest.get("scopes_supported")
                 listed = " ".join(map(str, scopes)) if isinstance(scopes, list) else ""
                 return resource, [one for one in signers if isinstance(one, str)], scope[1] if scope else listed
             case _:

@@ -336,6 +336,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.editor import PlainEditor
     from north_lsp.lsp.log_messages import LogMessages
+    from north_lsp.lsp.own_chat import OwnChat
     from north_lsp.lsp.progress import Progress
     from north_lsp.lsp.service import LspService
 
@@ -367,6 +368,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         conversation = CurrentConversation(factory, plain, progress, folders, defaults.mode)
         edits = ChatEdits(peer, bridge, client)
         chat = Chat(peer, client, edits, conversation, environment)
+        if agent is not None:
+            chat.own_chat = OwnChat(lambda: agent.sessions, environment.background, chat.tell_error)
         features = bridge.features = ChatFeatures(chat, edits, conversation, client.encoding)
         service = LspService(peer, environment, client, conversation, chat, features, end_agent)
         editor = EditorSettings(peer, environment.settings_file.take_editor, client)

@@ -220,6 +220,24 @@ class Host(Protocol):
         done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
         ...
 
+    async def agents(self) -> str:
+        """List the agents that a model can use, with where each comes from, in Markdown."""
+        ...
+
+    def draft_of_agent(self, text: str) -> str:
+        """Return the prompt that has a model write an agent's file."""
+        ...
+
+    async def tasks(self) -> str:
+        """List what agents work on, and have worked on, in Markdown."""
+        ...
+
+    async def task(self, id: str) -> str:
+        """Return the conversation of an agent, in Markdown."""
+        ...
+
+    def cancel_task(self, id: str) -> str: ...
+
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
         ...

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
+from north_lsp.tools.web_requests import FetchRequest
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
@@ -151,6 +152,10 @@ class Host(Protocol[R_co]):
 
     async def reach(self, work: Callable[[Progress], Awaitable[T]]) -> T:
         """Run work that uses the network or another program; what it reports is shown."""
+        ...
+
+    async def fetch(self, request: FetchRequest) -> Output | R_co:
+        """Fetch a page of the web, as far as the user lets it."""
         ...
 
     async def delegate(self, work: Callable[[Caller], Awaitable[T]]) -> T:

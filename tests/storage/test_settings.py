@@ -227,7 +227,7 @@ _FLIPPED = {
     "edits.allowGenerated": '["a"]', "edits.protected": '["a"]', "edits.streamGuard": "false",
     "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
-    "ask.timeout": "1", "todo.enabled": "false", "todo.reminders": "false",
+    "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false", "todo.reminders": "false",
     "task.enabled": "false", "task.maxConcurrency": "2", "task.maxRecursionDepth": "1", "task.maxRequests": "9",
     "task.timeoutS": "7",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",

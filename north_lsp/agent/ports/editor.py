@@ -87,13 +87,15 @@ def decide_without_asking(review: CommandReview) -> CommandDecision:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A question with a few answers. `options` are ids and their names, the last of which refuses; `id` is the
-    question's own, and `detail` is Markdown below it. `alike`: none of its options holds longer than the others."""
+    question's own, and `detail` is Markdown below it. `alike`: none of its options holds longer than the others;
+    `scope` says what the one that does allows from then on."""
 
     id: str
     question: str
     options: tuple[tuple[str, str], ...]
     detail: str = ""
     alike: bool = False
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)

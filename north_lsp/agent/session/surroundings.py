@@ -57,7 +57,9 @@ class ModelSurroundings:
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
 
-        gone = () if self._environment.settings.planning.todo_enabled else ("todo",)
+        settings = self._environment.settings
+        gone: tuple[str, ...] = () if settings.planning.todo_enabled else ("todo",)
+        gone += () if settings.web.fetch_enabled else ("web_fetch",)
 
         def offered() -> "Registry":
             every = self._all(load, shown, gone)

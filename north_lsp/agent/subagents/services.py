@@ -20,7 +20,7 @@ class AgentServices(HostServices):
 
     def __init__(self, services: HostServices, names: Names) -> None:
         one = services
-        super().__init__(one.edits, one.shell, one.jobs, one.tools, one.planning, one.abandoned, one.ports)
+        super().__init__(one.edits, one.shell, one.jobs, one.outside, one.planning, one.abandoned, one.ports)
         self._names = names
 
     def for_call(
