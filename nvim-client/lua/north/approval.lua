@@ -53,7 +53,7 @@ local function header_of(shown)
   if shown.armed then
     local option = shown.armed.option
     local scope = vim.tbl_get(option, "_meta", "north", "scope") or option.name
-    lines[#lines + 1] = ("⚠ Without asking: %s. It holds until you take it back with /permissions. %s again allows it."):format(
+    lines[#lines + 1] = ("⚠ Without asking: %s. It applies until you revoke it with /permissions. %s again allows it."):format(
       scope,
       shown.armed.key
     )
@@ -130,7 +130,7 @@ local function map(shown)
       vim.keymap.set("n", config.current.keys.edit, function()
         vim.bo[shown.buffers.body].modifiable = true
         vim.api.nvim_set_current_win(shown.windows.body)
-        vim.notify("North: change it; what stands there runs", vim.log.levels.INFO)
+        vim.notify("North: change it; the changed text runs", vim.log.levels.INFO)
       end, { buffer = buffer, nowait = true, desc = "North: change the command" })
     end
   end

@@ -81,7 +81,7 @@ local function tell_of_restart()
   local kept = running and state.replayed and vim.startswith(vim.trim(state.replayed), vim.trim(running.text))
   if state.ending then
     local words = ("North's server ended (%s) and was started again."):format(state.ending)
-    words = running and kept and words .. " The turn that ran was not finished: ask again to go on." or words
+    words = running and kept and words .. " The turn that ran was not finished: ask again to continue." or words
     chat.add_notice(words, "warning")
   end
   for index, prompt in ipairs(state.prompts) do

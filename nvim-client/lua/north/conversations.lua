@@ -242,14 +242,14 @@ end
 function M.resume(target)
   vim.validate("target", target, "string")
   if target == "" or target:find("%s") then
-    return pick("Go on with", target, open)
+    return pick("Continue", target, open)
   end
   conversation.with_server(function(ask, root)
     ask("_north/sessions/find", { target = target, cwd = root }, function(error, row)
       if row then
         open(row)
       elseif error then
-        pick("Go on with", target, open)
+        pick("Continue", target, open)
       end
     end)
   end)

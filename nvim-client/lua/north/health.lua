@@ -115,7 +115,7 @@ local function check_initialize(cmd, root)
     local said = problem and problem.message or ended and ("it ended with exit code %d"):format(ended) or "no answer"
     vim.health.error("initialize failed: " .. said, {
       "Run `north-lsp doctor` in a terminal.",
-      "What it said stands in " .. vim.lsp.log.get_filename(),
+      "What it said is in " .. vim.lsp.log.get_filename(),
     })
   end
   if ended == nil then

@@ -139,7 +139,7 @@ function M.choose(ask, id, words)
   vim.validate("words", words, "string")
   local option = find(id)
   if not option then
-    local what = id == "thought_level" and "this model does not think" or "there is no such option now"
+    local what = id == "thought_level" and "this model has no thinking level" or "there is no such option now"
     vim.notify("North: " .. what, vim.log.levels.WARN)
   elseif words == "" then
     choose_value(ask, option)

@@ -110,7 +110,7 @@ local function act(ask, row, files)
   end
   if row.origin ~= "default" and row.origin ~= "editor" then
     table.insert(actions, {
-      "Take back: " .. ORIGINS[row.origin],
+      "Reset: " .. ORIGINS[row.origin],
       function()
         ask("_north/config/reset", { key = row.key, place = row.origin }, told)
       end,

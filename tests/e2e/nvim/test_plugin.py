@@ -490,7 +490,7 @@ def test_a_key_is_stored_without_being_shown(bed: Bed) -> None:
     key = "sk-e2e-0123456789abcdef"
     with bed.nvim(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as nvim:
         nvim.command(f"lua vim.fn.inputsecret = function(prompt) _G.secret_prompt = prompt; return '{key}' end")
-        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it all the same")
+        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it anyway")
         nvim.command("North login")
         nvim.until("#require('helpers').asked == 2")
         assert nvim.lua("return _G.secret_prompt") == "API key of OpenAI: "

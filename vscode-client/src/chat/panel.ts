@@ -223,7 +223,7 @@ export class Panel implements vscode.Disposable {
     }
     if (text === "" && this.composer.isEmpty) return;
     if (this.session.elsewhere !== undefined) {
-      this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to go on with it here."));
+      this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to continue it here."));
       return this.post({ type: "draft", text });
     }
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));
