@@ -372,6 +372,12 @@ class Host(Protocol):
 
     async def remove_server(self, name: str) -> str: ...
 
+    async def sign_in_to_server(self, name: str) -> str:
+        """Have the user sign in to an MCP server in a browser, and connect again; `/cancel` gives it up."""
+        ...
+
+    async def sign_out_of_server(self, name: str) -> str: ...
+
     @property
     def presets(self) -> Sequence[str]:
         """The names of the ready-made providers."""

@@ -24,6 +24,10 @@ async def _mcp(host: Host, words: Sequence[str]) -> Reply:
             return Reply(host.server_log(name))
         case ["add", name, *rest] if rest:
             return Reply(await host.add_server(name, _entry(rest)))
+        case ["reauth", name]:
+            return Reply(await host.sign_in_to_server(name))
+        case ["unauth", name]:
+            return Reply(await host.sign_out_of_server(name))
         case ["remove" | "rm", name]:
             return Reply(await host.remove_server(name))
         case _:
@@ -67,7 +71,7 @@ SERVERS = (
         "mcp",
         "Show the MCP servers with their tools, add or remove one, switch one on or off, or connect again",
         _mcp,
-        "[add|remove|enable|disable|reload|logs] [server]",
+        "[add|remove|enable|disable|reload|logs|reauth|unauth] [server]",
         private_words=_SECRETS,
     ),
 )
