@@ -41,7 +41,11 @@ function M.text()
   local lines = vim.api.nvim_buf_get_lines(0, last - 1, last, false)
   local shown = (lines[1] or ""):gsub("^[>%-]%s?", "")
   local label = folds[first] and folds[first].label or "lines"
-  return ("▸ %d %s · %s"):format(last - first + 1, label, vim.trim(shown))
+  local failed = #vim.tbl_filter(function(line)
+    return vim.startswith(line, "- ✗")
+  end, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
+  local words = failed > 0 and ("%s, %d failed"):format(label, failed) or label
+  return ("▸ %d %s · %s"):format(last - first + 1, words, vim.trim(shown))
 end
 
 ---Let a window fold what the chat has.

@@ -1,6 +1,7 @@
 ---The questions of the server: an edit is shown as a diff, a command in a split. They wait without blocking.
 local approval = require("north.approval")
 local attention = require("north.attention")
+local compat = require("north.compat")
 local config = require("north.config")
 local inline = require("north.inline")
 local review = require("north.review")
@@ -247,7 +248,7 @@ end
 ---@param params table
 ---@return table result
 function M.request(params)
-  vim.validate("params", params, "table")
+  compat.validate("params", params, "table")
   local thread = coroutine.running()
   local call = params.toolCall
   local diffs = vim.tbl_filter(function(part)

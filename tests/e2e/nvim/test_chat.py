@@ -321,7 +321,7 @@ def test_a_status_line_loads_nothing_before_north_is_used(bed: Bed) -> None:
     with bed.nvim() as nvim:
         assert nvim.lua("return require('north').statusline()") == ""
         loaded = "return vim.tbl_filter(function(n) return n:find('^north') end, vim.tbl_keys(package.loaded))"
-        assert sorted(cast(list[str], nvim.lua(loaded))) == ["north", "north.status"]
+        assert sorted(cast(list[str], nvim.lua(loaded))) == ["north", "north.compat", "north.status"]
 
 
 EVENTS = f"""

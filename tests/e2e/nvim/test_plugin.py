@@ -342,6 +342,14 @@ def test_completion(bed: Bed) -> None:
         assert nvim.lua(complete, "North export hel") == ["hello/"]
 
 
+def test_the_help_s_tags_are_those_of_its_text(bed: Bed) -> None:
+    shutil.copytree(PLUGIN / "doc", bed.folder / "doc")
+    with bed.nvim() as nvim:
+        nvim.command(f"helptags {bed.folder / 'doc'}")
+        nvim.command("help north-keys")
+    assert (bed.folder / "doc" / "tags").read_text() == (PLUGIN / "doc" / "tags").read_text()
+
+
 # -- exports ---------------------------------------------------------------------------------------------------------
 
 
@@ -489,7 +497,7 @@ def test_a_key_is_stored_without_being_shown(bed: Bed) -> None:
     key = "sk-e2e-0123456789abcdef"
     with bed.nvim(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as nvim:
         nvim.command(f"lua vim.fn.inputsecret = function(prompt) _G.secret_prompt = prompt; return '{key}' end")
-        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it all the same")
+        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it anyway")
         nvim.command("North login")
         nvim.until("#require('helpers').asked == 2")
         assert nvim.lua("return _G.secret_prompt") == "API key of OpenAI: "
@@ -681,7 +689,7 @@ def test_no_question_takes_the_cursor_or_a_key_by_itself(bed: Bed, where: str) -
         here = f"return {{ vim.api.nvim_get_current_win(), {maps} }}"
         before = nvim.lua(here)
         nvim.until(ASKED)
-        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.until("vim.fn.execute('messages'):find('North asks.*:North review')")
         assert nvim.lua(here) == before
         assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
         nvim.keys("ga")
@@ -704,7 +712,7 @@ def test_a_review_does_not_take_the_cursor_from_somebody_who_works_in_a_file(bed
         ask(nvim, REPLACE)
         nvim.keys("G")
         nvim.until(in_chat("asks you (:North review)"))
-        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.until("vim.fn.execute('messages'):find('North asks.*:North review')")
         nvim.keys("ggdd")
         nvim.until("vim.bo.modified")
         assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
