@@ -409,7 +409,10 @@ end
 function M.show_details()
   local call = call_at(vim.api.nvim_win_get_cursor(0)[1] - 1)
   if call and #call.details > 0 then
-    vim.lsp.util.open_floating_preview(call.details, "markdown", { border = "rounded", focus_id = "north" })
+    local options = { border = "rounded", focus_id = "north" }
+    if not pcall(vim.lsp.util.open_floating_preview, call.details, "markdown", options) then
+      vim.lsp.util.open_floating_preview(call.details, "", options) -- there is no parser for Markdown
+    end
   else
     vim.notify("North: no details here", vim.log.levels.INFO)
   end

@@ -80,6 +80,7 @@ end
 function M.init_options()
   local capabilities = {
     session = { notices = vim.empty_dict(), compaction = vim.empty_dict() },
+    elicitation = { form = vim.empty_dict() },
     terminal = true,
     _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
