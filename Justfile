@@ -37,6 +37,7 @@ lint:
     {{bin}}/ruff format --check .
     {{bin}}/ruff check .
     {{bin}}/mypy
+    {{bin}}/mypy --platform darwin --cache-dir .mypy_cache/darwin north_lsp
     {{bin}}/lint-imports
     {{bin}}/python -m tests.support.wording
 
@@ -45,9 +46,13 @@ format:
     {{bin}}/ruff format .
     {{bin}}/ruff check --fix .
 
-# Write what is made from the declarations of the settings: the editors' schema, and the table in docs/settings.md.
+# Write what is made from the code's tables: the editors' schema, the schemas of tools' arguments, the settings' table, pages of the manual.
 generate:
     {{bin}}/python -m tests.support.generated_files
+
+# The manual as a site, in build/site. `just generate` writes the pages that are made from the code.
+docs:
+    {{bin}}/mkdocs build --strict --quiet
 
 # A whole turn in the terminal, on a copy of a small project, with the offline model.
 demo *arguments:

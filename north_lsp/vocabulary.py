@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from north_lsp.lazy_dataclass import dataclass
 
 Mode = Literal["ask", "agent", "plan"]
-Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "other"]
+Kind = Literal["read", "search", "edit", "delete", "move", "execute", "think", "fetch", "other"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 TREE_FILTERS: tuple[TreeFilter, ...] = get_args(TreeFilter)
 """Which entries of a conversation its tree shows."""

@@ -1,21 +1,40 @@
-"""The pages name what exists: files, folders, modules and tests; and the map has every room."""
+"""The pages name what exists: files, folders, modules, tests, settings, messages; the map has every room; the manual is
+built as a site, with every page in it."""
 
+import ast
+import json
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
+
+from north_lsp.cli.arguments import parser
+from north_lsp.command_policy.rules import propose
+from north_lsp.slash.registry import Commands
+from north_lsp.storage.setting import declared
+from north_lsp.storage.settings import Settings
+from tests.command_policy.test_rules import asks, make_place
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("docs/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md"))])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))])
 ROOMS = ("north_lsp", "tests", "docs", "benchmarks", "vscode-client", "nvim-client")
 # Files that the pages name as examples of what users have.
 USERS_OWN = {"a.py", "hello/greeting.py", "notes/todo.md", ".gitmodules", "relative/path.md"}
 USERS_OWN |= {"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "SYSTEM.md", "APPEND_SYSTEM.md"}
+USERS_OWN |= {"tests/test_a.py", "tests/test_b.py", "north_lsp-0.1.0-py3-none-any.whl"}
 USERS_OWN |= {"MEMORY.md", "memory_summary.md", "notes.md"}
 
+BUNDLED = ROOT / "north_lsp" / "agent" / "templates" / "bundled"
+_WITH_OTHER_SLASHES = ("protocol.md", "commands.md", "reading.md")  # methods, own commands, addresses
+
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_SHELL = re.compile(r"^ *```(?:sh|yaml|yml)$(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 _FILE = re.compile(r"[\w./-]+\.(?:py|toml|scm|md|ts|mjs|lua|sh)")
@@ -71,7 +90,7 @@ def is_missing(span: str, page: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_what_the_pages_name_exists(page: Path) -> None:
     assert sorted({span for span in spans(page) if is_missing(span, page)}) == []
     links = (link for link in _LINK.findall(_FENCED.sub("", page.read_text("utf-8"))) if "://" not in link)
@@ -87,6 +106,110 @@ def test_the_pictures_of_the_readme_are_small_and_all_shown() -> None:
         data = path.read_bytes()
         assert data.startswith(b"\x89PNG\r\n")
         assert len(data) <= 150 * 1024, path.name
+
+
+def test_every_page_is_in_the_site_once_and_it_is_built(tmp_path: Path) -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    listed = sorted(re.findall(r"[\w/-]+\.md", json.dumps(nav)))
+    there = sorted(page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md"))
+    assert listed == there, "each page of docs/ belongs in `nav` of mkdocs.yml, under the reader it is for"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "site" / "trust" / "privacy.html").is_file()
+
+
+def test_the_index_leads_to_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / link).resolve() for link in _LINK.findall(index.read_text("utf-8"))}
+    assert sorted(page.name for page in {*ROOT.glob("docs/**/*.md")} - linked - {index}) == []
+
+
+def messages() -> str:
+    """Everything that the server and its clients can say, one string a line."""
+    parts: list[str] = []
+    for path in (ROOT / "north_lsp").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                parts.append(node.value)
+    for folder, ending in (("vscode-client/src", "ts"), ("nvim-client/lua", "lua")):
+        parts += [path.read_text("utf-8") for path in (ROOT / folder).rglob(f"*.{ending}")]
+    return "\n".join(parts)
+
+
+def test_troubleshooting_has_messages_as_they_are() -> None:
+    text = (ROOT / "docs" / "help" / "troubleshooting.md").read_text("utf-8")
+    said = messages()
+    headings = re.findall(r"^### (.+)$", text, re.MULTILINE)
+    assert len(headings) > 20
+    parts = [part.strip(" ().;:") for heading in headings for part in heading.split("…")]
+    assert [part for part in parts if part and part not in said] == []
+
+
+def commands_of(page: Path) -> Iterator[list[str]]:
+    """The command lines of North's program in a page's examples, as words."""
+    for example in _SHELL.findall(page.read_text("utf-8")):
+        for line in re.findall(r"^(?:\S+ && |# )?(?:\.venv/bin/)?north-lsp (.+)$", example, re.MULTILINE):
+            yield shlex.split(re.split(r" [<>|] ", line)[0], comments=True)
+
+
+def test_commands_in_examples_are_understood() -> None:
+    found = [words for page in PAGES for words in commands_of(page)]
+    assert len(found) > 40
+    for words in found:
+        assert {"--help", "--version"} & {*words} or parser().parse_args(words)
+
+
+def test_settings_that_pages_name_exist() -> None:
+    keys = {name for row in declared(Settings).values() for name in row.setting.names}
+    groups = {key.partition(".")[0] for key in keys if "." in key}
+    for page in ROOT.glob("docs/*/*.md"):
+        for span in spans(page):
+            is_key = re.fullmatch(r"[a-z]+(\.[a-z][A-Za-z]+)+", span) and not span.endswith((".json", ".yml"))
+            if is_key and span.partition(".")[0] in groups:
+                assert span in keys, (page.name, span)
+
+
+def test_commands_of_the_clients_that_pages_name_exist() -> None:
+    titles = set(json.loads((ROOT / "vscode-client" / "package.nls.json").read_text("utf-8")).values())
+    lua = (ROOT / "nvim-client" / "lua" / "north" / "command.lua").read_text("utf-8")
+    named: set[str] = set()
+    for page in ROOT.glob("docs/*/*.md"):
+        text = _FENCED.sub("", page.read_text("utf-8"))
+        named |= set(re.findall(r"\*North: ([^*]+)\*", text))
+        for word in re.findall(r":North ([a-z]+)", text):
+            assert re.search(rf"\b{word} = |\"{word}\"", lua), (page.name, word)
+    assert len(named) > 3
+    assert sorted(named - titles) == []
+
+
+def test_slash_commands_that_pages_name_exist() -> None:
+    known = {command.name for command in Commands().all()} | {path.stem for path in BUNDLED.glob("*.md")}
+    unknown: set[str] = set()
+    for page in (page for page in PAGES if page.name not in _WITH_OTHER_SLASHES):
+        text = _FENCED.sub("", page.read_text("utf-8"))
+        unknown |= {
+            f"{page.name}: {name}"
+            for name in re.findall(r"`/([a-z]+)(?=[` ])", text)
+            if name not in known | {"proc", "tmp"}
+        }
+    assert sorted(unknown) == []
+
+
+def test_the_examples_of_rules_are_true(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "use" / "approvals.md").read_text("utf-8").partition("## Examples of rules")[2]
+    place = make_place(tmp_path, contained=True)
+    for folder, file in (("tests", "test_a.py"), ("tests", "test_b.py"), ("src", "a.py")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / file).touch()
+    rows = [re.split(r"(?<!\\)\|", line)[1:4] for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) == 3
+    for cells in rows:
+        (allowed,), runs, asked = ([one.replace("\\|", "|") for one in _CODE.findall(cell)] for cell in cells)
+        rule = propose(allowed, place)
+        assert rule is not None
+        assert [command for command in runs if asks(command, [rule], place) is not None] == []
+        assert [command for command in asked if asks(command, [rule], place) is None] == []
 
 
 def test_a_name_that_is_gone_would_be_found() -> None:

@@ -25,7 +25,7 @@ COMMAND_OPTIONS = (
     ("terminal", "Run in the terminal", "allow_once"),
     ("always", "Always run this command", "allow_always"),
     ("rule", "Always run commands like this", "allow_always"),
-    ("all", "Run all commands", "allow_always"),
+    ("all", "Run every command without asking", "allow_always"),
     ("deny", "Deny", "reject_once"),
 )
 _EDIT_SCOPE = "every edit in this project from now on; protected files still ask"
@@ -94,8 +94,9 @@ def choice_permission(session_id: str, choice: Choice, client: Client) -> dict[s
     *allowing, refusing = choice.options
     is_told_apart = len(allowing) == 2 and not (choice.alike and client.knows_north)
     kinds = ["allow_once", "allow_always"] if is_told_apart else ["allow_once"] * len(allowing)
+    scope = {"_meta": {"north": {"scope": visible(choice.scope)}}} if choice.scope and client.knows_north else {}
     options = [
-        {"optionId": id, "name": name, "kind": kind}
+        {"optionId": id, "name": name, "kind": kind} | (scope if kind == "allow_always" else {})
         for (id, name), kind in zip((*allowing, refusing), (*kinds, "reject_once"), strict=True)
     ]
     north = _asking("choice", choice.question)
@@ -230,6 +231,8 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     details = [f"In {visible(str(review.command.cwd))}, {limit}, unattended (no input, no pager, no editor)."]
     if review.command.description:
         details.append(visible(review.command.description))
+    if review.asker:
+        details.append(f"Asked for by the agent {visible(review.asker)}.")
     if review.held:
         details.append(visible(review.held))
     details += [f"**This command {visible(warning)}.**" for warning in review.warnings]

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 
 from north_lsp.acp.compaction import compaction_updates, notice
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.tasks import tasks_update
 from north_lsp.acp.todo import plan_update
 from north_lsp.agent.log.modes import MODES
 from north_lsp.agent.ports.events import (
@@ -39,6 +40,7 @@ from north_lsp.agent.ports.events import (
     ReviewShown,
     SettingsWanted,
     StateChanged,
+    TasksChanged,
     ThoughtDelta,
     TitleChanged,
     TodoReminded,
@@ -175,6 +177,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [_call(call_id, status="in_progress")]
         case CallRunning(call_id, output):
             return [_call(call_id, status="in_progress", content=[content(fenced(output or "", ""))])]
+        case TasksChanged():
+            return [tasks_update(event)]
         case CallEnded():
             return [_ended(event)]
         case ModeChanged(mode):

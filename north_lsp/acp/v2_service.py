@@ -112,6 +112,8 @@ class V2Service:
         answer."""
         id = read.text(params, "sessionId")
         read.prompt_parts(params)  # what is wrong with it is said now, and not when its turn comes
+        if call.cancelled:  # before anybody has looked at it
+            raise RpcError(REQUEST_CANCELLED, "session/prompt was cancelled")
         prompt, turn = Prompt(list(params["prompt"])), Call(call.id)
         self._waiting[id].append(prompt)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from north_lsp import __version__
 from north_lsp.cli.finding import Finding
 from north_lsp.cli.surroundings import editors, network, on_path, programs
+from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed, fits, prepared
@@ -25,35 +26,7 @@ from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import find_root, project_hash
 
-_KNOWN = {
-    "NORTH_MODEL",
-    "NORTH_CONFIG_DIR",
-    "NORTH_DATA_DIR",
-    "NORTH_STATE_DIR",
-    "NORTH_LOG_LEVEL",
-    "NORTH_NO_NETWORK",
-    "NORTH_TIMING",
-    "NORTH_NO_TITLE",
-    "NORTH_NO_OFFER",
-    "NORTH_NULL_PROMPT",
-    "NORTH_NOTIFICATIONS",
-    "NORTH_CACHE_RETENTION",
-    "NORTH_FAST_MODEL",
-    "NORTH_SLOW_MODEL",
-    "NORTH_PLAN_MODEL",
-    "NORTH_CA_BUNDLE",
-    "NORTH_DISCOVERY",
-    "NORTH_OFFLINE_DELAY_MS",
-    "NORTH_TCP_TOKEN",
-    "NORTH_TEST_PROVIDER",
-    "NORTH_AUTH_BROKER_URL",
-    "NORTH_AUTH_BROKER_TOKEN",
-    "NORTH_BASH_NO_CI",
-    "NORTH_NO_PTY",
-    "NORTH_SHELL_PREFIX",
-    "NORTH_SESSION_ID",  # in commands that North runs
-    "NORTH_COMMAND_ID",
-}
+_KNOWN = {*VARIABLES, *SET_BY_NORTH}
 
 
 def examine(options: Options) -> list[Finding]:

@@ -15,6 +15,8 @@ from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 
+_COMMON = ("anthropic", "openai", "google", "openrouter")
+"""The providers that are listed first."""
 Ask = Callable[[str], str]
 Say = Callable[[str], object]
 
@@ -105,6 +107,7 @@ def setup_provider(
 def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInfo:
     offered = [info for info in known.providers if info.credentials]
     if id is None:
+        offered.sort(key=lambda info: info.id not in _COMMON)
         for number, info in enumerate(offered, 1):
             say(f"{number:>3}  {info.title} ({info.id})")
         id = ask("Which provider? (number or id) ").strip()

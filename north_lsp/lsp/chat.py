@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from north_lsp.agent.log.modes import MODES
+from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.ports.events import Event
 from north_lsp.agent.session.conversations import Conversations
@@ -23,9 +23,11 @@ from north_lsp.lsp.chat_edits import ChatEdits, Refused
 from north_lsp.lsp.conversation import Asked, CurrentConversation
 from north_lsp.lsp.file_actions import Task, file_part, read_task
 from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.own_chat import OwnChat
 from north_lsp.providers.catalog.model_list import UnknownModel
-from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
+from north_lsp.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
 from north_lsp.uris import local_path
 from north_lsp.workspace.edit.positions import position_of
 
@@ -39,7 +41,8 @@ Command = Callable[[dict[str, Any]], Awaitable[object]]
 
 
 class Chat:
-    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument."""
+    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument. `own_chat` is
+    that of a client that has one itself: prompts of code actions go there."""
 
     def __init__(
         self,
@@ -54,23 +57,37 @@ class Chat:
         self._edits = edits
         self._conversation = conversation
         self._environment = environment
+        self.own_chat: OwnChat | None = None
         conversation.on_change = self.refresh_lenses
         conversation.on_switch = self._show_current
         conversation.editor.questions.on_change = self.refresh_lenses
         self.commands: dict[str, Command] = {
-            "north.action": self._do_task,
+            "north.action": partial(self._apart, self._do_task),
             "north.answer": self._answer,
             "north.models": self._models,
             "north.openChat": self._open,
             "north.openConversation": self._open_conversation,
             "north.redo": partial(self._run_fixed, "/redo"),
-            "north.renewChat": self._renew,
+            "north.renewChat": partial(self._apart, self._renew),
             "north.run": self._run,
-            "north.send": partial(self._send, steers=False),
+            "north.send": partial(self._apart, self._send),
+            "north.setMode": self._set_mode,
             "north.setModel": self._set_model,
-            "north.steer": partial(self._send, steers=True),
+            "north.steer": self._steer,
             "north.undo": partial(self._run_fixed, "/undo"),
         }
+
+    async def _apart(self, command: Command, given: dict[str, Any]) -> object:
+        """Carry a command out beside its answer, which comes at once: many editors do nothing else until it is there,
+        and so could neither take an edit nor ask a question. What goes wrong is told by a message."""
+        self._environment.background.start_soon(self._told, command, given)
+        return None
+
+    async def _told(self, command: Command, given: dict[str, Any]) -> None:
+        try:
+            await command(given)
+        except (RpcError, ConversationBusy, ConversationClosed) as error:
+            await self.tell(str(error), _ERROR)
 
     # -- the document --------------------------------------------------------------------------------------------------
 
@@ -124,7 +141,6 @@ class Chat:
                     "window/showDocument", params | {"selection": {"start": place, "end": place}}, cancellable=True
                 )
                 if isinstance(answer, dict) and answer.get("success") is True:
-                    await self._edits.wait_until_open(document.path)
                     return True
         if self._edits.opened(document.path) is None:
             await self.tell(f"The conversation is in {document.path}. Open that file to write and to read.")
@@ -136,6 +152,10 @@ class Chat:
     async def tell(self, text: str, level: int = _INFO) -> None:
         """Show a message."""
         await self._peer.notify("window/showMessage", {"type": level, "message": visible(text)})
+
+    async def tell_error(self, text: str) -> None:
+        """Show an error."""
+        await self.tell(text, _ERROR)
 
     async def refresh_lenses(self) -> None:
         """Make the client request the lenses again."""
@@ -151,11 +171,9 @@ class Chat:
         await self.show(document)
         return {"conversationId": document.id, "uri": document.path.as_uri()}
 
-    async def _send(self, given: dict[str, Any], *, steers: bool) -> object:
-        """Send what is unsent in a document: `{uri?}` → `{conversationId, sent}`; the answer comes into the document.
-        During a turn it waits for the end, or steers it."""
-        if steers and isinstance(text := given.get("prompt", given.get("value")), str) and text.strip():
-            return await self._steer(text)
+    async def _send(self, given: dict[str, Any], *, steers: bool = False) -> None:
+        """Send what is unsent in a document: `{uri?}`; the answer comes into the document. During a turn it waits for
+        the end, or steers it."""
         document = await self._of(given)
         if document.is_behind():
             told = f"North has written the answer into {document.path}: reload that file before you send more"
@@ -167,15 +185,15 @@ class Chat:
             raise RpcError(INVALID_REQUEST, _not_written(document, error)) from None
         if sent is None:
             await self.tell(f"There is nothing to send: write below the last “{chat_text.YOU}” first.", _WARNING)
-            return {"conversationId": document.id, "sent": False}
+            return
         prompt, number = sent
         asked = Asked((TextPart(prompt),), prompt, document=document, number=number)
-        self._environment.background.start_soon(
-            self._queue if waits else self._turn, *((asked, steers) if waits else (asked,))
-        )
+        if waits:
+            self._environment.background.start_soon(self._queue, asked, steers)
+        else:
+            self._environment.background.start_soon(self._turn, asked)
         if self._edits.opened(document.path) is not None and self._edits.edits:
             await self.show(document)
-        return {"conversationId": document.id, "sent": True}
 
     async def _queue(self, asked: Asked, steers: bool) -> None:
         """Have a prompt wait for the running turn, or become a part of it."""
@@ -191,9 +209,14 @@ class Chat:
                 document.forget(asked.number)
         await self._turn(asked)
 
-    async def _steer(self, text: str) -> object:
-        """Steer the running turn with a text: → `{delivered}`."""
+    async def _steer(self, given: dict[str, Any]) -> object:
+        """Steer the running turn with a prompt: → `{delivered}`; without one, with what is unsent in a document."""
+        text = given.get("prompt", given.get("value"))
+        if text is None:
+            return await self._apart(partial(self._send, steers=True), given)
         session = self._conversation.session
+        if not isinstance(text, str) or not text.strip():
+            raise invalid_params("arguments[0].prompt", "must be a prompt")
         try:
             if session is None:
                 raise ValueError("no turn is running: send a prompt instead")
@@ -236,10 +259,13 @@ class Chat:
     async def start(self, parts: tuple[Part, ...], title: str) -> object:
         """Begin a turn whose answer comes into the document, which is shown: → `{conversationId, uri}`."""
         document = await self._of({})
-        if self._edits.opened(document.path) is None:
-            await self.show(document, take_focus=False)
-        self._environment.background.start_soon(self._turn, Asked(parts, title))
+        self._environment.background.start_soon(self._shown_turn, document, Asked(parts, title))
         return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _shown_turn(self, document: ChatDocument, asked: Asked) -> None:
+        if self._edits.opened(document.path) is None and await self.show(document, take_focus=False):
+            await self._edits.wait_until_open(document.path)
+        await self._turn(asked)
 
     async def _renew(self, given: dict[str, Any]) -> object:
         """Write the whole conversation into its document again; what is unsent stays: `{uri?}` → `{uri}`."""
@@ -256,6 +282,9 @@ class Chat:
     async def _do_task(self, given: dict[str, Any]) -> object:
         """Do what a code action in a file says."""
         task: Task = read_task(given, self._conversation.roots().main)
+        if self.own_chat is not None:
+            prompt = task.prompt or task.mention
+            return self.own_chat.send((TextPart(prompt), *file_part(given)), prompt)
         if task.prompt is not None:
             return await self.start((TextPart(task.prompt), *file_part(given)), task.prompt)
         document = await self._of({})
@@ -275,11 +304,26 @@ class Chat:
             raise RpcError(RESOURCE_NOT_FOUND, "this question does not wait any more")
         return {"answered": waiting.answer(str(given.get("answer")))}
 
-    async def ask_mode(self) -> str | None:
-        """Ask the user for a mode."""
+    async def _set_mode(self, given: dict[str, Any]) -> object:
+        """Set the mode: `{mode}` or the bare mode → `{mode}`; without one, the user is asked."""
+        wanted = given.get("mode", given.get("value"))
+        if wanted is None:
+            return await self._apart(self._ask_mode, {})
+        try:
+            mode = find_mode(str(wanted))
+        except ValueError as error:
+            raise RpcError(INVALID_PARAMS, f"invalid params: {error}", {"field": "arguments[0].mode"}) from None
+        self._conversation.mode = mode
+        if self._conversation.session is not None:
+            await self._conversation.session.set_mode(mode)
+        await self.refresh_lenses()
+        return {"mode": mode}
+
+    async def _ask_mode(self, given: dict[str, Any]) -> object:
         now = (await self._conversation.current()).mode
         options = {f"{mode.name}{' (now)' if mode.id == now else ''}: {mode.description}": mode.id for mode in MODES}
-        return await self._choose("Which mode?", options)
+        chosen = await self._choose("Which mode?", options)
+        return await self._set_mode({"mode": chosen}) if chosen is not None else None
 
     async def _models(self, given: dict[str, Any]) -> object:
         """Return the models that can be used: → `[{model, name, current}]`."""
@@ -291,19 +335,11 @@ class Chat:
         ]
 
     async def _set_model(self, given: dict[str, Any]) -> object:
-        """Choose a model: `{model}` or the bare selector; without one, the user is asked. → `{model}`."""
-        choice = (await self._conversation.current()).choice
+        """Choose a model: `{model}` or the bare selector → `{model}`; without one, the user is asked."""
         wanted = given.get("model", given.get("value"))
         if wanted is None:
-            await choice.models.catalog_refresh.refresh()
-            offered = [model for model in choice.offered if model.selector != choice.model.selector]
-            more = len(offered) - _MOST_LISTED
-            text = f"The model is {choice.model.selector}. Which one instead?" + (
-                f" {more} more complete behind “/model ” in the chat document." if more > 0 else ""
-            )
-            wanted = await self._choose(text, {model.selector: model.selector for model in offered[:_MOST_LISTED]})
-            if wanted is None:
-                return {"model": choice.model.selector}
+            return await self._apart(self._ask_model, {})
+        choice = (await self._conversation.current()).choice
         try:
             await choice.choose(await choice.find(str(wanted)))
         except (UnknownModel, ValueError) as error:
@@ -311,24 +347,40 @@ class Chat:
         await self.refresh_lenses()
         return {"model": choice.model.selector}
 
+    async def _ask_model(self, given: dict[str, Any]) -> object:
+        choice = (await self._conversation.current()).choice
+        await choice.models.catalog_refresh.refresh()
+        offered = [model for model in choice.offered if model.selector != choice.model.selector]
+        if not offered:
+            await self.tell(f"There is no other model than {choice.model.selector} yet: `north-lsp login` adds a key.")
+            return None
+        text = f"The model is {choice.model.selector}. Which one instead?"
+        if len(offered) > _MOST_LISTED:
+            text += f" {len(offered) - _MOST_LISTED} more are completed after “/model ” in the chat document."
+        chosen = await self._choose(text, {model.selector: model.selector for model in offered[:_MOST_LISTED]})
+        return await self._set_model({"model": chosen}) if chosen is not None else None
+
     async def _open_conversation(self, given: dict[str, Any]) -> object:
-        """Show the document of a conversation: `{conversationId}` or the bare id; without one, the user is asked."""
+        """Show the document of a conversation: `{conversationId}` or the bare id → `{conversationId, uri}`; without
+        one, the user is asked."""
         id = given.get("conversationId", given.get("value"))
         if id is None:
-            rows = await Conversations(self._environment.locations).of_project(self._conversation.roots().main)
-            names = {f"{one_line(row.name)} ({row.id[:8]})": row.id for row in rows[:_MOST_LISTED] if row.name}
-            if not names:
-                await self.tell("There is no other conversation here yet.")
-                return None
-            id = await self._choose("Which conversation?", names)
-            if id is None:
-                return None
+            return await self._apart(self._ask_conversation, {})
         if not isinstance(id, str):
             raise invalid_params("arguments[0].conversationId", "must be a conversation's id")
         await self._conversation.load(id)
         document = await self.attach(await self._conversation.current())
         await self.show(document)
         return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _ask_conversation(self, given: dict[str, Any]) -> object:
+        rows = await Conversations(self._environment.locations).of_project(self._conversation.roots().main)
+        names = {f"{one_line(row.name)} ({row.id[:8]})": row.id for row in rows[:_MOST_LISTED] if row.name}
+        if not names:
+            await self.tell("There is no other conversation here yet.")
+            return None
+        chosen = await self._choose("Which conversation?", names)
+        return await self._open_conversation({"conversationId": chosen}) if chosen is not None else None
 
     async def _choose(self, question: str, options: Mapping[str, str]) -> str | None:
         with suppress(RpcError):

@@ -5,7 +5,7 @@ Answers are written into it a few times a second, each below its prompt, whereve
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -21,6 +21,7 @@ from north_lsp.agent.ports.events import (
 )
 from north_lsp.background import Background
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lsp import chat_text
 from north_lsp.lsp.chat_edits import ChatEdits, Refused, write_document
 from north_lsp.lsp.chat_text import Answer, Insertion, ShownCall
@@ -131,7 +132,7 @@ class ChatDocument:
     def _anew(self, events: Iterable[Event], former: str) -> tuple[str, list[ShownCall]]:
         text, calls = rendered(events, self._root)
         unsent = chat_text.unsent(former)
-        return text + f"{chat_text.YOU}\n\n" + (f"{unsent}\n" if unsent else ""), calls
+        return text + (f"{chat_text.YOU}\n\n{unsent}\n" if unsent else chat_text.EMPTY), calls
 
     # -- what the user sends -------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from north_lsp.workspace.edit.positions import position_of
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0
+_TOLD_SECONDS = 60.0  # some editors tell what has changed in a pause of the user's typing
 _OPEN_SECONDS = 3.0
 _TRIES = 5
 _MAX_BYTES = 50_000_000
@@ -84,7 +85,7 @@ class ChatEdits:
             insertion = place(opened.text)
             if insertion is None:
                 return False
-            if await self._insert_into_editor(opened, insertion):
+            if await self._insert_into_editor(path, opened, insertion):
                 return True
         raise Refused
 
@@ -98,28 +99,30 @@ class ChatEdits:
         if not await self._apply(opened, edits):
             raise Refused
 
-    async def _insert_into_editor(self, opened: OpenText, insertion: Insertion) -> bool:
+    async def _insert_into_editor(self, path: Path, opened: OpenText, insertion: Insertion) -> bool:
         """Have the editor insert a text. Returns whether it did; it may have refused since the user was typing."""
         at = position_of(opened.text, insertion.offset, self._client.encoding)
         where = {"line": at.line, "character": at.character}
         changed = self._bridge.changed()
         applied = await self._apply(opened, [{"range": {"start": where, "end": where}, "newText": insertion.text}])
         before = opened.text.count(insertion.text)
-        now: OpenText | None = opened
-        with anyio.move_on_after(_SYNC_SECONDS):
+        with anyio.move_on_after(_TOLD_SECONDS if applied else _SYNC_SECONDS) as limit:
             while True:
                 now = next((one for one in self._bridge.texts.all() if one.uri == opened.uri), None)
                 if now is None:  # it was closed
                     return applied
                 if now.text.count(insertion.text) > before:
                     return True
-                if not applied and (now != opened or not self._edits):
+                if now != opened:
+                    if not applied:
+                        return False
+                    limit.deadline = min(limit.deadline, anyio.current_time() + _SYNC_SECONDS)
+                elif not applied and not self._edits:
                     return False
                 await changed.wait()
                 changed = self._bridge.changed()
-        if applied and now == opened:
-            raise Refused  # nothing was said of the text: to try again might write it twice
-        return False
+        # Some editors confirm what they left out; one that has told of no change at all has not.
+        return applied and self.opened(path) == opened
 
     async def _apply(self, opened: OpenText, edits: list[dict[str, Any]]) -> bool:
         """Have the editor make edits of a text. Returns whether it says that it did. Raises Refused."""

@@ -6,22 +6,26 @@ that North ever does to the text of a user is to insert something before or behi
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.display import fenced, one_line, visible
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import FileChange
 
 NAME = "chat.md"
 YOU, NORTH = "## You", "## North"
-_HEADING = re.compile(r"^## (You|North)[ \t]*$", re.MULTILINE)
-_LIKE_A_HEADING = re.compile(r"(?:(?<=\n)|\A)(?=## (?:You|North)[ \t]*(?:\n|\Z))")
-_LINK = re.compile(r"\[[^\]\n]*\]\(<?((?:file|https?):[^\s()<>]+)>?\)")
-_CALL = re.compile(r"- [✓✗] ")
-_MOST_PLACES = 3
+EMPTY = f"{YOU}\n\n\n"
+"""A section for the user. Of its two empty lines the user writes in the second one: in some editors there is no line
+behind the last line end."""
+_HEADING = lazy_pattern(r"^## (You|North)[ \t]*$", re.MULTILINE)
+_LIKE_A_HEADING = lazy_pattern(r"(?:(?<=\n)|\A)(?=## (?:You|North)[ \t]*(?:\n|\Z))")
+_LINK = lazy_pattern(r"\[[^\]\n]*\]\(<?((?:file|https?):[^\s()<>]+)>?\)")
+_CALL = lazy_pattern(r"- [✓✗] ")
+_MOST_PLACES = 1
 _INTRODUCTION = (
     "Write below the last heading, then send it: with the code lens or the code action *North: send*, or with the "
     "command `north.send`. `/help` lists what else can be sent."
@@ -98,7 +102,7 @@ def _end(text: str, section: Section) -> int:
 
 def heading_below(text: str) -> Insertion:
     """Open a section for the user at the end of a document that has lost its last one."""
-    return Insertion(len(text), f"{_gap(text)}{YOU}\n\n")
+    return Insertion(len(text), f"{_gap(text)}{EMPTY}")
 
 
 def when_sent(text: str, *, waits: bool) -> Insertion | None:
@@ -109,7 +113,7 @@ def when_sent(text: str, *, waits: bool) -> Insertion | None:
         return None
     at = _end(text, last)
     answer = "" if waits else f"\n\n{NORTH}"
-    return Insertion(at, f"{answer}\n\n{YOU}\n" + ("\n" if not text[at:] else ""))
+    return Insertion(at, f"{answer}\n\n{YOU}\n\n" + ("\n" if not text[at:] else ""))
 
 
 def when_asked(text: str, prompt: str) -> Insertion:
@@ -117,7 +121,7 @@ def when_asked(text: str, prompt: str) -> Insertion:
     last = unsent_section(text)
     asked = f"{YOU}\n\n{without_headings(prompt.strip())}\n\n{NORTH}\n\n"
     if last is None:
-        return Insertion(len(text), f"{_gap(text)}{asked}{YOU}\n\n")
+        return Insertion(len(text), f"{_gap(text)}{asked}{EMPTY}")
     return Insertion(last.start, ("" if text[: last.start].endswith("\n") else "\n") + asked)
 
 
@@ -223,7 +227,12 @@ def shown_call(ended: CallEnded, root: Path) -> ShownCall:
 
 
 def _first_line(change: FileChange) -> int | None:
-    return max(change.hunks[0].new_start, 1) if change.hunks else None
+    """Return the first changed line of a file."""
+    if not change.hunks:
+        return None
+    rows = change.hunks[0].text.split("\n")
+    unchanged = next((number for number, row in enumerate(rows) if not row.startswith(" ")), 0)
+    return max(change.hunks[0].new_start + unchanged, 1)
 
 
 def _link(path: Path, line: int | None, root: Path) -> str:
@@ -273,7 +282,10 @@ def cursor(text: str) -> int:
     if last is None:
         return len(text)
     if not said(text, last):
-        return last.begin + len(text[last.begin : last.begin + 2].replace("\r", ""))
+        ends = [match.end() for match in re.finditer(r"\n", text[last.begin :])][:2]
+        return last.begin + (
+            ends[-2] if len(ends) == 2 and last.begin + ends[-1] == len(text) else max(ends, default=0)
+        )
     at = _end(text, last)
     return at + len(text[at:]) - len(text[at:].lstrip(" \t"))
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -16,6 +16,7 @@ from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder, is
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.chat_edits import Refused
 from north_lsp.lsp.editor import PlainEditor

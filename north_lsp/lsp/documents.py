@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import altered_by_editor
+from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.initialize import LspClient
@@ -30,6 +31,7 @@ from north_lsp.workspace.text import split_lines, to_newlines
 
 _APPLY_SECONDS = 10.0
 _SYNC_SECONDS = 2.0
+_LATE_SECONDS = 60.0
 _SAVE_SECONDS = 10.0
 _MAX_LOGGED = 500
 
@@ -143,13 +145,23 @@ class OpenDocuments:
 
     async def _wait_for(self, change: FileChange) -> None:
         """Wait until the editor has reported the edited text, for a limited time; whatever it reported last counts."""
-        with anyio.move_on_after(_SYNC_SECONDS):
+        if not await self._reported(change, _SYNC_SECONDS) and self._client.tells_late:
+            current = await self.read_unsaved(change.path)
+            if current is not None and is_same(current, change.old_text or ""):
+                told = f"Press a key, so that the editor tells North of its change of {change.relative}."
+                await self._peer.notify("window/showMessage", {"type": 3, "message": visible(told)})
+                await self._reported(change, _LATE_SECONDS)
+
+    async def _reported(self, change: FileChange, seconds: float) -> bool:
+        """Wait until the editor has reported the edited text. Returns whether it did so in time."""
+        with anyio.move_on_after(seconds):
             while True:
                 changed = self._bridge.changed()
                 current = await self.read_unsaved(change.path)
                 if current is not None and is_same(current, change.new_text):
-                    return
+                    return True
                 await changed.wait()
+        return False
 
     def _judged(self, change: FileChange, seen: dict[Path, str]) -> FileChange:
         """Return the change as the editor made it. Raises ToolError if that is no longer what was accepted."""

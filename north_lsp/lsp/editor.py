@@ -59,7 +59,7 @@ _COMMAND_ACTIONS = {
     "Run": "run",
     "Always run this command": "always",
     "Always run commands like this": "rule",
-    "Run all commands": "all",
+    "Run every command without asking": "all",
 }
 _SHORT = 200
 _REMEMBERED = ("always", "rule", "all")

@@ -7,7 +7,6 @@ from typing import Any
 
 import anyio
 
-from north_lsp.agent.log.modes import find_mode
 from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
@@ -16,7 +15,7 @@ from north_lsp.lsp.chat import Chat
 from north_lsp.lsp.chat_features import ChatFeatures
 from north_lsp.lsp.conversation import Asked, CurrentConversation
 from north_lsp.lsp.initialize import LspClient, local_folders
-from north_lsp.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, Params, RpcError, invalid_params
+from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
 from north_lsp.uris import local_path
@@ -65,7 +64,6 @@ class LspService:
             "north.listConversations": self._list,
             "north.loadConversation": self._load,
             "north.newConversation": self._new,
-            "north.setMode": self._set_mode,
             "north.review": self._review,
             "north.review.accept": partial(self._decide, accepts=True),
             "north.review.reject": partial(self._decide, accepts=False),
@@ -145,7 +143,7 @@ class LspService:
 
     async def _told(self, error: RpcError) -> RpcError:
         """Tell the user why a command failed, where the client drops what commands answer."""
-        if error.code == INVALID_PARAMS or not self._client.shows_results:
+        if not self._client.shows_results:
             await self._chat.tell(str(error), _ERROR)
         return error
 
@@ -170,28 +168,16 @@ class LspService:
     async def _new(self, given: dict[str, Any], params: Params, call: Call) -> object:
         return {"conversationId": (await self._conversation.begin_anew()).id}
 
-    async def _set_mode(self, given: dict[str, Any], params: Params, call: Call) -> object:
-        """Set the mode: `{mode}` or the bare mode; without one, the user is asked. → `{mode}`."""
-        wanted = given.get("mode", given.get("value"))
-        if wanted is None and (wanted := await self._chat.ask_mode()) is None:
-            return {"mode": (await self._conversation.current()).mode}
-        try:
-            mode = find_mode(str(wanted))
-        except ValueError as error:
-            raise RpcError(INVALID_PARAMS, f"invalid params: {error}", {"field": "arguments[0].mode"}) from None
-        self._conversation.mode = mode
-        if self._conversation.session is not None:
-            await self._conversation.session.set_mode(mode)
-        await self._chat.refresh_lenses()
-        return {"mode": mode}
-
     async def _list(self, given: dict[str, Any], params: Params, call: Call) -> object:
         found = await Conversations(self._environment.locations).of_project(self._conversation.roots().main)
         return [{"conversationId": row.id, "title": row.name, "updatedAt": row.updated_at} for row in found]
 
     async def _load(self, given: dict[str, Any], params: Params, call: Call) -> object:
-        """Load a conversation and continue it: `{conversationId}` or the bare id → `{conversationId, text}`."""
+        """Load a conversation and continue it: `{conversationId}` or the bare id → `{conversationId, text}`. Without an
+        id, the user is asked, and its document is shown."""
         id = given.get("conversationId", given.get("value"))
+        if id is None:
+            return await self._chat.commands["north.openConversation"]({})
         if not isinstance(id, str):
             raise invalid_params("arguments[0].conversationId", "must be a conversation's id")
         _, text = await self._conversation.load(id)
@@ -212,7 +198,9 @@ class LspService:
         if text is not None:
             return self._features.actions(str(uri), text)
         reviews = await self._conversation.editor.reviews.actions(dict(params))
-        return reviews + (file_actions.actions(params) if self._is_of_project(uri) else [])
+        if not self._is_of_project(uri):
+            return reviews
+        return reviews + file_actions.actions(params, asks=self._chat.own_chat is None)
 
     def _is_of_project(self, uri: object) -> bool:
         path = local_path(uri)

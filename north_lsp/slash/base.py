@@ -220,6 +220,24 @@ class Host(Protocol):
         done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
         ...
 
+    async def agents(self) -> str:
+        """List the agents that a model can use, with where each comes from, in Markdown."""
+        ...
+
+    def draft_of_agent(self, text: str) -> str:
+        """Return the prompt that has a model write an agent's file."""
+        ...
+
+    async def tasks(self) -> str:
+        """List what agents work on, and have worked on, in Markdown."""
+        ...
+
+    async def task(self, id: str) -> str:
+        """Return the conversation of an agent, in Markdown."""
+        ...
+
+    def cancel_task(self, id: str) -> str: ...
+
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
         ...
@@ -347,6 +365,18 @@ class Host(Protocol):
         ...
 
     def server_log(self, name: str) -> str: ...
+
+    async def add_server(self, name: str, entry: Mapping[str, object]) -> str:
+        """Add an MCP server to the user's own, and connect to it; return what came of it, in Markdown."""
+        ...
+
+    async def remove_server(self, name: str) -> str: ...
+
+    async def sign_in_to_server(self, name: str) -> str:
+        """Have the user sign in to an MCP server in a browser, and connect again; `/cancel` gives it up."""
+        ...
+
+    async def sign_out_of_server(self, name: str) -> str: ...
 
     @property
     def presets(self) -> Sequence[str]:

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 _USAGE = CommandError(
-    "/mcp takes no arguments, or `enable`, `disable` or `logs` with a server's name, or `reload` with or without one"
+    "/mcp takes no arguments, or `enable`, `disable`, `logs` or `remove` with a server's name, `reload` with or "
+    "without one, `add <name> --url <address>`, or `add <name> -- <command>`"
 )
+_OPTIONS = {"--header": "headers", "--env": "env"}
+_SECRETS = frozenset({"--token", "--header", "--env"})
 
 
 async def _mcp(host: Host, words: Sequence[str]) -> Reply:
@@ -19,15 +22,56 @@ async def _mcp(host: Host, words: Sequence[str]) -> Reply:
             return Reply(await host.reconnect_servers(rest[0] if rest else None))
         case ["logs", name]:
             return Reply(host.server_log(name))
+        case ["add", name, *rest] if rest:
+            return Reply(await host.add_server(name, _entry(rest)))
+        case ["reauth", name]:
+            return Reply(await host.sign_in_to_server(name))
+        case ["unauth", name]:
+            return Reply(await host.sign_out_of_server(name))
+        case ["remove" | "rm", name]:
+            return Reply(await host.remove_server(name))
         case _:
             raise _USAGE
+
+
+def _entry(words: Sequence[str]) -> dict[str, object]:
+    """Read how a server is reached: options, and a command behind `--`. Raises CommandError."""
+    at = words.index("--") if "--" in words else len(words)
+    options, command = list(words[:at]), list(words[at + 1 :])
+    entry: dict[str, object] = {"command": command[0], "args": command[1:]} if command else {}
+    tables: dict[str, dict[str, str]] = {"headers": {}, "env": {}}
+    while options:
+        option = options.pop(0)
+        if not options:
+            raise CommandError(f"{option} needs a value")
+        value = options.pop(0)
+        match option:
+            case "--url" if "url" not in entry:
+                entry["url"] = value
+            case "--token":
+                tables["headers"]["Authorization"] = f"Bearer {value}"
+            case "--header" | "--env":
+                key, equals, text = value.partition("=")
+                if not key or not equals:
+                    raise CommandError(f"{option} takes a name and a value, as in `{option} NAME=value`")
+                tables[_OPTIONS[option]][key] = text
+            case _:
+                raise CommandError(f"{option} is unknown: `--url`, `--header`, `--token` and `--env` are options")
+    if ("url" in entry) == ("command" in entry):
+        raise CommandError("give either an address with `--url`, or a command behind `--`")
+    if "url" in entry and tables["env"]:
+        raise CommandError("`--env` belongs to a command; a server behind an address has `--header`")
+    if "command" in entry and tables["headers"]:
+        raise CommandError("`--header` and `--token` belong to an address; a command has `--env`")
+    return entry | {key: table for key, table in tables.items() if table}
 
 
 SERVERS = (
     Command(
         "mcp",
-        "Show the MCP servers with their tools, switch one on or off, or connect again",
+        "Show the MCP servers with their tools, add or remove one, switch one on or off, or connect again",
         _mcp,
-        "[enable|disable|reload|logs] [server]",
+        "[add|remove|enable|disable|reload|logs|reauth|unauth] [server]",
+        private_words=_SECRETS,
     ),
 )

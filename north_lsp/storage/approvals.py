@@ -67,6 +67,7 @@ class Approvals:
         self._unsaved_commands: set[str] = set()
         self._unsaved_rules: list[Content] = []
         self._unsaved_tools: dict[str, str] = {}
+        self._unsaved_hosts: dict[str, frozenset[str]] = {}
         self._noted: dict[str, str] = {}
 
     def take_aside(self) -> Path | None:
@@ -183,6 +184,37 @@ class Approvals:
         self._unsaved_tools.pop(name, None)
         self._save([(self._own, _is_approvals, record)])
 
+    def host_allowed(self, host: str) -> frozenset[str] | None:
+        """Return, if fetching from a host was allowed, at which addresses outside of the public internet; else None."""
+        if self.distrusted():
+            return None
+        row = _hosts(_read(self._own, _is_approvals)).get(host)
+        if not isinstance(row, dict):
+            return self._unsaved_hosts.get(host)
+        addresses = row.get("addresses")
+        return frozenset(one for one in addresses if isinstance(one, str)) if isinstance(addresses, list) else None
+
+    def allow_host(self, host: str, addresses: frozenset[str]) -> None:
+        """Allow fetching from a host; outside of the public internet only while it has one of these addresses."""
+
+        def record(content: Content) -> None:
+            content["hostsAllowed"] = {
+                **_hosts(content),
+                host: {"at": timestamp(), "addresses": sorted(addresses)},
+            }
+
+        if not self._save([(self._own, _is_approvals, record)]):
+            self._unsaved_hosts[host] = addresses
+
+    def revoke_host(self, host: str) -> None:
+        """Have fetching from a host ask again."""
+
+        def record(content: Content) -> None:
+            content["hostsAllowed"] = {key: row for key, row in _hosts(content).items() if key != host}
+
+        self._unsaved_hosts.pop(host, None)
+        self._save([(self._own, _is_approvals, record)])
+
     def revoke(self, permission: str | Content) -> None:
         """Revoke an exact command or a rule."""
 
@@ -244,6 +276,8 @@ class Approvals:
         for name, row in _tools(own).items():
             about: Content = {"tool": name, "server": str(row.get("server")) if isinstance(row, dict) else ""}
             found.append(Permission(_id(about), about, "user", _when(row), None))
+        for host, row in _hosts(own).items():
+            found.append(Permission(_id({"host": host}), {"host": host}, "user", _when(row), None))
         return list({one.id: one for one in found}.values())
 
     def revoke_id(self, id: str) -> bool:
@@ -258,6 +292,8 @@ class Approvals:
                 self.disable_shell_auto_approve()
             case {"tool": str(name)}:
                 self.revoke_tool(name)
+            case {"host": str(host)}:
+                self.revoke_host(host)
             case permission:
                 self.revoke(permission)
         return True
@@ -364,7 +400,7 @@ def _is_allowlist(content: object) -> bool:
 
 
 def _is_approvals(content: object) -> bool:
-    records = ("allowed", "rules", "mcpAllowed")
+    records = ("allowed", "rules", "mcpAllowed", "hostsAllowed")
     return isinstance(content, dict) and all(isinstance(content.get(name, {}), dict) for name in records)
 
 
@@ -378,6 +414,8 @@ def _id(permission: str | Mapping[str, object]) -> str:
         return str(permission)
     if not isinstance(permission, str) and "tool" in permission:
         return f"tool:{permission['tool']}"
+    if not isinstance(permission, str) and "host" in permission:
+        return f"host:{permission['host']}"
     return f"command:{permission}" if isinstance(permission, str) else f"rule:{_key(dict(permission))}"
 
 
@@ -409,3 +447,8 @@ def _tools(content: Content) -> dict[str, object]:
 def _allowed(content: Content) -> dict[str, object]:
     allowed = content.get("allowed", {})
     return dict(allowed) if isinstance(allowed, dict) else {}
+
+
+def _hosts(content: Content) -> dict[str, object]:
+    hosts = content.get("hostsAllowed", {})
+    return dict(hosts) if isinstance(hosts, dict) else {}

@@ -78,9 +78,12 @@ class Conversation:
         client: Mapping[str, object] | None,
         north_version: str,
         id: str | None = None,
+        folder: Path | None = None,
+        parent: Mapping[str, object] | None = None,
     ) -> "Conversation":
-        """Create a conversation, in memory only until `keep`, or until the user's first message is appended."""
-        folder = store.conversations
+        """Create a conversation, in memory only until `keep`, or until the user's first message is appended. One in a
+        `folder` of its own is in no list; `parent` says where it comes from."""
+        folder = folder or store.conversations
         id = id or free_conversation_id(folder)
         header: Record = {
             "type": HEADER,
@@ -94,6 +97,7 @@ class Conversation:
         }
         header |= {"rootInode": inode} if (inode := inode_of(repo_root)) is not None else {}
         header |= {"client": client} if client is not None else {}
+        header |= {"parentSession": dict(parent)} if parent is not None else {}
         state = LogState(storable(header | {"northVersion": north_version}))
         path = folder / f"{id}.jsonl"
         log = LogFile(path, None)
@@ -290,6 +294,12 @@ class Conversation:
     def masked(self, text: str) -> str:
         """Return a text as the log would have it."""
         return self._veil.masked_text(text)
+
+    def record_secrets(self) -> None:
+        """Write which numbers have been given to secrets, for a log beside this one that has them."""
+        with self._mutex:
+            if self._saved and not self._retired and self.lock() is None:
+                self._record_numbers()
 
     def unknown_secrets(self, text: str) -> list[str]:
         """Return the placeholders in a text that nobody can restore any more."""

@@ -67,7 +67,8 @@ class MemoryJobs:
         self._project = project
 
     def lease(self, owner: str, now: float | None = None) -> bool:
-        """Take or renew the lease, which lasts ten minutes; False while another owner has it."""
+        """Take the lease, which lasts ten minutes; False while another owner has it. Each run, and whoever removes a
+        memory, is an owner of its own."""
         at = time.time() if now is None else now
 
         def action(database: "sqlite3.Connection") -> bool:
@@ -83,6 +84,17 @@ class MemoryJobs:
                     (self._project, owner, at + LEASE_SECONDS),
                 )
                 return True
+
+        return use(self._path, _SCHEMA, action)
+
+    def renew(self, owner: str, now: float | None = None) -> bool:
+        """Have ten minutes more; False once the lease is another's, or has been forgotten."""
+        at = time.time() if now is None else now
+
+        def action(database: "sqlite3.Connection") -> bool:
+            with written(database):
+                statement = "UPDATE jobs SET lease_until = ? WHERE project = ? AND owner = ?"
+                return database.execute(statement, (at + LEASE_SECONDS, self._project, owner)).rowcount == 1
 
         return use(self._path, _SCHEMA, action)
 

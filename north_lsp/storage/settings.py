@@ -23,6 +23,8 @@ from north_lsp.storage.setting import declared, filled, setting
 from north_lsp.storage.settings_reader import Layer, SettingsError, SettingsReader
 from north_lsp.storage.shell_settings import EVERY_COMMAND, OnOff, ShellSettings, patterns
 from north_lsp.storage.stream_rule_settings import StreamRuleSettings
+from north_lsp.storage.task_settings import TaskSettings
+from north_lsp.storage.web_settings import WebSettings
 
 ModeDefault = Literal["ask", "agent"]
 LogLevel = Literal["debug", "info", "warn", "error"]
@@ -108,8 +110,8 @@ class ReadSettings:
     discovery_threshold: int = setting(
         "tools.discoveryThreshold",
         40,
-        "Rarely used tools are listed by name only and looked up with `search_tools`, and with more tools than this "
-        "those of tool servers as well (0: all are described).",
+        "Rarely used tools are listed by name only and looked up with `search_tools`, and with more other tools than "
+        "this those of tool servers as well (0: all are described).",
         project="yes",
     )
     limits: Limits = field(default_factory=Limits)
@@ -332,6 +334,8 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     turns: TurnSettings = field(default_factory=TurnSettings)
     planning: PlanningSettings = field(default_factory=PlanningSettings)
+    tasks: TaskSettings = field(default_factory=TaskSettings)
+    web: WebSettings = field(default_factory=WebSettings)
     sessions: ConversationSettings = field(default_factory=ConversationSettings)
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
     stream_rules: StreamRuleSettings = field(default_factory=StreamRuleSettings)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
+from north_lsp.tools.web_requests import FetchRequest
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
-Need = Literal["read", "write", "run", "network", "ask", "todo", "plan"]
+Need = Literal["read", "write", "run", "network", "ask", "todo", "plan", "agents"]
 """What a tool asks of its host: to read files, propose edits, run commands, use the network, ask the user, keep the
-todo list, write and present a plan."""
+todo list, write and present a plan, have agents work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Picture:
 @dataclass(frozen=True, slots=True)
 class Output:
     """The result of a finished call: `data` (JSON) for the model, or `text` for text-first tools; `title` for people.
-    Where outputs are shortened, the `digest` is what enters the conversation."""
+    Where outputs are shortened, the `digest` is what enters the conversation. `ends_turn`: the model is not asked
+    again."""
 
     title: str
     data: object = None
@@ -55,6 +57,7 @@ class Output:
     details: dict[str, object] = field(default_factory=dict)
     digest: Digest | None = None
     pictures: tuple[Picture, ...] = ()
+    ends_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,14 @@ class Question:
     digest: str
     origin: str
     asks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose call has agents work: the call's id, and the mode of its turn."""
+
+    call_id: str
+    mode: Mode
 
 
 Progress = Callable[[str], Awaitable[None]]
@@ -141,6 +152,14 @@ class Host(Protocol[R_co]):
 
     async def reach(self, work: Callable[[Progress], Awaitable[T]]) -> T:
         """Run work that uses the network or another program; what it reports is shown."""
+        ...
+
+    async def fetch(self, request: FetchRequest) -> Output | R_co:
+        """Fetch a page of the web, as far as the user lets it."""
+        ...
+
+    async def delegate(self, work: Callable[[Caller], Awaitable[T]]) -> T:
+        """Have agents work; they are cancelled with the turn."""
         ...
 
     async def ask_user(self, questions: Sequence[UserQuestion]) -> R_co:

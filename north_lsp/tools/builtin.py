@@ -40,6 +40,7 @@ from north_lsp.tools.read.search_text import SearchText
 from north_lsp.tools.registry import Registry
 from north_lsp.tools.shell.job import JobControl
 from north_lsp.tools.shell.shell_run import ShellRun
+from north_lsp.tools.web.web_fetch import WebFetch
 
 _UNASKED = frozenset({"lsp", "edit_rename_symbol", "edit_format_file", "remember"})
 """Offered where the editor lets its language servers be asked, and where memory is on."""
@@ -56,7 +57,8 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
     others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
-    return Registry([*looking, *structure, *project, *edits, *others], _HIDDEN[variant])
+    web = (WebFetch(),)
+    return Registry([*looking, *structure, *project, *edits, *others, *web], _HIDDEN[variant])
 
 
 def edit_tools() -> list[EditTool]:

@@ -53,7 +53,7 @@ class Workspace:
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
     so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
     `resource` reads what an MCP server has, and raises ToolError; so does `attached_resource`, with what the user has
-    named.
+    named, and `agent`, with what an agent has handed in.
     """
 
     roots: Roots
@@ -76,6 +76,7 @@ class Workspace:
     remember: Callable[[str, str], Awaitable[str]] | None = None
     resource: Callable[[str], Awaitable[str]] | None = None
     attached_resource: Callable[[str], Awaitable[str]] | None = None
+    agent: Callable[[str], str] | None = None
 
     @property
     def limits(self) -> Limits:

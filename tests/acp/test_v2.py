@@ -260,6 +260,26 @@ async def test_a_prompt_during_a_turn_waits_for_it_or_is_cancelled_with_it(world
     assert len(server.requests) == 2
 
 
+async def test_a_prompt_that_is_given_up_while_it_waits_is_never_sent(world: World, server: ModelServer) -> None:
+    server.script(answer(say("one", chunks=1), gate("here")), answer(say("three")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "1")
+        await client.wait_update(lambda update: update["sessionUpdate"] == "agent_message_chunk")
+        text = [{"type": "text", "text": "2"}]
+        for _ in range(2):
+            second = await client.start_request("session/prompt", {"sessionId": session, "prompt": text})
+            await client.notify("$/cancel_request", {"requestId": second})
+            with pytest.raises(RpcFailure) as failure:
+                await client.answer(second)
+            assert failure.value.code == -32800
+        server.open("here")
+        assert (await idle(client))["stopReason"] == "end_turn"
+        await prompt(client, session, "3")
+        assert (await idle(client, 2))["stopReason"] == "end_turn"
+    assert len(server.requests) == 2
+    assert '"2"' not in json.dumps(server.requests[1].body["messages"])
+
+
 async def test_a_failure_is_an_error_of_the_prompt_or_of_the_turn(world: World, server: ModelServer) -> None:
     """Which one depends on whether the prompt is a part of the conversation already."""
     async with conversation(world) as (client, session):

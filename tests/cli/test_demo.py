@@ -62,7 +62,7 @@ class Screen:
 
 def test_a_turn_is_shown_and_asked_about(tmp_path: Path) -> None:
     screen = Screen(tmp_path)
-    screen.wait_for("end of input refuses): ")
+    screen.wait_for("(Ctrl-D rejects): ")
     screen.type("x\n")
     before = screen.text
     screen.wait_for(before + "x\r\n    1-")
@@ -72,7 +72,7 @@ def test_a_turn_is_shown_and_asked_about(tmp_path: Path) -> None:
     assert screen.end() == 0
 
 
-@pytest.mark.parametrize("place", ["North: a whole turn", "end of input refuses): "])
+@pytest.mark.parametrize("place", ["North: a whole turn", "(Ctrl-D rejects): "])
 def test_ctrl_c_ends_it_in_words(tmp_path: Path, place: str) -> None:
     screen = Screen(tmp_path)
     screen.wait_for(place)

@@ -156,6 +156,20 @@ def test_what_cannot_be_set_up(options: Options) -> None:
         assert path.read_text() == bad
 
 
+def test_the_common_providers_are_listed_first(options: Options) -> None:
+    terminal = Terminal("")
+    with pytest.raises(UsageError, match="unknown provider ''"):
+        login(options, None, terminal.ask, lambda _: SECRET, terminal.say)
+    first = [line.rpartition("(")[2].rstrip(")") for line in terminal.text.splitlines()[:4]]
+    assert first == ["anthropic", "openai", "google", "openrouter"]
+
+
+def test_a_local_preset_says_that_it_needs_an_address(options: Options) -> None:
+    nobody = Terminal()
+    with pytest.raises(UsageError, match="the preset local needs --address URL, for example"):
+        setup_provider(options, "local", None, None, True, nobody.ask, nobody.say)
+
+
 def test_the_list_of_models(options: Options) -> None:
     shown = models(options, "", available=True, as_json=False)[0].splitlines()
     assert [line.split()[0] for line in shown] == ["model", "offline/offline"]

@@ -164,6 +164,26 @@ async def test_what_was_answered_in_time_counts_and_no_option_is_chosen_that_nob
     assert told(server) == f"Answers:\n- color: Chosen: Red\n- parts: {late}\n- name: {late}"
 
 
+async def test_what_was_ticked_in_time_counts(world: World, server: ModelServer) -> None:
+    configure(world, **{"ask.timeout": 2})
+    server.script(ask(COLOR, PARTS, NAME), answer(Say("Good.")))
+    async with inside(world.environ) as client:
+        ticks = iter(["0", "2", "1", "0", "1"])  # the last one takes B out again
+
+        async def tick(params: dict[str, Any]) -> dict[str, Any] | None:
+            option = next(ticks, None)
+            return None if option is None else {"outcome": {"outcome": "selected", "optionId": option}}
+
+        client.handlers["session/request_permission"] = tick
+        assert await prompt(client, await opened(client, world), "Paint it") == "end_turn"
+    assert told(server).splitlines() == [
+        "Answers:",
+        "- color: Chosen: Red",
+        "- parts: Chosen: A, C (the time was over before the user was done choosing)",
+        "- name: no answer (nobody answered in time: this was taken automatically)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("questions", "says"),
     [

@@ -3,10 +3,13 @@ protocol; whatever a server does, a turn goes on."""
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +250,75 @@ async def test_a_server_that_wants_a_sign_in_says_so(world: World, server: Model
             told = "".join(notices(client))
     assert "HTTP 401: sign in first" in told
     assert "wants you to sign in" in told
+
+
+async def sign_in(client: RawAcpClient, session: str) -> str:
+    """Have a browser open the page that `/mcp reauth` names; returns what the command says."""
+    before = len(client.updates)
+    blocks = text_blocks("/mcp reauth remote")
+    running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+    shown = await client.wait_update(lambda update: "/in/authorization_endpoint?" in json.dumps(update))
+    found = re.search(r'http://127[^"\s]+authorization_endpoint[^"\s]+', json.dumps(shown))
+    assert found is not None
+
+    def browse() -> str:
+        with urllib.request.urlopen(found[0]) as page:
+            return str(page.read())
+
+    assert "You can close this page" in await asyncio.to_thread(browse)
+    assert (await client.answer(running))["stopReason"] == "end_turn"
+    rows = [params["update"] for params in client.updates[before:]]
+    return "".join(row["content"]["text"] for row in rows if row["sessionUpdate"] == "agent_message_chunk")
+
+
+async def test_the_user_signs_in_to_a_server_and_out_again(world: World, server: ModelServer) -> None:
+    echo = answer(call("mcp_remote_look", text="hello"))
+    server.script(DONE, echo, DONE, echo, DONE)
+    with over_http("oauth=once") as url:
+        own(world, remote={"url": url})
+        async with talk(world) as (client, session):
+            assert await prompt(client, session, "Hello") == "end_turn"
+            assert "`/mcp reauth` with its name" in "".join(notices(client))
+            told = await sign_in(client, session)
+            assert "You are signed in" in told
+            assert "`remote`: ready" in told
+            assert await prompt(client, session, "Look") == "end_turn"  # its first token ends with that
+            assert "echo: hello" in last_result(server)
+        async with talk(world) as (client, session):  # the sign-in is kept
+            assert await prompt(client, session, "Look") == "end_turn"
+            assert "echo: hello" in last_result(server)
+            told = await command(client, session, "/mcp unauth remote")
+            assert "has no sign-in" in told
+            assert "HTTP 401" in told
+            assert "You are not signed in" in await command(client, session, "/mcp unauth remote")
+    stored = b"".join(path.read_bytes() for path in world.data.rglob("*.jsonl"))
+    assert b"access-1" not in stored
+    assert b"refresh-1" not in stored
+
+
+@pytest.mark.parametrize(("mode", "why"), [("odd", "by PKCE"), ("refuses", "the sign-in came to nothing: no")])
+async def test_a_sign_in_that_comes_to_nothing_says_why(world: World, server: ModelServer, mode: str, why: str) -> None:
+    with over_http(f"oauth={mode}") as url:
+        own(world, remote={"url": url}, local=entry())
+        async with talk(world) as (client, session):
+            told = await (sign_in if mode == "refuses" else partial(command, text="/mcp reauth remote"))(
+                client, session
+            )
+            assert why in told
+            assert "only servers behind an address" in await command(client, session, "/mcp reauth local")
+            assert "there is no MCP server" in await command(client, session, "/mcp reauth other")
+
+
+async def test_a_sign_in_is_given_up(world: World, server: ModelServer) -> None:
+    with over_http("oauth") as url:
+        own(world, remote={"url": url})
+        async with talk(world) as (client, session):
+            blocks = text_blocks("/mcp reauth remote")
+            running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+            await client.wait_update(lambda update: "/in/authorization_endpoint?" in json.dumps(update))
+            await client.notify("session/cancel", {"sessionId": session})
+            await client.answer(running)
+            assert "You are not signed in" in await command(client, session, "/mcp unauth remote")
 
 
 async def test_a_forgotten_session_begins_anew(world: World, server: ModelServer) -> None:
@@ -569,6 +641,30 @@ async def test_a_server_is_switched_off_and_on(world: World, server: ModelServer
         assert await prompt(client, session, "Hello") == "end_turn"
         assert "mcp_mine_echo" in offered(server)
         assert "there is no MCP server" in await command(client, session, "/mcp disable other")
+
+
+async def test_a_server_is_added_and_removed(world: World, server: ModelServer) -> None:
+    file = world.folder / "config/mcp.json"
+    file.write_text('{\n  // mine\n  "mcpServers": {\n    "other": {"command": "true", "enabled": false}\n  }\n}\n')
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        command_line = f"-- '{sys.executable}' -I '{SCRIPT}' child=/dev/null"
+        told = await command(client, session, f"/mcp add new --env API_TOKEN=a-long-secret-value {command_line}")
+        assert f"is in `{file}` now" in told
+        assert "`new`: ready, test-server 1.2" in told
+        assert "// mine" in file.read_text()
+        assert '"env": {"API_TOKEN": "a-long-secret-value"}' in file.read_text()
+        assert f"an MCP server new already ({file})" in await command(client, session, f"/mcp add new {command_line}")
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_new_echo" in offered(server)
+        assert "is not in" in await command(client, session, "/mcp remove new")
+        assert "`new`" not in await command(client, session, "/mcp")
+        assert "// mine" in file.read_text()
+        assert "there is no MCP server 'new'" in await command(client, session, "/mcp rm new")
+        assert "its `url` must begin with http" in await command(client, session, "/mcp add bad --url file:///x")
+    logged = "".join(path.read_text() for path in (world.data / "conversations").glob("*.jsonl"))
+    assert "a-long-secret-value" not in logged
+    assert "a-long-secret-value" not in json.dumps(server.requests[-1].body)
 
 
 async def test_the_setting_switches_all_of_them_off(world: World, server: ModelServer) -> None:

@@ -233,6 +233,26 @@ async def test_it_is_cleared_after_a_question(world: World, server: ModelServer)
         assert "Nothing is remembered of this project yet." in texts(client)
 
 
+async def test_what_is_removed_is_not_written_again_by_work_that_is_under_way(
+    world: World, server: ModelServer
+) -> None:
+    await had(world, server, "One")
+    on(world)
+    server.script(READ, answer(Say(MERGED[:5]), Gate("merging"), Say(MERGED[5:])))
+    async with inside(world.environ) as client:
+        asked = answering(client, "remove", "remove")
+        session = await opened(client, world)
+        await prompt(client, session, "/memory enqueue")
+        await server.reached("merging")
+        await prompt(client, session, "/memory clear")
+        assert "or this one does, which `/cancel` ends: try again afterwards" in texts(client)
+        server.open("merging")
+        await told(client, "Read 1 of 1 conversations")
+        await prompt(client, session, "/memory clear")
+        assert len(asked) == 2
+        assert not folder(world).exists()
+
+
 async def test_the_model_notes_what_the_user_agrees_to(world: World, server: ModelServer) -> None:
     on(world, **{"memories.minRolloutIdleHours": 12})
     key = "ghp_" + "a1B2" * 9

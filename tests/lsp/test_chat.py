@@ -1,5 +1,6 @@
 """The chat document, in clients of every kind."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -61,15 +62,16 @@ async def test_what_is_written_below_the_last_heading_is_sent_and_the_answer_com
         uri = await opened(client)
         if capabilities is NO_SHOWING:
             assert any("chat.md" in message for message in client.messages)
-        client.write(uri, "Grüße 😀, who are you?\n")
+        client.write(uri, "Grüße 😀, who are you?")
         await client.press((await client.actions(uri))["North: send"])
         await answered(client, uri, "x = 1\n```")
         head, _, rest = client.text(uri).partition("## You")
         assert rest == (
-            "\n\nGrüße 😀, who are you?\n\n## North\n\nGood morning, **Zoë** 😀.\n\n```python\nx = 1\n```\n\n## You\n\n"
+            "\n\nGrüße 😀, who are you?\n\n## North\n\nGood morning, **Zoë** 😀.\n\n```python\nx = 1\n```\n\n"
+            "## You\n\n\n"
         )
         assert head.startswith("# North\n")
-        client.write(uri, "And again\n")
+        client.write(uri, "And again")
         await client.command("north.send", {"uri": uri})
         await answered(client, uri, "## North\n\nAgain.\n\n## You")
         said = [one["content"] for one in server.requests[-1].body["messages"]]
@@ -99,6 +101,20 @@ def _replaces(edit: dict[str, Any]) -> bool:
     return any(one["range"]["start"] != one["range"]["end"] for one in edits)
 
 
+async def test_an_editor_that_tells_of_its_changes_late_gets_everything_once(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("All of it.")))
+    async with lsp_client(world) as client:
+        uri = await opened(client)
+        client.write(uri, "Go")
+        client.holds_changes = True
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: len(client.edits) == 1)
+        client.write(uri, "typed")
+        client.tell_changes()
+        await answered(client, uri, "All of it.")
+        assert client.text(uri).partition("## You")[2] == "\n\nGo\n\n## North\n\nAll of it.\n\n## You\n\ntyped\n"
+
+
 async def test_where_the_place_of_an_answer_was_undone_nothing_is_written_and_all_of_it_can_be_shown(
     world: World, server: ModelServer
 ) -> None:
@@ -123,12 +139,12 @@ async def test_without_edits_the_answer_comes_into_the_file_and_by_a_message(wor
     async with lsp_client(world, NO_EDITS) as client:
         uri = await opened(client)
         path = Path(uri.removeprefix("file://"))
-        client.write(uri, "Go\n")
+        client.write(uri, "Go")
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: any("In the file." in message for message in client.messages))
         assert "## You\n\nGo\n\n## North\n\nIn the file.\n\n## You" in path.read_text()
-        with pytest.raises(Failed, match="reload that file before you send more"):
-            await client.command("north.send", {"uri": uri})
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: "reload that file before you send more" in client.messages[-1])
         client.set(uri, path.read_text() + "Again\n")
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: any("Once more." in message for message in client.messages))
@@ -141,7 +157,7 @@ async def test_a_client_that_says_it_takes_edits_and_does_not_gets_the_answer_in
     server.script(answer(Say("In the file.")))
     async with lsp_client(world, unknown=frozenset({"workspace/applyEdit"})) as client:
         uri = await opened(client)
-        client.write(uri, "Go\n")
+        client.write(uri, "Go")
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: any("In the file." in message for message in client.messages))
         assert "## North\n\nIn the file.\n\n## You" in Path(uri.removeprefix("file://")).read_text()
@@ -164,7 +180,7 @@ async def test_a_prompt_during_a_turn_waits_or_steers_and_each_answer_stands_bel
         server.open(gate.name)
         await answered(client, uri, "Second.")
         assert client.text(uri).partition("## You")[2] == (
-            "\n\nOne\n\n## North\n\nFirst, done.\n\n## You\n\nTwo\n\n## North\n\nSecond.\n\n## You\n\n"
+            "\n\nOne\n\n## North\n\nFirst, done.\n\n## You\n\nTwo\n\n## North\n\nSecond.\n\n## You\n\n\n"
         )
 
 
@@ -175,7 +191,7 @@ async def test_calls_are_lines_with_links_that_work_and_their_results_on_hover(
     server.script(answer(call("read_file", path="json/tool.py")), answer(Say("It is a tool.")))
     async with lsp_client(world) as client:
         uri = await opened(client)
-        client.write(uri, "Read it\n")
+        client.write(uri, "Read it")
         await client.command("north.send", {"uri": uri})
         await answered(client, uri, "It is a tool.")
         lines = client.text(uri).split("\n")
@@ -202,7 +218,7 @@ async def test_commands_paths_and_models_are_completed_in_what_is_unsent(world: 
 
         async def complete() -> list[dict[str, Any]]:
             text = client.text(uri)
-            at = position_of(text, len(text), "utf-8")
+            at = position_of(text, len(text.rstrip("\n")), "utf-8")
             place = {"line": at.line, "character": at.character}
             found = await client.request("textDocument/completion", textDocument={"uri": uri}, position=place)
             return list(found["items"])
@@ -215,7 +231,7 @@ async def test_commands_paths_and_models_are_completed_in_what_is_unsent(world: 
         assert first["textEdit"]["newText"] == "@json/tool.py"
         start = first["textEdit"]["range"]["start"]
         text = client.text(uri)
-        assert text[offset_of(text, _position(start), "utf-8") :] == "@json/to"
+        assert text[offset_of(text, _position(start), "utf-8") :].strip() == "@json/to"
         client.set(uri, text.replace("Grüße 😀 @json/to", "/model "))
         assert "offline" in str([item["label"] for item in await complete()])
         client.set(uri, "# North\n\n/und")
@@ -233,7 +249,9 @@ async def test_everything_a_person_needs_is_at_hand_in_the_document(world: World
     async with lsp_client(world) as client:
         uri = await opened(client)
         client.answers = ["Ask: Reads and answers; changes nothing and runs nothing."]
+        refreshed = client.refreshed
         await client.press((await client.lenses(uri))["Mode: agent"])
+        await client.until(lambda: client.refreshed >= refreshed + 3)  # for the question, its end, and the mode
         lenses = await client.lenses(uri)
         assert "Mode: ask" in lenses
         assert {"Undo the last change", "Redo", "Costs", "New conversation", "Other conversations", "Send"} <= {*lenses}
@@ -252,6 +270,7 @@ async def test_everything_a_person_needs_is_at_hand_in_the_document(world: World
         client.close(uri)
         client.answers = [f"{title} ({uri.rpartition('/')[0].rpartition('/')[2][:8]})"]
         await client.press((await client.lenses(other))["Other conversations"])
+        await client.until(lambda: uri in client.documents)
         assert "Say hello\n\n## North\n\nHello.\n\n## You" in client.text(uri)
 
 
@@ -294,10 +313,10 @@ async def test_a_conversation_comes_back_into_its_document_with_what_is_unsent(
     async with lsp_client(world) as client:
         uri = await opened(client)
         path = Path(uri.removeprefix("file://"))
-        client.write(uri, "Read it\n")
+        client.write(uri, "Read it")
         await client.command("north.send", {"uri": uri})
         await answered(client, uri, "Read.")
-        client.write(uri, "not sent yet\n")
+        client.write(uri, "not sent yet")
         path.write_text(client.text(uri))
         before = client.text(uri)
     async with lsp_client(world) as client:
@@ -338,7 +357,9 @@ async def test_code_actions_on_any_file_ask_about_it_and_fix_what_is_wrong(world
         await client.press((await client.actions(uri, 4, 4, diagnostics=[wrong]))["North: fix unused x"])
         await answered(client, chat, "Fixed.")
         assert "- line 5: unused x" in json.dumps(server.requests[-1].body["messages"][-1])
+        client.cursor.clear()
         await client.press((await client.actions(uri, 4, 7))["North: ask about the selection"])
+        await client.until(lambda: "@json/tool.py:5-7 " in client.text(chat) and chat in client.cursor)
         assert client.text(chat).rstrip("\n").endswith("## You\n\n@json/tool.py:5-7 ")
         at = client.cursor[chat]
         assert client.text(chat).split("\n")[at.line][: at.character] == "@json/tool.py:5-7 "
@@ -357,9 +378,8 @@ async def test_a_missing_argument_opens_what_asks_for_it_or_says_so(world: World
     async with lsp_client(world, without(FULL, "window.showDocument"), name="helix") as client:
         await client.command("north.ask")
         assert "Open that file to write and to read." in client.messages[-1]
-        with pytest.raises(Failed):
-            await client.command("north.loadConversation")
-        assert "must be a conversation's id" in client.messages[-1]
+        await client.command("north.loadConversation")
+        await client.until(lambda: "There is no other conversation here yet." in client.messages)
         with pytest.raises(Failed):
             await client.command("north.run", "")
         assert "such as /costs" in client.messages[-1]
@@ -389,6 +409,24 @@ async def test_places_of_an_edit_that_waits_are_marked_until_it_is_decided(world
         assert client.text(uri) == "ITEM = 2\nrest\n"
 
 
+async def test_an_edit_waits_for_an_editor_that_tells_of_it_only_when_a_key_is_pressed(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "many.py"
+    path.write_text("ITEM = 1\nrest\n")
+    edit = call("edit_replace_exact", path="many.py", old="ITEM = 1", new="ITEM = 2")
+    server.script(answer(call("read_file", path="many.py")), answer(edit), answer(Say("Good.")))
+    async with lsp_client(world, name="Eglot") as client:
+        client.open(path.as_uri())
+        client.answers = ["Accept"]
+        client.before_edit = lambda: setattr(client, "holds_changes", True)
+        asked = asyncio.create_task(client.command("north.ask", "Change it"))
+        await client.until(lambda: any(message.startswith("Press a key") for message in client.messages))
+        client.tell_changes()
+        assert (await asked)["text"].endswith("Good.")
+        assert client.text(path.as_uri()) == "ITEM = 2\nrest\n"
+
+
 def test_nothing_that_a_model_says_is_taken_for_a_heading() -> None:
     text = chat_text.BEGINNING + "## You\n\nGo\n\n## North\n\n## You\n"
     answer = chat_text.Answer()
@@ -399,3 +437,30 @@ def test_nothing_that_a_model_says_is_taken_for_a_heading() -> None:
     new = text[: insertion.offset] + insertion.text + text[insertion.offset :]
     assert len(chat_text.sections(new)) == 3
     assert "\\## You" in new
+
+
+async def test_a_client_with_a_chat_of_its_own_has_code_actions_that_go_there(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("It dumps.")))
+    uri = (world.project / "json" / "tool.py").as_uri()
+    async with lsp_client(world, options={"acp": True}) as client:
+        client.open(uri)
+        actions = await client.actions(uri, 4, 7)
+        assert "North: ask about the selection" not in actions
+        await client.press(actions["North: explain the selection"])
+        await client.until(lambda: any("open North's chat first" in message for message in client.messages))
+        await client.request("session/new", cwd=str(world.project), mcpServers=[])
+        await client.press(actions["North: explain the selection"])
+        await client.until(lambda: "It dumps." in "".join(_said(client, "agent_message_chunk")))
+        assert _said(client, "user_message_chunk") == ["Explain lines 5-7 of json/tool.py."]
+
+
+def _said(client: LspClient, kind: str) -> list[str]:
+    return [one["content"]["text"] for one in client.updates if one["sessionUpdate"] == kind]
+
+
+async def test_a_client_with_code_actions_of_its_own_is_offered_none(world: World) -> None:
+    async with lsp_client(world, options={"acp": True, "editorFeatures": False}) as client:
+        assert "codeActionProvider" not in client.server_capabilities
+        assert "completionProvider" not in client.server_capabilities

@@ -55,7 +55,13 @@ async def test_confirming_a_question_without_choosing_refuses() -> None:
     one, client = editor(first)
     assert (await one.review_command(review("ls"))).kind == "deny"
     titles = [action["title"] for action in client.asked()["actions"]]
-    assert titles == ["Deny", "Run", "Always run this command", "Always run commands like this", "Run all commands"]
+    assert titles == [
+        "Deny",
+        "Run",
+        "Always run this command",
+        "Always run commands like this",
+        "Run every command without asking",
+    ]
     proposal = EditProposal("p", "c", (), "an edit")
     assert (await one.review_edit(EditReview(proposal, "t", True))).kind == "reject"
     assert await one.choose(Choice("i", "Go on?", (("yes", "Go on"), ("no", "Stop")))) == "no"
@@ -65,7 +71,7 @@ async def test_an_exact_text_that_would_not_count_is_not_offered() -> None:
     one, client = editor(first)
     await one.review_command(review("ls", may_remember_text=False))
     titles = [action["title"] for action in client.asked()["actions"]]
-    assert titles == ["Deny", "Run", "Always run commands like this", "Run all commands"]
+    assert titles == ["Deny", "Run", "Always run commands like this", "Run every command without asking"]
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"title": "run"}, {"title": "Run "}, "Run", ["Run"], {"title": None}])

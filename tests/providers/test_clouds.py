@@ -1,8 +1,13 @@
 """OpenAI's models on Azure and Google's on Vertex AI, with the vendors' real libraries against servers here."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import anyio
+import anyio.abc
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -128,6 +133,43 @@ async def test_vertex_is_asked_with_a_token_that_is_fetched_once(server: ModelSe
     assert paths == ["/google/models/m:streamGenerateContent?alt=sse"] * 2
     assert [request.headers["Authorization"] for request in server.requests] == ["Bearer t", "Bearer t"]
     assert "x-goog-api-key" not in {name.lower() for name in server.requests[0].headers}
+
+
+async def test_a_stop_does_not_wait_for_googles_token(server: ModelServer, tmp_path: Path) -> None:
+    asked, may_answer, gone = anyio.Event(), anyio.Event(), anyio.Event()
+    token = b'{"access_token": "t", "expires_in": 3600}'
+
+    async def watch(stream: anyio.abc.SocketStream) -> None:
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            while True:
+                await stream.receive()
+        gone.set()
+
+    async def hold(stream: anyio.abc.SocketStream) -> None:
+        async with stream, anyio.create_task_group() as tasks:
+            await stream.receive()
+            tasks.start_soon(watch, stream)
+            asked.set()
+            await may_answer.wait()
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(token)}\r\n\r\n"
+            await stream.send(head.encode() + token)
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    account = service_account(tmp_path, cast(Any, SimpleNamespace(url=f"http://127.0.0.1:{port}")))
+    environ = vertex(tmp_path, server, account)
+    provider = make_provider(load_catalog(tmp_path, environ).find("google-vertex/gemini-2.5-pro"), environ)
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, hold)
+        async with anyio.create_task_group() as turn:
+            turn.start_soon(ask, provider, REQUEST)
+            await asked.wait()
+            turn.cancel_scope.cancel()
+        assert not gone.is_set()  # it has ended although there is no token yet
+        may_answer.set()
+        await gone.wait()
+        tasks.cancel_scope.cancel()
+    await provider.aclose()
 
 
 @pytest.mark.parametrize("account", ["missing.json", "broken.json"])

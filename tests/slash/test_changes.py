@@ -130,7 +130,7 @@ async def test_differences_are_code_that_their_own_text_cannot_end(talk: Talk) -
     await talk.world.edit("edit_create_file", path="n.md", content="````\nx\x1b[31m\n````\n")
     told = await talk.type("/diff")
     head, _, block, *_, end = told.split("\n")
-    assert (head, block, end) == ("+3/-0 in 1 files", "`````diff", "`````")
+    assert (head, block, end) == ("+3/-0 in 1 file", "`````diff", "`````")
     assert "\x1b" not in told
     assert (await talk.type("/stats")).split("\n\n")[0] == "\n".join(
         [

@@ -23,6 +23,18 @@ def test_one_process_at_a_time_works_on_a_project(store: Locations) -> None:
     assert jobs.lease("a", 1503 + LEASE_SECONDS)
 
 
+def test_a_lease_is_only_renewed_while_it_is_the_owners(store: Locations) -> None:
+    jobs = MemoryJobs(store, "p")
+    assert not jobs.renew("a", 1000)
+    assert jobs.lease("a", 1000)
+    assert jobs.renew("a", 1500)
+    assert not jobs.lease("b", 1500 + LEASE_SECONDS)
+    assert jobs.lease("b", 1501 + LEASE_SECONDS)  # the first one took too long
+    assert not jobs.renew("a", 1502 + LEASE_SECONDS)
+    jobs.forget()  # the memory was removed
+    assert not jobs.renew("b", 1503 + LEASE_SECONDS)
+
+
 def test_what_is_wanted_is_wanted_until_a_run_has_finished(store: Locations) -> None:
     jobs = MemoryJobs(store, "p")
     assert not jobs.is_forced()
@@ -65,6 +77,16 @@ def test_files_are_written_and_skills_that_are_not_named_go(store: Locations) ->
     files.write({MEMORY: "m3\n", SUMMARY: "s3\n"}, second)
     assert files.read("skills/b/SKILL.md") == "changed by the user\n"
     assert (files.folder / MEMORY).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_the_user_keeps_beside_a_skill_stays_when_the_skill_goes(store: Locations) -> None:
+    files = MemoryFiles(store, "p")
+    first = files.write({"skills/a/SKILL.md": "a\n", "skills/b/SKILL.md": "b\n"}, {})
+    (files.folder / "skills/a/script.sh").write_text("mine\n")
+    files.write({MEMORY: "m\n"}, first)
+    assert files.names() == [MEMORY]
+    assert (files.folder / "skills/a/script.sh").read_text() == "mine\n"
+    assert not (files.folder / "skills/b").exists()
 
 
 def test_what_the_user_wrote_stays_and_what_they_took_out_stays_out(store: Locations) -> None:

@@ -187,6 +187,15 @@ def test_a_rule_that_is_none_is_left_out_alone(store: Locations) -> None:
     )
 
 
+def test_of_very_many_unknown_settings_the_first_are_named(store: Locations) -> None:
+    path = write(store, json.dumps({f"nosuchkey{number:04}": 1 for number in range(1000)}))
+    problems = load_settings(store).problems
+    assert len(problems) == 21
+    assert "the setting nosuchkey0019 is unknown and has no effect" in problems[19]
+    assert problems[20].startswith(f"{path}, line 1, ")
+    assert problems[20].endswith(": 980 more settings are unknown and have no effect")
+
+
 def test_unknown_settings_are_named_with_what_may_be_meant(store: Locations) -> None:
     path = write(store, '{"edits": {"tolerence": "none"},\n "nosuchkey": 1, "$schema": "x", "limits.readLine": 5}')
     found = load_settings(store)
@@ -218,7 +227,9 @@ _FLIPPED = {
     "edits.allowGenerated": '["a"]', "edits.protected": '["a"]', "edits.streamGuard": "false",
     "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
-    "ask.timeout": "1", "todo.enabled": "false", "todo.reminders": "false",
+    "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false", "todo.reminders": "false",
+    "task.enabled": "false", "task.maxConcurrency": "2", "task.maxRecursionDepth": "1", "task.maxRequests": "9",
+    "task.timeoutS": "7",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
     "ttsr.enabled": "false", "ttsr.builtinRules": "false", "ttsr.interruptMode": '"never"',
     "ttsr.contextMode": '"keep"', "ttsr.repeatMode": '"after-gap"', "ttsr.repeatGap": "1",

@@ -1,17 +1,30 @@
-"""Files of this repository that are generated from the declarations of the settings: the schema in the VS Code
-extension, and the table on the settings page. `python -m tests.support.generated_files` writes them again."""
+"""Files of this repository that are generated from the code's tables: the schema in the VS Code extension, the table on
+the settings page, the schemas of the tools' arguments, and the pages about variables, the command line and slash
+commands. `python -m tests.support.generated_files` writes them again."""
 
+import argparse
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from north_lsp.cli.arguments import COMMANDS, EXIT_CODES, Parser, options_of, parser, subparsers
+from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
+from north_lsp.providers.catalog.loading import load_catalog
+from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_schema import json_schema, value_schema
+from north_lsp.tools.builtin import builtin_tools
+from north_lsp.tools.registry import make_schema
+from north_lsp.tools.support.discovery import SearchTools
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "vscode-client" / "config.schema.json"
 PAGE = ROOT / "docs" / "settings.md"
+TOOLS = ROOT / "north_lsp" / "tools" / "schemas.json"
+_CONFIGURE = ROOT / "docs" / "configure"
+_MADE = "<!-- Made by `just generate` from the code's tables: change those. -->\n"
 _BEGIN, _END = "<!-- Made by `just generate` from the declarations. -->\n\n", "\n<!-- End of what is made. -->\n"
 
 
@@ -20,7 +33,107 @@ def generated() -> dict[Path, str]:
     before, _, rest = PAGE.read_text("utf-8").partition(_BEGIN)
     after = rest.partition(_END)[2]
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
-    return {SCHEMA: schema, PAGE: before + _BEGIN + table() + _END + after}
+    return {
+        SCHEMA: schema,
+        TOOLS: tool_schemas(),
+        PAGE: before + _BEGIN + table() + _END + after,
+        _CONFIGURE / "environment.md": environment(),
+        _CONFIGURE / "command-line.md": command_line(),
+        _CONFIGURE / "slash-commands.md": slash_commands(),
+    }
+
+
+def tool_schemas() -> str:
+    """Return the schemas of the arguments of all tools, by the names of their models."""
+    models = [tool.args for tool in (*builtin_tools().tools(), SearchTools())]
+    schemas = {model.__name__: make_schema(model) for model in sorted(models, key=lambda model: model.__name__)}
+    assert len(schemas) == len(models), "two models of arguments have one name"
+    rows = (f"  {json.dumps(name)}: {json.dumps(schema, ensure_ascii=False)}" for name, schema in schemas.items())
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def environment() -> str:
+    """Return the page of variables."""
+    providers = load_catalog(ROOT / "no such folder", {}).providers
+    lines = ["# Environment variables", "", _MADE]
+    lines += [
+        "Most of what they set can be set in `config.json`, too ([settings](../settings.md)). `north-lsp doctor` "
+    ]
+    lines[-1] += "names variables that begin with `NORTH_` and are none of these.\n"
+    lines += ["## North's own", "", "| variable | meaning |", "|---|---|"]
+    lines += [f"| `{name}` | {text} |" for name, text in (VARIABLES | SET_BY_NORTH).items()]
+    lines += ["", "## Keys and addresses of providers", ""]
+    lines += [
+        "A stored key (`north-lsp login`) wins over a variable. Of several names, the first that is set counts.\n"
+    ]
+    lines += ["| provider | key | another address |", "|---|---|---|"]
+    for one in providers:
+        if one.credentials or one.base_url:
+            keys = ", ".join(f"`{name}`" for name in one.credentials) or "–"
+            lines.append(f"| {one.title} (`{one.id}`) | {keys} | {f'`{one.base_url}`' if one.base_url else '–'} |")
+    lines += ["", "## Others that count", "", "| variable | meaning |", "|---|---|"]
+    lines += [f"| {name} | {text} |" for name, text in _OTHERS]
+    return "\n".join([*lines, ""])
+
+
+_OTHERS = (
+    ("`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`", "the proxy that requests to models go through"),
+    ("`XDG_CONFIG_HOME`, `XDG_STATE_HOME`", "where the folders of settings and of the log are made"),
+    ("`NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`", "no colors on the command line; colors in a pipe, too; no colors"),
+    ("`OTEL_EXPORTER_OTLP_ENDPOINT`", "where telemetry is sent, if you have switched it on"),
+)
+
+
+def command_line() -> str:
+    """Return the page of the command line."""
+    whole = parser()
+    parsers = subparsers(whole)
+    lines = [
+        "# The command line",
+        "",
+        _MADE,
+        "`north-lsp COMMAND --help` has the same. Warnings go to standard error; ",
+    ]
+    lines[-1] += (
+        "colors and progress are shown on terminals only. `north-lsp completion bash` (or `zsh`, `fish`) prints "
+    )
+    lines[-1] += "completions.\n"
+    lines += ["Before or after the command:", "", *_options(whole), "", "| exit code | meaning |", "|---|---|"]
+    lines += [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES]
+    shared = {option for action in options_of(whole) for option in action.option_strings}
+    for command in COMMANDS:
+        names = "".join(f" (or `{alias}`)" for alias in command.aliases)
+        lines += ["", f"## north-lsp {command.name}", "", command.help + names, "", "```sh"]
+        lines += [*(f"north-lsp {example}" for example in command.examples), "```"]
+        rows = _options(parsers[command.name], without=shared)
+        lines += ["", *rows] if len(rows) > 2 else []
+    return "\n".join([*lines, ""])
+
+
+def _options(command: Parser, without: Collection[str] = ("-h", "-V")) -> list[str]:
+    rows = ["| argument | meaning |", "|---|---|"]
+    for action in command._actions:
+        if action.help == argparse.SUPPRESS or set(action.option_strings) & set(without):
+            continue
+        value = "" if action.nargs == 0 else f" {action.metavar or '|'.join(map(str, action.choices or ()))}"
+        name = ", ".join(action.option_strings) + value if action.option_strings else action.metavar or action.dest
+        cells = [str(cell).strip().replace("|", "\\|") for cell in (name, action.help)]
+        rows.append(f"| `{cells[0]}` | {cells[1]} |")
+    return rows
+
+
+def slash_commands() -> str:
+    """Return the page of slash commands."""
+    lines = ["# Slash commands", "", _MADE]
+    lines += [
+        "A prompt that begins with one of these is for North, not for the model. [Turns](../turns.md) explains them; "
+    ]
+    lines[-1] += "your own are in [commands](../commands.md).\n"
+    lines += ["| command | what it does |", "|---|---|"]
+    for one in Commands().all():
+        hint = f" {one.hint}".replace("|", "\\|") if one.hint else ""
+        lines.append(f"| `/{one.name}{hint}` | {one.description} |")
+    return "\n".join([*lines, ""])
 
 
 def table() -> str:
@@ -65,6 +178,7 @@ def _values(schema: dict[str, Any]) -> str:
 def main() -> None:
     """Write the files."""
     for path, text in generated().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")
 
 

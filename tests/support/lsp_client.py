@@ -48,7 +48,7 @@ class Document:
 
 class LspClient:
     """`answers` are the titles that the user chooses, in order; None closes a question, and when there are none left it
-    stays open. `cursor` is where the server has put it, by URI."""
+    stays open. `cursor` is where the server has put it, by URI. One that `holds_changes` tells of them later."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, capabilities: dict[str, Any], unknown: frozenset[str]
@@ -62,6 +62,11 @@ class LspClient:
         self.edits: list[dict[str, Any]] = []
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
         self.progress: list[dict[str, Any]] = []
+        self.updates: list[dict[str, Any]] = []
+        self.server_capabilities: dict[str, Any] = {}
+        self.refreshed = 0
+        self.holds_changes = False
+        self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
         self._unknown = unknown
         self._process = process
@@ -126,6 +131,8 @@ class LspClient:
                 self.messages.append(params["message"])
             case "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
+            case "session/update":
+                self.updates.append(params["update"])
             case "$/progress":
                 self.progress.append(params["value"])
 
@@ -152,6 +159,7 @@ class LspClient:
             case "workspace/applyEdit":
                 self._send(id=frame["id"], result={"applied": self._apply(params["edit"])})
             case _:
+                self.refreshed += method == "workspace/codeLens/refresh"
                 self._send(id=frame["id"], result=None)
 
     # -- documents -----------------------------------------------------------------------------------------------------
@@ -178,8 +186,8 @@ class LspClient:
         self._changed(uri, [{"range": {"start": place, "end": place}, "text": text}])
 
     def write(self, uri: str, text: str) -> None:
-        """Type something at the end."""
-        self.insert(uri, len(self.text(uri)), text)
+        """Type something at the end of the last line."""
+        self.insert(uri, len(self.text(uri)) - self.text(uri).endswith("\n"), text)
 
     def set(self, uri: str, text: str) -> None:
         """Have another text, as after an undo."""
@@ -190,7 +198,16 @@ class LspClient:
         document = self.documents[uri]
         document.version += 1
         about = {"uri": uri, "version": document.version}
-        self.notify("textDocument/didChange", textDocument=about, contentChanges=changes)
+        self._untold.append({"textDocument": about, "contentChanges": changes})
+        if not self.holds_changes:
+            self.tell_changes()
+
+    def tell_changes(self) -> None:
+        """Tell the server what has changed, and hold nothing back any more."""
+        self.holds_changes = False
+        for change in self._untold:
+            self.notify("textDocument/didChange", **change)
+        self._untold.clear()
 
     def _apply(self, edit: dict[str, Any]) -> bool:
         assert self.capabilities["workspace"].get("applyEdit")
@@ -262,7 +279,7 @@ async def lsp_client(
         *world.server, "lsp", stdin=pipe, stdout=pipe, env=world.environ, cwd=world.project
     )
     client = LspClient(process, capabilities, unknown)
-    await client.request(
+    result = await client.request(
         "initialize",
         capabilities=capabilities,
         processId=None,
@@ -270,6 +287,7 @@ async def lsp_client(
         workspaceFolders=[{"uri": world.project.as_uri(), "name": "project"}],
         **({"initializationOptions": {"north": options}} if options is not None else {}),
     )
+    client.server_capabilities = result["capabilities"]
     client.notify("initialized")
     try:
         yield client

@@ -52,6 +52,7 @@ class ModelServer:
         self.disconnects = 0
         self.pages: dict[str, Any] = {}
         self._answers: deque[Answer] = deque()
+        self._routes: dict[str, deque[Answer]] = {}
         self._reached: set[str] = set()
         self._opened: set[str] = set()
         self._closing = False
@@ -89,6 +90,11 @@ class ModelServer:
         with self._news:
             self._answers.extend(answers)
 
+    def route(self, words: str, *answers: Answer) -> None:
+        """Script answers for requests that have these words, as those of several models at once do."""
+        with self._news:
+            self._routes.setdefault(words, deque()).extend(answers)
+
     def drop(self) -> None:
         """Forget the answers that have not been asked for."""
         with self._news:
@@ -118,6 +124,10 @@ class ModelServer:
     def take(self, request: RecordedRequest) -> Answer | None:
         with self._news:
             self.requests.append(request)
+            text = request.raw.decode("utf-8", "replace")
+            for words, answers in self._routes.items():
+                if words in text and answers:
+                    return answers.popleft()
             if self._answers:
                 return self._answers.popleft()
             self.unexpected.append(request)

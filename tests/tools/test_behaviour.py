@@ -36,12 +36,14 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 PLANNING = {"todo", "ask"}
 """Offered where nothing may be changed, too, but they keep something: one after the other."""
+ASKING = {"web_fetch"}
+"""Read only, but ask the user: one after the other."""
 
 
 async def test_all_run_side_by_side(desk: Desk) -> None:
     desk.write({"a.py": "def f(): pass\nunique\n", "README.md": "x"})
     desk.artifacts.add("t", "text")
-    assert {name for name, _ in CALLS} == {spec.name for spec in desk.tools.specs("ask")} - PLANNING
+    assert {name for name, _ in CALLS} == {spec.name for spec in desk.tools.specs("ask")} - PLANNING - ASKING
     async with anyio.create_task_group() as tasks:
         for name, arguments in CALLS:
             tool = desk.tools.find(name)

@@ -58,6 +58,8 @@ export interface CallMeta {
   group?: string;
   /** The model got a part of the result. */
   truncation?: { totalLines?: number; outputLines?: number };
+  /** What agents do for it: rows, which are looked at before they are shown. */
+  tasks?: unknown;
 }
 
 /** A part of the todo list. North's extension: plans of other servers have no phases. */

@@ -21,6 +21,8 @@ def what_it_allows(permission: Permission) -> str:
             return _SWITCHES.get(text, f"`{one_line(text, 500)}`, exactly")
         case {"tool": str(name), "server": str(server)}:
             return f"the tool {one_line(name, 100)} of the MCP server {one_line(server, 100)}, as it is described now"
+        case {"host": str(host)}:
+            return f"fetching from {one_line(host, 300)}"
         case content:
             rule = Rule.from_json(content)
             return one_line(rule.described(), 500) if rule is not None else "no rule: it allows nothing"

@@ -68,7 +68,8 @@ class ToolRunner:
         text = output.text if output.text is not None else ok(output.data)
         title, places = titled(output.title), output.locations
         ended = CallEnded(call.id, title, not output.failed, shown, locations=places, truncation=missing)
-        return Result(text, output.failed, ended, output.details, images=await self._keep_pictures(output))
+        pictures = await self._keep_pictures(output)
+        return Result(text, output.failed, ended, output.details, images=pictures, ends_turn=output.ends_turn)
 
     async def _keep_pictures(self, output: Output) -> tuple[Image, ...]:
         kept = {hashlib.sha256(one.data).hexdigest(): one for one in output.pictures}

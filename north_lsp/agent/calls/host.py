@@ -16,16 +16,27 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.servers.approve import ToolApprover
 from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
+from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
-from north_lsp.tools.base import Command, JobRequest, Need, Progress, Question, Tool
+from north_lsp.tools.base import Caller, Command, JobRequest, Need, Output, Progress, Question, Tool
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
+from north_lsp.tools.web_requests import FetchRequest
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
 _CHANGES: tuple[Need, ...] = ("write", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What leads out of this machine: other programs' tools, and the web."""
+
+    tools: ToolApprover
+    web: WebAccess
 
 
 class HostServices:
@@ -36,7 +47,7 @@ class HostServices:
         edits: EditReviewer,
         shell: ShellCommands,
         jobs: JobCommands,
-        tools: ToolApprover,
+        outside: Outside,
         planning: Planning,
         abandoned: AbandonedTasks,
         ports: Ports,
@@ -44,7 +55,7 @@ class HostServices:
         self.edits = edits
         self.shell = shell
         self.jobs = jobs
-        self.tools = tools
+        self.outside = outside
         self.planning = planning
         self.abandoned = abandoned
         self.ports = ports
@@ -121,7 +132,7 @@ class CallHost:
     async def permit(self, question: Question) -> Result | None:
         """Have a call of another program's tool approved; a result means that it is not made."""
         self._ensure("network")
-        return await self._abilities.tools.permit(self._call, self._title, question)
+        return await self._abilities.outside.tools.permit(self._call, self._title, question)
 
     async def reach(self, work: Callable[[Progress], Awaitable[_T]]) -> _T:
         """Run work that uses the network or another program; if the turn is cancelled, it is cancelled as well."""
@@ -133,6 +144,18 @@ class CallHost:
             await ports.show(CallRunning(id, visible(text)))
 
         return await work(report)
+
+    async def fetch(self, request: FetchRequest) -> Output | Result:
+        """Fetch a page of the web; if the turn is cancelled, so is this. Raises ToolError."""
+        self._ensure("network")
+        return await self._abilities.outside.web.fetch(self._context, self._call, self._title, request)
+
+    async def delegate(self, work: Callable[[Caller], Awaitable[_T]]) -> _T:
+        """Have agents work on the call; what they change and run is asked about as anything else. Raises StopTurn,
+        ToolError."""
+        self._ensure("agents")
+        await self._abilities.ports.show(CallRunning(self._call.id))
+        return await work(Caller(self._call.id, self._context.mode))
 
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from north_lsp.agent.log.agent_calls import is_of_agent
 from north_lsp.agent.log.checkpoints import CheckpointEntry, FileRecord, Status
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
@@ -129,6 +130,8 @@ class Checkpoints:
                 case ResultEntry(call_id):
                     answered.add(call_id)
                 case CheckpointEntry(call_id=str(call_id)) as made if made.status != "failed":
+                    if is_of_agent(call_id) and made.status != "pending":
+                        continue  # its result stands in the agent's own log
                     if call_id not in answered:
                         found.insert(0, _checkpoint(one, made, None))
                 case _:

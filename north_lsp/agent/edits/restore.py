@@ -11,7 +11,7 @@ from north_lsp.agent.edits.checkpoints import Checkpoint
 from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome
 from north_lsp.agent.edits.totals import Totals, totals
 from north_lsp.agent.edits.undo import Plan, UndoHistory
-from north_lsp.display import fenced
+from north_lsp.display import counted, fenced
 from north_lsp.errors import ToolError
 from north_lsp.workspace.apply.empty_folders import some_of
 from north_lsp.workspace.git import run_git
@@ -139,7 +139,7 @@ async def differences(session: Session, since: str | None = None) -> str:
     if since is not None:
         return shown
     sums = totals(session.undo_history.all())
-    return f"+{sums.lines_added}/-{sums.lines_removed} in {len(rows)} files\n\n{shown}"
+    return f"+{sums.lines_added}/-{sums.lines_removed} in {counted(len(rows), 'file')}\n\n{shown}"
 
 
 def _shown(diff: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.accepted import accepted_part
+from north_lsp.agent.log.agent_calls import is_of_agent
 from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, BlockText, Piece, Prose
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry, TodoEditEntry
@@ -18,6 +19,7 @@ from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import EditRequest, ReviewEntry, StoredDecision
+from north_lsp.agent.log.task_rows import tasks_shown
 from north_lsp.agent.log.todos import todo_shown
 from north_lsp.agent.log.transcript import FILE_BLOCK
 from north_lsp.agent.ports.editor import EditDecision
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 CANCELLED_MARK = " [Cancelled]"
 """For the model; people are told by the editor."""
 _INTERRUPTED = "Interrupted before a result was produced."
+_APPLIED = ("accepted", "always", "applied_auto")
 _SHOWN_LINES = 20
 _SHOWN_WIDTH = 4000
 
@@ -85,6 +88,7 @@ def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[E
         shown = tuple(files) if details.changed else ()
         told = (result.call_id, details.title, details.ok, details.text)
         yield CallEnded(*told, shown, details.locations, details.truncation)
+        yield from tasks_shown(result)
     yield from todo_shown(result)
 
 
@@ -219,7 +223,11 @@ class Projection:
                 yield from result_shown(result, self._standing.get(call_id, ()))
             case ReviewEntry(kind="write", request=EditRequest() as request):
                 self.note_decision(logged)
-                yield from proposal_shown(logged, tuple(file.change() for file in request.files))
+                files = tuple(file.change() for file in request.files)
+                if is_of_agent(logged.entry.call_id):
+                    yield from self._agents_edit(logged.entry, request.title, files)
+                else:
+                    yield from proposal_shown(logged, files)
             case SlashEntry(input):
                 yield UserSaid(logged.id, input)
                 yield from slash_shown(logged)
@@ -237,6 +245,18 @@ class Projection:
                 yield from todo_shown(edit)
             case _:
                 pass
+
+    def _agents_edit(self, review: ReviewEntry, title: str, files: tuple[FileChange, ...]) -> Iterator[Event]:
+        """Show an edit of an agent's, whose call and result stand in a log of its own."""
+        id, status = review.call_id, review.status
+        yield CallNamed(id, "task", "edit", title)
+        yield CallProposes(id, title, files)
+        if status == "pending":
+            self._open[id] = title
+        elif status in _APPLIED:
+            yield CallEnded(id, title, True, "", self._standing.get(id, ()))
+        else:
+            yield CallEnded(id, title, False, "Nothing was written.", files if status == "rejected" else ())
 
     def note_decision(self, logged: Logged) -> None:
         """Note what a review that was shown while it waited leaves of its proposal."""

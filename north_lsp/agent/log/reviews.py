@@ -139,9 +139,10 @@ class CommandRequest:
 
 @dataclass(frozen=True, slots=True)
 class OtherRequest:
-    """What a review of another `kind` asks about: a question of the model's, a plan."""
+    """What a review of another `kind` asks about: a question of the model's, a plan, a host of the
+    web."""
 
-    kind: Literal["question", "plan"]
+    kind: Literal["question", "plan", "host"]
     data: Json
 
     def to_json(self) -> dict[str, Any]:

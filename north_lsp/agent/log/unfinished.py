@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from north_lsp.agent.log.agent_calls import is_of_agent
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
@@ -65,6 +66,8 @@ def find_unfinished(path: Sequence[Logged], *, was_left: bool) -> Unfinished | N
     reviews = [one for one in _asked(after) if one[1].call_id not in decided]
     if any(entry.status != "pending" or entry.kind not in _ASKED_AGAIN for _, entry in reviews):
         return None
+    if any(is_of_agent(entry.call_id) for _, entry in reviews):
+        return None  # its agent is gone
     if any(isinstance(one.entry, CheckpointEntry) and one.entry.call_id not in (None, *decided) for one in after):
         return None  # it was being written
     calls = tuple(call for call in last.entry.calls if call.id not in decided)

@@ -28,12 +28,14 @@ _NEXT = "The user wants to answer in their own words: end your turn now, their n
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The answer to one question: what was `chosen`, in the order of the options, and words of the user's `own`.
-    `automatic`: nobody answered in time. `later`: the user wants to answer with the next prompt."""
+    `automatic`: nobody answered in time. `unfinished`: the user had chosen this when the time was over. `later`: the
+    user wants to answer with the next prompt."""
 
     question: UserQuestion
     chosen: tuple[str, ...] = ()
     own: str = ""
     automatic: bool = False
+    unfinished: bool = False
     later: bool = False
 
     @property
@@ -42,11 +44,13 @@ class Answer:
         parts += [f"Own answer: {self.own}"] if self.own else []
         parts += [_NEXT] if self.later else []
         late = " (nobody answered in time: this was taken automatically)" if self.automatic else ""
+        late = " (the time was over before the user was done choosing)" if self.unfinished else late
         return ("; ".join(parts) or "no answer") + late
 
     def to_json(self) -> dict[str, object]:
         row: dict[str, object] = {"id": self.question.id, "chosen": list(self.chosen)}
         row |= {"own": self.own} if self.own else {}
+        row |= {"unfinished": True} if self.unfinished else {}
         return row | ({"automatic": True} if self.automatic else {})
 
 
@@ -65,11 +69,14 @@ class QuestionAsker:
         review = self._reviews.open(call.id, request).id
         await self._reviews.sync_question()
         limit = context.settings.planning.ask_timeout_s if not context.plans else 0
-        answers: list[Answer] = []
+        answers, taken = list[Answer](), list[int]()
         is_answered = True
         with anyio.move_on_after(limit or None) as waiting:
-            is_answered = await self._answer(call, questions, answers)
-        if waiting.cancelled_caught:  # what the user has answered counts
+            is_answered = await self._answer(call, questions, answers, taken)
+        if waiting.cancelled_caught:  # what the user has answered counts, and what they had chosen so far
+            if taken:
+                begun = questions[len(answers)]
+                answers.append(Answer(begun, _labels(begun, taken), unfinished=True))
             answers += [_automatic(one) for one in questions[len(answers) :]]
         if not is_answered:
             self._reviews.close(review, StoredDecision("closed"))
@@ -81,25 +88,28 @@ class QuestionAsker:
         rows = [answer.to_json() for answer in answers]
         return Result(text, False, ended, rows[0] if len(rows) == 1 else {"results": rows})
 
-    async def _answer(self, call: ToolCall, questions: Sequence[UserQuestion], answers: list[Answer]) -> bool:
-        """Add each answer to `answers` once it is given; False if the user closed a question."""
+    async def _answer(
+        self, call: ToolCall, questions: Sequence[UserQuestion], answers: list[Answer], taken: list[int]
+    ) -> bool:
+        """Add each answer to `answers` once it is given; False if the user closed a question. `taken` are the options
+        that are chosen so far in the question that is open."""
         form = await self._editor.fill(_form(call.id, questions))
         if form is not None:
             if form.kind == "accepted":
                 answers += [_of_form(form, at, one) for at, one in enumerate(questions)]
             return form.kind == "accepted"
         for at, question in enumerate(questions):
-            answer = await self._choose(question, (at, len(questions)))
+            answer = await self._choose(question, (at, len(questions)), taken)
             if answer is None:
                 return False
             answers.append(answer)
+            taken.clear()
             if answer.later:
                 break
         return True
 
-    async def _choose(self, question: UserQuestion, place: tuple[int, int]) -> Answer | None:
+    async def _choose(self, question: UserQuestion, place: tuple[int, int], taken: list[int]) -> Answer | None:
         """Ask one question as a choice; one of several is asked again until the user is done. None if it was closed."""
-        taken: list[int] = []
         at, count = place
         text = question.text if count == 1 else f"{question.text} ({at + 1} of {count})"
         while True:
@@ -107,7 +117,7 @@ class QuestionAsker:
             options += [(_DONE, f"Done ({len(taken)} chosen)")] if question.several else []
             choice = Choice(f"ask-{new_entry_id(())}", text, (*options, (_OWN, _OTHER)), _detail(question), alike=True)
             decided = await self._editor.decide(choice)
-            labels = tuple(question.options[number].label for number in sorted(taken))
+            labels = _labels(question, taken)
             match decided.option:
                 case None:
                     return None
@@ -120,7 +130,7 @@ class QuestionAsker:
                     return Answer(question, (question.options[int(chosen)].label,))
                 case chosen:
                     number = int(chosen)
-                    taken = [one for one in taken if one != number] if number in taken else [*taken, number]
+                    (taken.remove if number in taken else taken.append)(number)
 
 
 def _form(call_id: str, questions: Sequence[UserQuestion]) -> Form:
@@ -147,6 +157,10 @@ def _of_form(form: FormAnswer, at: int, question: UserQuestion) -> Answer:
     numbers = value if isinstance(value, tuple) else (str(value),) if value is not None else ()
     labels = tuple(question.options[number].label for number in sorted(map(int, numbers)))
     return Answer(question, labels if question.several or not own else (), own)
+
+
+def _labels(question: UserQuestion, taken: Sequence[int]) -> tuple[str, ...]:
+    return tuple(question.options[number].label for number in sorted(taken))
 
 
 def _automatic(question: UserQuestion) -> Answer:

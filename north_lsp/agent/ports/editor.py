@@ -59,7 +59,8 @@ class CommandReview:
     it, `rule` describes what "rule" would allow from now on, `held` what contains the command while it runs, and
     `may_use_terminal` and `may_remember_text` whether "terminal" and "always" may be offered.
 
-    `unsaved` are open files whose text differs from the disk's.
+    `unsaved` are open files whose text differs from the disk's. `asker` names the agent that wants it; empty: the
+    conversation's own model does.
     """
 
     call_id: str
@@ -73,6 +74,7 @@ class CommandReview:
     may_use_terminal: bool = False
     unsaved: tuple[str, ...] = ()
     may_remember_text: bool = True
+    asker: str = ""
 
 
 def decide_without_asking(review: CommandReview) -> CommandDecision:
@@ -85,13 +87,15 @@ def decide_without_asking(review: CommandReview) -> CommandDecision:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A question with a few answers. `options` are ids and their names, the last of which refuses; `id` is the
-    question's own, and `detail` is Markdown below it. `alike`: none of its options holds longer than the others."""
+    question's own, and `detail` is Markdown below it. `alike`: none of its options holds longer than the others;
+    `scope` says what the one that does allows from then on."""
 
     id: str
     question: str
     options: tuple[tuple[str, str], ...]
     detail: str = ""
     alike: bool = False
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)

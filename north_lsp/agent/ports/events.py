@@ -98,6 +98,28 @@ class CallRunning:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A task that an agent works on: its `id` (which `agent://` reads), its `state`, and what the agent does now."""
+
+    id: str
+    agent: str
+    description: str
+    state: str
+    action: str = ""
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TasksChanged:
+    """How far the tasks of a call are. `is_over`: this is how they ended."""
+
+    call_id: str
+    tasks: tuple[TaskRow, ...]
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CallEnded:
     """The call has its result; `text` is a short form for people, empty where the changes say enough. `truncation`
     describes what the model did not get of the result."""
@@ -414,6 +436,7 @@ Event = (
     | CallProposes
     | CallPreviewed
     | CallRunning
+    | TasksChanged
     | CallEnded
     | ModeChanged
     | ModelChanged

@@ -40,4 +40,5 @@ class TurnContext:
 
     @property
     def may_write(self) -> bool:
-        return self.mode == "agent"
+        """Whether edits may be proposed, also in the text of an answer."""
+        return self.mode == "agent" and self.tools.has_writers

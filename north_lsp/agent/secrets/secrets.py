@@ -6,13 +6,14 @@ import hmac
 import json
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 from north_lsp.agent.secrets.names import LEAST, is_secret
 from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
+from north_lsp.agent.secrets.spans import Span, exchanged, occurrences
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.masking import FORMS, PLACEHOLDER
 
@@ -28,6 +29,7 @@ _PLAIN = lazy_pattern(r"[^\"\\\x00-\x1f]+")
 _CUT = "…"
 _LEAST_OF_CUT = 6
 _WORD_LENGTH = 16
+_LEAST_PUT = 4
 _MOST_FOUND = 1000
 
 
@@ -63,7 +65,10 @@ class Secrets:
         self._seen: dict[str, None] = {}  # by their form
         self._kept: dict[str, str | None] = {}  # were masked here; with the expression that found them, if one did
         self._exact: set[str] = set()  # are found within longer words, too
+        self._put: set[str] = set()  # were put back
         self._literals: tuple[str, ...] = ()
+        self._literal_set: frozenset[str] = frozenset()
+        self._has_escaped = False  # one of them is written differently in JSON
         self._number: dict[str, int] = {}
         self._value: dict[int, str] = {}
         self._hashes: dict[str, int] = {}  # of numbers whose value is not known now
@@ -122,6 +127,21 @@ class Secrets:
                 for value in self._literals:
                     if self._find(value) is not None:
                         self._keep(value)
+
+    def is_in(self, value: object) -> bool:
+        """Tell whether a value has a secret in it, also one that was put back there and is not masked any more."""
+        with self._mutex:
+            if self.masked(value) is not value:
+                return True
+            found = False
+
+            def look(text: str) -> str:
+                nonlocal found
+                found = found or any(one in text for one in self._put)
+                return text
+
+            walked(value, look)
+            return found
 
     @property
     def has_lost(self) -> bool:
@@ -195,63 +215,78 @@ class Secrets:
     def _mask(self, text: str) -> str:
         if len(text) < self._least:
             return text
-        text = self._replace(text)
-        if "PRIVATE KEY-----" in text:
-            text = self._private_keys(text)
-        if _CUT in text:
-            text = self._cut_values(text)
-        for entry in self._given.entries:
-            text = entry.replaced(text, partial(self._match, entry))
-        for form in FORMS:
-            if any(hint in text for hint in form.hints):
-                text = form.pattern.sub(self._form, text)
-        return text
+        spans = [*self._marks(text), *self._known(text), *self._matches(text)]
+        spans += [*self._lines_of_keys(text), *self._forms(text), *self._cut_off(text)]
+        return exchanged(text, spans, self._together) if spans else text
 
-    def _replace(self, text: str) -> str:
-        """Replace known values, and texts that look like placeholders."""
-        found: dict[str, str] = {}
-        in_json = self._is_json(text)
+    def _marks(self, text: str) -> Iterator[Span]:
+        """Find what looks like a placeholder. One whose value is lost stays as it is."""
+        for match in PLACEHOLDER.finditer(text) if _MARK in text else ():
+            number = int(match[1])
+            is_lost = number in self._lost or (number < self._next and number not in self._value)
+            yield Span(*match.span(), partial(str if is_lost else self._of_text, match[0]))
+
+    def _known(self, text: str) -> Iterator[Span]:
+        """Find known values, the longest first."""
+        in_json = self._has_escaped and text[:1] in ("{", "[") and _is_json(text)
         for value in self._literals:
             shown = _escaped(value) if in_json else value
-            if shown in text:
-                found[shown] = value
-        if not found and _MARK not in text:
-            return text
-        parts = [
-            _expression(shown, exactly=found[shown] in self._entries or found[shown] in self._exact)
-            for shown in sorted(found, key=len, reverse=True)
-        ]
+            if shown not in text:
+                continue
+            instead = partial(self._instead, value, in_json=in_json)
+            if _is_word(shown) and not (value in self._entries or value in self._exact or value in self._put):
+                found = [match.start() for match in re.finditer(rf"(?<![^\W_]){re.escape(shown)}(?![^\W_])", text)]
+            else:
+                found = [*occurrences(shown, text)]
+            yield from (Span(at, at + len(shown), instead) for at in found)
 
-        def placeholder(match: re.Match[str]) -> str:
-            if (number := match["mark"]) is None:
-                return self._instead(found[match[0]], in_json=in_json)
-            is_lost = int(number) in self._lost or (int(number) < self._next and int(number) not in self._value)
-            return match[0] if is_lost else self._placeholder(match[0], is_text=True)
+    def _matches(self, text: str) -> Iterator[Span]:
+        """Find what the expressions of the user and the project match."""
+        for entry in self._given.entries:
+            for start, end in entry.found(text):
+                yield Span(start, end, partial(self._match, entry, text[start:end]))
 
-        return re.sub("|".join([r"<<\$env:S(?P<mark>\d{1,6})>>", *parts]), placeholder, text)
+    def _lines_of_keys(self, text: str) -> Iterator[Span]:
+        """Find the lines between the marks of private keys."""
+        if "PRIVATE KEY-----" not in text:
+            return
+        at = 0
+        for begin in _PRIVATE_KEY.finditer(text):
+            if begin.start() < at:
+                continue
+            end = text.find(_END_OF_KEY, begin.end(), begin.end() + _LONGEST_KEY)
+            at = min(begin.end() + _LONGEST_KEY, len(text)) if end < 0 else end + len(_END_OF_KEY)
+            for line in _KEY_LINE.finditer(text[begin.end() : at]):
+                yield Span(begin.end() + line.start(), begin.end() + line.end(), partial(self._form, line[0]))
 
-    def _cut_values(self, text: str) -> str:
-        """Mask what is left of values that were cut off at a mark."""
+    def _forms(self, text: str) -> Iterator[Span]:
+        """Find what has the form of a key."""
+        for form in FORMS:
+            if any(hint in text for hint in form.hints):
+                for match in form.pattern.finditer(text):
+                    if self._is_kept_apart(match[0]):
+                        yield Span(*match.span(), partial(self._form, match[0]))
+
+    def _cut_off(self, text: str) -> Iterator[Span]:
+        """Find what is left of values that were cut off at a mark: beginnings before it, ends after it."""
+        if _CUT not in text:
+            return
         begun = [one for one in self._literals if one[:_LEAST_OF_CUT] in text]
-        ended = [one for one in self._literals if one[-_LEAST_OF_CUT:] in text]
-        if not begun and not ended:
-            return text
-        first, *rest = text.split(_CUT)
-        masked = [self._end_of(first, begun) if rest else first]
-        for at, part in enumerate(rest, start=1):
-            after = self._end_of(part[::-1], [one[::-1] for one in ended], is_reversed=True)
-            masked.append(self._end_of(after, begun) if at < len(rest) else after)
-        return _CUT.join(masked)
+        ended = [one[::-1] for one in self._literals if one[-_LEAST_OF_CUT:] in text]
+        before = 0
+        for at in occurrences(_CUT, text) if begun or ended else ():
+            for value in begun:
+                if found := _end(text[max(before, at - len(value)) : at], value):
+                    yield Span(at - len(found), at, partial(self._cut, value, found))
+            before = at + 1
+            after = text.find(_CUT, before)
+            for reverse in ended:
+                most = min(after if after >= 0 else len(text), before + len(reverse))
+                if found := _end(text[before:most][::-1], reverse)[::-1]:
+                    yield Span(before, before + len(found), partial(self._cut, reverse[::-1], found))
 
-    def _end_of(self, text: str, values: Iterable[str], *, is_reversed: bool = False) -> str:
-        """Mask a value's beginning at the end of a text."""
-        for value in values:
-            least = max(_LEAST_OF_CUT, len(value) // 4)
-            if found := _end(text, value, least):
-                shown = self._placeholder(found[::-1] if is_reversed else found)
-                self._keep(value[::-1] if is_reversed else value)
-                text = text[: -len(found)] + (shown[::-1] if is_reversed else shown)
-        return text[::-1] if is_reversed else text
+    def _of_text(self, text: str) -> str:
+        return self._placeholder(text, is_text=True)
 
     def _instead(self, value: str, *, in_json: bool) -> str:
         entry = self._entries.get(value)
@@ -263,48 +298,44 @@ class Secrets:
             return self._placeholder(value)
         return _escaped(instead) if in_json else instead
 
-    def _match(self, entry: Entry, match: re.Match[str]) -> str:
+    def _match(self, entry: Entry, value: str) -> str:
         """Return what stands for a match of a user's expression."""
-        value = match[0]
-        if not value or _MARK in value or PLACEHOLDER.search(value) is not None:
-            return value
         self._keep(value, entry.content)
         instead = entry.instead_of(value) if self._replaces else None
-        if instead is None and _escaped(value) == value:
-            return self._placeholder(value)
         return instead if instead is not None else self._parts(value)
 
+    def _cut(self, value: str, left: str) -> str:
+        self._keep(value)
+        return self._parts(left)
+
+    def _together(self, value: str) -> str:
+        """Return what stands for a text in which several values overlap."""
+        if not self._recalls:
+            self._keep(value)
+        return self._parts(value)
+
     def _parts(self, value: str) -> str:
-        """Mask a value with quotes or line ends part by part, so that it can be restored wherever it stands."""
+        """Mask a value; one with quotes or line ends part by part, so that it can be restored wherever it stands."""
+        if _escaped(value) == value:
+            return self._placeholder(value)
         return _PLAIN.sub(lambda part: self._placeholder(part[0]), value)
 
-    def _is_json(self, text: str) -> bool:
-        """Tell whether values in a text are written as in JSON, as far as that makes a difference."""
-        if text[:1] not in ("{", "[") or not any(_escaped(value) != value for value in self._literals):
-            return False
-        return _is_json(text)
-
-    def _private_keys(self, text: str) -> str:
-        """Mask the lines between the marks of private keys."""
-        parts, at = list[str](), 0
-        for begin in _PRIVATE_KEY.finditer(text):
-            if begin.start() < at:
-                continue
-            end = text.find(_END_OF_KEY, begin.end(), begin.end() + _LONGEST_KEY)
-            end = min(begin.end() + _LONGEST_KEY, len(text)) if end < 0 else end + len(_END_OF_KEY)
-            parts += [text[at : begin.end()], _KEY_LINE.sub(self._form, text[begin.end() : end])]
-            at = end
-        return "".join([*parts, text[at:]])
-
-    def _form(self, match: re.Match[str]) -> str:
-        value = match[0]
-        if _MARK in value or not _is_kept_apart(value) or (self._recalls and self._find(value) is None):
+    def _form(self, value: str) -> str:
+        if self._recalls and self._find(value) is None:
             return value
         if value not in self._seen and len(self._seen) < _MOST_FOUND:
             self._seen[value] = None
             if is_secret(value):
                 self._list()
         return self._placeholder(value)
+
+    def _is_kept_apart(self, value: str) -> bool:
+        """Tell whether what has the form of a key is one: in an address, the password must not be one that everybody
+        knows; one that is known here is found by itself."""
+        user, colon, password = value.partition(":")
+        if not colon or user.isdecimal() or len(password) < LEAST:
+            return True
+        return is_secret(password) and password not in self._literal_set
 
     def _placeholder(self, value: str, *, is_text: bool = False) -> str:
         number = self._find(value)
@@ -363,9 +394,21 @@ class Secrets:
             found = self._value.get(int(match[1]))
             if found is None:
                 return match[0]
+            self._note_put(found)
             return _escaped(found) if in_json else found
 
         return PLACEHOLDER.sub(value, text)
+
+    def _note_put(self, value: str) -> None:
+        """Note that a value was put back: from now on it may stand within longer words, so it is looked for there, even
+        if its expression would not match it."""
+        if value in self._put or len(value) < _LEAST_PUT or _MARK in value:
+            return
+        self._put.add(value)
+        if value not in self._literal_set:
+            self._list()
+        elif _is_word(value):
+            self.revision += 1
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -390,12 +433,12 @@ class Secrets:
     def _list(self) -> None:
         in_force = {entry.content for entry in self._given.entries if entry.pattern is not None}
         kept = [value for value, by in self._kept.items() if by not in in_force]
-        values = {*self._given.values, *self._entries, *kept, *(one for one in self._seen if is_secret(one))}
-        values |= {_escaped(value) for value in values}
-        self._least = min(
-            [LEAST, *map(len, self._entries), *map(len, kept), *(1 for one in self._given.entries if one.pattern)]
-        )
-        self._literals = tuple(sorted(values, key=lambda value: (-len(value), value)))
+        values = {*self._given.values, *self._entries, *kept, *self._put, *filter(is_secret, self._seen)}
+        escaped = {_escaped(value) for value in values}
+        self._has_escaped = not escaped <= values
+        self._least = min([LEAST, *map(len, values), *(1 for one in self._given.entries if one.pattern)])
+        self._literals = tuple(sorted(values | escaped, key=lambda value: (-len(value), value)))
+        self._literal_set = frozenset(self._literals)
         self.revision += 1
 
 
@@ -428,24 +471,15 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _end(text: str, value: str, least: int) -> str:
-    """Return the longest beginning of a value, of `least` characters or more, with which a text ends."""
+def _end(text: str, value: str) -> str:
+    """Return the longest beginning of a value with which a text ends, if it is long enough to be recognised."""
+    least = max(_LEAST_OF_CUT, len(value) // 4)
     for length in range(min(len(value) - 1, len(text)), least - 1, -1):
         if text.endswith(value[:length]):
             return value[:length]
     return ""
 
 
-def _expression(shown: str, *, exactly: bool) -> str:
-    """Return what finds a value. A short one of letters or of digits alone is not found within a longer word."""
-    escaped = re.escape(shown)
-    if not exactly and len(shown) < _WORD_LENGTH and (shown.isalpha() or shown.isdecimal()):
-        return rf"(?<![^\W_]){escaped}(?![^\W_])"
-    return escaped
-
-
-def _is_kept_apart(value: str) -> bool:
-    """Tell whether what has the form of a key is one: in an address, the password must not be one that everybody
-    knows."""
-    user, colon, password = value.partition(":")
-    return not colon or user.isdecimal() or len(password) < LEAST or is_secret(password)
+def _is_word(value: str) -> bool:
+    """Tell whether a value may well be a part of a longer word: a short one of letters or of digits alone."""
+    return len(value) < _WORD_LENGTH and (value.isalpha() or value.isdecimal())

@@ -2,7 +2,7 @@
 said without its content."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from north_lsp.workspace.search.effort import longest_text
 
 _LEAST = 4
 _MOST_ENTRIES = 1000
+_LONGEST = 32_768
 _SHORTEST_TEXT = 500
 """An expression that may take long in shorter texts is refused."""
 _IN_SLASHES = lazy_pattern(r"/(.+)/([a-z]*)", re.DOTALL)
@@ -39,28 +40,19 @@ class Entry:
         """Return what models are told instead of a value, None if that is a placeholder."""
         return self.replacement if self.replacement != "" else "*" * len(value)
 
-    def replaced(self, text: str, change: Callable[[re.Match[str]], str]) -> str:
-        """Return a text with each match of the expression changed. In a text in which that could take long, matches are
-        looked for in pieces: in lines, and halves of what is too long for one search."""
+    def found(self, text: str) -> Iterator[tuple[int, int]]:
+        """Return where the expression matches a text: beginnings and ends. In a text in which that could take long,
+        matches are looked for in pieces: in lines, and halves of what is too long for one search."""
         if self.pattern is None:
-            return text
+            return
         longest = longest_text(self.pattern.pattern, self.pattern.flags & ~re.UNICODE)
-        if longest is None or len(text) <= longest:
-            return self.pattern.sub(change, text)
-        parts, at = [], 0
-        for found, start in self._found(text, longest):
-            if start + found.start() >= at:
-                parts += [text[at : start + found.start()], change(found)]
-                at = start + found.end()
-        return "".join([*parts, text[at:]])
-
-    def _found(self, text: str, longest: int) -> Iterator[tuple[re.Match[str], int]]:
-        assert self.pattern is not None
         begun = 0
-        for line in text.splitlines(keepends=True):
-            for start in range(0, max(len(line) - longest // 2, 1), longest // 2):
-                for found in self.pattern.finditer(line[start : start + longest]):
-                    yield found, begun + start
+        for line in text.splitlines(keepends=True) if longest is not None and len(text) > longest else [text]:
+            step = (longest or 0) // 2 or len(line) + 1
+            for start in range(0, max(len(line) - step, 1), step):
+                for match in self.pattern.finditer(line[start : start + 2 * step]):
+                    if match.end() > match.start():
+                        yield begun + start + match.start(), begun + start + match.end()
             begun += len(line)
 
 
@@ -115,6 +107,8 @@ def _entry(row: Node) -> Entry:
     match kind:
         case "plain" if len(content) < _LEAST:
             raise ValueError(f"`content` must have {_LEAST} characters at least")
+        case _ if len(content) > _LONGEST:
+            raise ValueError(f"`content` may have {_LONGEST:,} characters")
         case "plain" if entry.replacement and content in entry.replacement:
             raise ValueError("`replacement` has the secret in it")
         case "plain":

@@ -4,9 +4,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
-from north_lsp.agent.secrets.names import of_environment, secrets_of, variables_of
+from north_lsp.agent.secrets.names import LEAST, of_environment, secrets_of, variables_of
 from north_lsp.agent.secrets.secrets_file import BadFile, Entry, SecretsFile, read_secrets_file
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
@@ -14,6 +15,9 @@ from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 _NAME = "secrets.yml"
 _DEEPEST = 3
 _MOST_FOLDERS = 300
+_MOST_FILES = 500
+_MOST_VALUES = 2000
+_LONGEST = 32_768
 _EXAMPLES = (".example", ".sample", ".template", ".dist", ".defaults", ".schema")
 _LEFT_OUT = frozenset({"node_modules", "venv", "env", "target", "build", "dist", "vendor", "__pycache__"})
 
@@ -51,17 +55,18 @@ class Sources:
         self._files = [_File(path) for path in (*(root / ".north" / _NAME for root in roots), config / _NAME)]
         self._stamps: list[Stamp] | None = None
         self._of_files: frozenset[str] = frozenset()
+        self._left_out: tuple[str, ...] = ()
 
     def read(self) -> Found:
         """Return what is secret now; files that have not changed are not read again."""
-        stamps = [stamp for root in self._roots for stamp in _files(root)]
+        stamps = [stamp for root in self._roots for stamp in islice(_files(root), _MOST_FILES + 1)]
         if stamps != self._stamps:
             self._stamps = stamps
-            self._of_files = frozenset(value for path, *_ in stamps for value in _of_file(path))
+            self._of_files, self._left_out = _of_files([path for path, *_ in stamps])
         values = self._of_files | frozenset(of_environment(self._environ)) | frozenset(self._known())
         entries: dict[str, Entry] = {}
         instead: list[Entry] = []
-        problems: list[str] = []
+        problems = [*self._left_out]
         unknown: str | None = None
         for file in self._files:
             file.look()
@@ -112,6 +117,25 @@ def is_env_file(name: str) -> bool:
     """Tell whether a file's name says that it has variables with values that are somebody's own."""
     named = name == ".envrc" or name.startswith(".env.") or name.endswith(".env")
     return named and not name.endswith(_EXAMPLES)
+
+
+def _of_files(paths: Sequence[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the secrets in files of variables, with what is said of those that are too many. A very long one is taken
+    in pieces."""
+    values: set[str] = set()
+    for path in paths[:_MOST_FILES]:
+        for value in _of_file(path):
+            pieces = (value[at : at + _LONGEST] for at in range(0, len(value), _LONGEST))
+            values.update(piece for piece in pieces if len(piece) >= LEAST)
+            if len(values) >= _MOST_VALUES:
+                told = f"{path}: there are more than {_MOST_VALUES:,} secrets in `.env` files; the rest is not masked"
+                return frozenset(values), (told,)
+    if len(paths) > _MOST_FILES:
+        told = (
+            f"{paths[_MOST_FILES]}: there are more than {_MOST_FILES} `.env` files; values in the rest are not masked"
+        )
+        return frozenset(values), (told,)
+    return frozenset(values), ()
 
 
 def _of_file(path: str) -> Iterator[str]:

@@ -9,12 +9,11 @@ from north_lsp.agent.ports.servers import OfferedTool, Origin, ServerAnswer
 from north_lsp.agent.servers.server import Server
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import DescribedTool, Digest, Host, Output, Question, R
+from north_lsp.tools.support.shortened import MAX_BYTES, shortened
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.workspace import Workspace
 
-_MAX_BYTES = 16 * 1024
 _MOST_BYTES = 1024 * 1024
-_HEAD, _TAIL, _LINE = 100, 20, 1000
 _MAX_ERROR = 4000
 _ORIGINS: Mapping[Origin, str] = {"client": "your editor", "user": "your own configuration", "project": "this project"}
 
@@ -80,26 +79,8 @@ class ServerTool(DescribedTool):
             raise ToolError("REMOTE_ERROR", f"Error: {text[:_MAX_ERROR] or 'the tool failed without saying why'}")
         details: dict[str, object] = {"serverName": spec.name, "mcpToolName": self._offered.name, "provider": "mcp"}
         title = self.title({})
-        if len(text.encode("utf-8", "replace")) <= _MAX_BYTES:
+        if len(text.encode("utf-8", "replace")) <= MAX_BYTES:
             return Output(title, text=text or "(no text)", details=details, pictures=answer.pictures)
-        short, more, shown = _shortened(text)
+        short, more, shown = shortened(text)
         digest = Digest({"content": short}, text, more, shown)
         return Output(title, {"content": text}, details=details, digest=digest, pictures=answer.pictures)
-
-
-def _shortened(text: str) -> tuple[str, str, tuple[tuple[int, int], ...]]:
-    lines = text.split("\n")
-    left = len(lines) - _HEAD - _TAIL
-    if left <= 1:
-        cut = "\n".join(one if len(one) <= _LINE else f"{one[:_LINE]} …" for one in lines)
-        return cut[:_MAX_BYTES], "long lines are cut off", ((1, len(lines)),)
-    parts = [*lines[:_HEAD], f"... {left} more lines ...", *lines[-_TAIL:]]
-    short = "\n".join(one if len(one) <= _LINE else f"{one[:_LINE]} …" for one in parts)
-    shown = ((1, _HEAD), (len(lines) - _TAIL + 1, len(lines)))
-    return _cut(short), f"{left} lines are left out", shown
-
-
-def _cut(text: str) -> str:
-    """Cut a text that is still too long, in its middle."""
-    most = 2 * _MAX_BYTES
-    return text if len(text) <= most else f"{text[: most // 2]}\n... cut off ...\n{text[-most // 2 :]}"

@@ -27,12 +27,19 @@ from north_lsp.workspace.roots import project_hash
 
 _OFF = "memory is off: the setting `memories.enabled` switches it on"
 _UNTRUSTED = "this workspace is not trusted, so nothing of it is remembered (`/trust` trusts it)"
-_ELSEWHERE = "another North process works on this project's memory; try again in a moment"
+_ELSEWHERE = (
+    "another North process works on this project's memory, or this one does, which `/cancel` ends: try again afterwards"
+)
 _LONGEST_NOTE = 2_000
 
 
 class _Elsewhere(ValueError):
-    """Another process works on the memory."""
+    """Somebody else works on the memory."""
+
+
+def _new_owner() -> str:
+    """Name who works on a memory now: nobody else, also of this process, is that."""
+    return f"{os.getpid()}-{new_entry_id(())}"
 
 
 async def _at_once() -> None:
@@ -63,7 +70,6 @@ class Memory:
         self._session = session
         self._means = means
         self._project = project_hash(session.roots[0])
-        self._owner = f"{os.getpid()}-{new_entry_id(())}"
 
     @property
     def files(self) -> MemoryFiles:
@@ -108,18 +114,17 @@ class Memory:
     async def _work(self, quiet: Quiet, *, is_wanted: bool) -> str:
         """Do the work that there is; return in words what came of it, empty if there was nothing. Raises ValueError,
         OSError."""
-        jobs, finished = self._jobs, False
-        if not await anyio.to_thread.run_sync(jobs.lease, self._owner):
+        jobs, finished, owner = self._jobs, False, _new_owner()
+        if not await anyio.to_thread.run_sync(jobs.lease, owner):
             raise _Elsewhere(_ELSEWHERE)
         try:
-            renew = partial(jobs.lease, self._owner)
-            run = MemoryRun(self._session, self._means, self.files, jobs, renew, quiet)
+            run = MemoryRun(self._session, self._means, self.files, jobs, partial(jobs.renew, owner), quiet)
             told = await run.work(is_wanted=is_wanted)
             finished = True
             return told
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(partial(jobs.release, self._owner, finished=finished))
+                await anyio.to_thread.run_sync(partial(jobs.release, owner, finished=finished))
 
     # -- what the user says ------------------------------------------------------------------------------------------
 
@@ -142,13 +147,20 @@ class Memory:
         if await self._session.questions.choose(question, (("remove", "Remove it"), ("keep", "Keep it"))) != "remove":
             return "The memory is as it was."
         try:
-            if not await anyio.to_thread.run_sync(self._jobs.lease, self._owner):
-                raise ValueError(_ELSEWHERE)
-            await anyio.to_thread.run_sync(self.files.remove)
-            await anyio.to_thread.run_sync(self._jobs.forget)
+            await anyio.to_thread.run_sync(self._remove)
         except OSError as error:
             raise ValueError(f"the memory could not be removed: {visible(str(error))}") from None
         return "Nothing is remembered of this project any more."
+
+    def _remove(self) -> None:
+        jobs, owner = self._jobs, _new_owner()
+        if not jobs.lease(owner):
+            raise ValueError(_ELSEWHERE)
+        try:
+            self.files.remove()
+            jobs.forget()
+        finally:
+            jobs.release(owner, finished=False)
 
     async def enqueue(self) -> str:
         """Have the work done as soon as nothing runs, whatever has changed. Raises ValueError."""

@@ -155,7 +155,7 @@ class MemoryRun:
                 progress.done(one.name, str(error))
                 continue
             kept = replace(one.thread, memory=self._mask(memory), synopsis=self._mask(synopsis))
-            await anyio.to_thread.run_sync(self._jobs.keep, kept)
+            await anyio.to_thread.run_sync(self._keep, kept)
             progress.done(one.name)
             count += 1
         return count
@@ -183,9 +183,17 @@ class MemoryRun:
         progress.done(_MERGING)
         return [self._files.folder / name for name in new]
 
-    def _write(self, new: Mapping[str, str], before: Mapping[str, str], notes: str) -> None:
+    def _keep(self, thread: Thread) -> None:
+        self._ensure_owner()
+        self._jobs.keep(thread)
+
+    def _ensure_owner(self) -> None:
+        """Renew the lease. Raises ValueError once it is another's, or the memory was removed."""
         if not self._renew():
-            raise ValueError("another North process has taken over the work on the memory")
+            raise ValueError("somebody else has taken over the work on the memory, or has removed it")
+
+    def _write(self, new: Mapping[str, str], before: Mapping[str, str], notes: str) -> None:
+        self._ensure_owner()
         self._jobs.keep_texts({**self._files.write(new, before), NOTES: notes})
 
     def _model(self, roles: Sequence[str]) -> tuple[Model, int]:
@@ -199,8 +207,7 @@ class MemoryRun:
         """Ask once nothing else runs, and renew the lease before. Raises ValueError, MissingCredential,
         LimitReached."""
         await self._quiet()
-        if not await anyio.to_thread.run_sync(self._renew):
-            raise ValueError("another North process has taken over the work on the memory")
+        await anyio.to_thread.run_sync(self._ensure_owner)
         environment, account = self._means.environment, (await self._means.parts()).account
         provider = await environment.models.providers.get(model)
 

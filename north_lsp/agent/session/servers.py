@@ -28,7 +28,7 @@ def session_servers(
         environment.background,
         lambda: environment.settings.mcp,
         lambda: secret_names(environment.models.catalog),
-        lambda text: stored.secrets.masked(text) != text,
+        stored.secrets.is_in,
     )
     return SessionServers(means, roots, stored.approvals.trust, editor, diagnostics)
 

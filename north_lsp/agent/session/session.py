@@ -31,6 +31,7 @@ from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleC
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.secrets.notice import secrets_notice
+from north_lsp.agent.session.agents import Agents
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
@@ -168,8 +169,9 @@ class Session:
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
+        self.agents = Agents(self, means, self._surroundings)
         self.memory = Memory(self, means)
-        self._settings.workspace = replace(workspace, remember=self.memory.remember)
+        self._settings.workspace = replace(workspace, remember=self.memory.remember, agent=self.agents.read)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
     @property

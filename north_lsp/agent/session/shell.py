@@ -46,7 +46,7 @@ class SessionShell:
         self._saved = saved
         self._log = stored.log
         root = settings.workspace.roots.main
-        self.runner = make_runner(environment.settings, settings.workspace, _resources(stored, environment, root))
+        self.runner = make_runner(environment.settings, settings.workspace, shell_resources(stored, environment, root))
         if self.runner.containment is not None:
             self.runner.containment.on_taken = self._tell_of_taken
         self._own = UserCommands(stored.log, self.runner, editor, root, gate, saved.sync, self._unsaved_files)
@@ -81,7 +81,8 @@ def _has_commands(path: Iterable[Logged]) -> bool:
     )
 
 
-def _resources(stored: Stored, environment: Environment, root: Path) -> ShellResources:
+def shell_resources(stored: Stored, environment: Environment, root: Path) -> ShellResources:
+    """Return what the shells of a session are made with."""
     artifacts, locations, project = stored.artifacts, environment.locations, project_hash(root)
     own = {"NORTH_SESSION_ID": stored.conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
     return ShellResources(

@@ -1,5 +1,6 @@
 """What models are told and offered besides the conversation: the system text and the tools."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,12 @@ from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.turn.history import History
 from north_lsp.providers.model import Model
 from north_lsp.vocabulary import Mode
+from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
     from north_lsp.agent.exports.document import Surroundings
+    from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
 
@@ -39,6 +42,11 @@ class ModelSurroundings:
         self._settings = settings
         self._choice = choice
         self._servers = servers
+        self._of_agents: Callable[[], Sequence[Tool]] = tuple
+
+    def offer(self, of_agents: Callable[[], Sequence["Tool"]]) -> None:
+        """Offer also these tools, which are made anew for each turn, on a thread."""
+        self._of_agents = of_agents
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
@@ -49,14 +57,29 @@ class ModelSurroundings:
         if workspace.language is not None:
             shown += ("lsp", "edit_rename_symbol", "edit_format_file")
 
-        gone = () if self._environment.settings.planning.todo_enabled else ("todo",)
+        settings = self._environment.settings
+        gone: tuple[str, ...] = () if settings.planning.todo_enabled else ("todo",)
+        gone += () if settings.web.fetch_enabled else ("web_fetch",)
 
         def offered() -> "Registry":
-            own = load().offering(*shown).without(*gone)
-            of_servers = self._servers.tools([tool.name for tool in own.tools()])
-            return offered_tools(own.joined(of_servers), workspace, self._log)
+            every = self._all(load, shown, gone)
+            return offered_tools(every.joined(self._of_agents()), workspace, self._log)
 
         return await anyio.to_thread.run_sync(offered)
+
+    async def for_agents(self) -> "Registry":
+        """Return the tools that agents may be given."""
+        load = self._environment.load_tools
+        shown = ("lsp", "edit_rename_symbol", "edit_format_file") if self.workspace.language is not None else ()
+        return await anyio.to_thread.run_sync(self._all, load, shown, ("todo",))
+
+    def _all(self, load: "Callable[[], Registry]", shown: Sequence[str], gone: Sequence[str]) -> "Registry":
+        own = load().offering(*shown).without(*gone)
+        return own.joined(self._servers.tools([tool.name for tool in own.tools()]))
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._settings.workspace
 
     async def context(self, model: Model, mode: Mode) -> TurnContext:
         """Return what holds for a turn that begins now."""

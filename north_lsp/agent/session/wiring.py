@@ -4,11 +4,12 @@ Loaded with the first turn: opening a session needs none of it.
 """
 
 from collections.abc import Callable
+from dataclasses import field
 
 from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.calls.dispatch import Dispatcher, ToolRunner
-from north_lsp.agent.calls.host import HostServices
+from north_lsp.agent.calls.host import HostServices, Outside
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.titles import Titles
 from north_lsp.agent.compaction.compactor import Compactor
@@ -48,25 +49,38 @@ from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
+from north_lsp.agent.web.approve import HostApprover
+from north_lsp.agent.web.fetching import WebAccess
+from north_lsp.agent.web.reader import PageReader
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.web.client import WebClient
+
+Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
 
 
 @dataclass(frozen=True)
 class SessionTools:
     """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for,
-    and `has_secret` tells whether arguments have a value in them that no model is told."""
+    `has_secret` tells whether arguments have a value in them that no model is told, `reader` answers questions about
+    pages."""
 
     runner: CommandRunner
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
     has_secret: Callable[[dict[str, object]], bool]
+    web: WebClient = field(default_factory=lambda: WebClient({}))
+    reader: PageReader | None = None
 
     def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """Make the runner of the session's calls."""
+        return ToolRunner(self.services(log, reviews, edits, ports), self.checkpoints, self.artifacts, ports)
+
+    def services(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> HostServices:
+        """Make what calls are carried out with."""
         runner, artifacts, editor = self.runner, self.artifacts, ports.editor
         quarantine = Quarantine(runner, edits)
         jobs = JobCommands(runner, artifacts, reviews, editor, quarantine)
@@ -75,9 +89,9 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
-        asking = ToolApprover(reviews, self.has_secret, ports)
-        services = HostServices(edits, shell, jobs, asking, planning, self.abandoned, ports)
-        return ToolRunner(services, self.checkpoints, artifacts, ports)
+        web = WebAccess(HostApprover(reviews, self.has_secret, editor), self.web, self.reader, ports)
+        outside = Outside(ToolApprover(reviews, self.has_secret, ports), web)
+        return HostServices(edits, shell, jobs, outside, planning, self.abandoned, ports)
 
 
 @dataclass(frozen=True)
@@ -101,9 +115,15 @@ class SessionParts:
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
 
     def turn(
-        self, context: TurnContext, choice: ModelChoice, provider: Provider, waiting: RetryWait, steering: Steering
+        self,
+        context: TurnContext,
+        choice: ModelChoice,
+        provider: Provider,
+        waiting: RetryWait,
+        steering: Steering,
+        remind: Remind | None = None,
     ) -> Turn:
-        """Make one turn, which runs once."""
+        """Make one turn, which runs once; `remind` makes what reminds its model."""
         ports, log = self.ports, self.log
         answering = AnsweringModel(choice, context.model, provider, log, ports)
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
@@ -115,7 +135,7 @@ class SessionParts:
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)
         builder = self.builder(context, choice)
         requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
-        reminders = Reminders(context, log, rules, ports)
+        reminders = (remind or Reminders)(context, log, rules, ports)
         return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 
 
@@ -133,9 +153,8 @@ def session_parts(
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
     edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
 
-    def has_secret(arguments: dict[str, object]) -> bool:
-        return stored.secrets.masked(arguments) != arguments
-
-    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, has_secret)
     account = Account(environment.costs, spending, history.usage, ports.editor)
+    reader = PageReader(log, environment.models, account)
+    means = (environment.abandoned, stored.secrets.is_in, WebClient(environment.environ), reader)
+    services = SessionTools(runner, checkpoints, stored.artifacts, *means)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

@@ -23,6 +23,7 @@ _RESET, _BOLD, _DIM, _RED, _GREEN, _CYAN, _YELLOW = (
 )
 _MOST_LINES = 6
 """How much of a result is shown."""
+_NEXT = "`north-lsp login` stores a key, `north-lsp docs start/install` leads on to your editor."
 _APPROVING = ("allow_once", "allow_always")
 
 
@@ -46,7 +47,10 @@ class Terminal:
         print(text, flush=True)
 
     def introduce(self, project: Path, prompt: str) -> None:
-        self._line(self._paint("North", _BOLD) + f": a whole turn, on a copy of a project in {project}")
+        self._line(
+            self._paint("North", _BOLD)
+            + f": a whole turn, on a copy of the project {project.name}, which is removed at the end"
+        )
         self._line(self._paint("The server runs as `north-lsp acp`; this terminal is its editor.", _DIM))
         self._line()
         self._line(self._paint("You: ", _BOLD, _CYAN) + prompt)
@@ -102,7 +106,7 @@ class Terminal:
             self._line(f"    {number}  {option['name']}")
         refusing = next(option for option in options if option["kind"] not in _APPROVING)
         while True:
-            print(f"    1-{len(options)} (anything else asks again, end of input refuses): ", end="", flush=True)
+            print(f"    1-{len(options)} (Ctrl-D rejects): ", end="", flush=True)
             typed = await self._read_line()
             if typed is None:
                 self._line()
@@ -144,4 +148,4 @@ class Terminal:
         if stopped is None:
             self._line(self._paint("The server ended before the turn did.", _RED))
         else:
-            self._line(self._paint(f"The turn ended ({stopped}). The original project is untouched.", _DIM))
+            self._line(self._paint(f"The turn ended ({stopped}). Nothing of yours was changed. Next: {_NEXT}", _DIM))

@@ -56,7 +56,9 @@ def with_provider(path: Path, text: str, preset: Preset, id: str, address: str |
     or if the id already exists and must not be replaced."""
     entry = preset.entry
     if preset.wants_address:
-        if address is None or urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+        if not address:
+            raise PresetError(f"the preset {preset.id} needs --address URL, for example http://127.0.0.1:8000/v1")
+        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
             raise PresetError(f"{address!r} is not an address like http://127.0.0.1:8000/v1")
         entry = entry.replace("{address}", address.rstrip("/"))
     if path.suffix in (".json", ".jsonc"):

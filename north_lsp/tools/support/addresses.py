@@ -19,6 +19,7 @@ _SCHEMES = (
     "skill://<name>[/<file>]",
     "memory://root[/<file>]",
     "mcp://<server>[/<address>]",
+    "agent://<id>[/<key>]",
 )
 
 
@@ -60,6 +61,10 @@ async def read_address(raw_path: str, workspace: Workspace) -> tuple[str, str]:
             if workspace.resource is None:
                 raise ToolError("NOT_FOUND", "there are no MCP servers here")
             return f"mcp://{rest}", await workspace.resource(rest)
+        case "agent":
+            if workspace.agent is None:
+                raise ToolError("NOT_FOUND", "no agent has handed in anything here")
+            return f"agent://{rest}", await on_thread(workspace.agent, rest)
         case _:
             raise ToolError("NOT_FOUND", f"there is no scheme {scheme}://", f"schemes: {', '.join(_SCHEMES)}")
 

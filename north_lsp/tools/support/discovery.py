@@ -23,7 +23,7 @@ _MAX = 20
 @dataclass
 class Discovery(Finder):
     """The tools that one conversation has looked up: `chosen`, which `note` stores. Tools of servers are described as
-    long as there are no more than `threshold` tools in all; with a threshold of 0, every tool is."""
+    long as there are no more than `threshold` tools besides the rarely used ones; with a threshold of 0, all are."""
 
     threshold: int
     chosen: set[str] = field(default_factory=set)
@@ -60,7 +60,8 @@ class DiscoveringRegistry(Registry):
         threshold = self._discovery.threshold
         if not threshold:
             return offered
-        many = len(offered) > threshold
+        rare = [spec.name for spec in offered if self._is_untold(spec.name, many=False)]
+        many = len(offered) - len(rare) > threshold
         names = [spec.name for spec in offered if self._is_untold(spec.name, many)]
         if not names:
             return offered

@@ -1,5 +1,5 @@
 """Parses untrusted files in a separate process with limits on memory, time and output: archives, databases, office
-documents and pictures of a few kilobytes can demand any amount of each."""
+documents, web pages and pictures of a few kilobytes can demand any amount of each."""
 
 import base64
 import json
@@ -34,6 +34,25 @@ async def parse_in_child(path: Path, inner: str) -> str | None:
     return answer if answer is None else str(answer)
 
 
+async def document_in_child(data: bytes, name: str) -> str | None:
+    """Return what is to be shown of a document that is not in a file. Raises ToolError as `parse_in_child`."""
+    answer = await _asked_of(data, {"name": name, "inner": ""}, name)
+    return answer if answer is None else str(answer)
+
+
+async def page_in_child(data: bytes, encoding: str, address: str) -> tuple[str, str]:
+    """Return the title of a web page, and its main part as Markdown. Raises ToolError TOO_LARGE, TIMEOUT."""
+    answer: Any = await _asked_of(data, {"page": address, "encoding": encoding, "name": "the page"}, "the page")
+    return str(answer["title"]), str(answer["text"])
+
+
+async def _asked_of(data: bytes, asked: dict[str, object], name: str) -> object:
+    with tempfile.TemporaryFile() as file:
+        await anyio.to_thread.run_sync(file.write, data)
+        file.seek(0)
+        return await _asked(file.fileno(), asked, name)
+
+
 async def _opened(path: Path) -> int:
     """Open a regular file on a thread; the caller can be cancelled at once. Raises ToolError."""
     is_wanted = True
@@ -53,14 +72,10 @@ async def _opened(path: Path) -> int:
 
 async def scale_in_child(picture: TooLarge) -> Loaded | None:
     """Scale a picture down; None if it cannot be read, or not within the limits."""
-    with tempfile.TemporaryFile() as file:
-        await anyio.to_thread.run_sync(file.write, picture.data)
-        file.seek(0)
-        asked: dict[str, object] = {"sides": picture.sides, "kind": picture.kind}
-        try:
-            answer: Any = await _asked(file.fileno(), asked, "the picture")
-        except ToolError:
-            return None
+    try:
+        answer: Any = await _asked_of(picture.data, {"sides": picture.sides, "kind": picture.kind}, "the picture")
+    except ToolError:
+        return None
     if answer is None:
         return None
     return Loaded(answer["mimeType"], base64.b64decode(answer["data"]), answer["note"])
@@ -107,6 +122,11 @@ def _found(request: dict[str, Any]) -> object:
         if made is None:
             return None
         return {"mimeType": made.mime_type, "data": base64.b64encode(made.data).decode(), "note": made.note}
+    if "page" in request:
+        from north_lsp.workspace.formats.pages import markdown_of
+
+        title, text = markdown_of(path.read_bytes().decode(request["encoding"], "replace"), request["page"])
+        return {"title": title, "text": text}
     from north_lsp.workspace.formats.archives import parse
 
     return parse(path, request["name"], request["inner"])

@@ -91,7 +91,7 @@ def test_what_is_left_of_a_value_that_was_cut_off_is_masked_too() -> None:
     there = secrets(TOKEN)
     text = f"Run: login {TOKEN[:9]}…{TOKEN[6:]} and {TOKEN[:5]}… and {TOKEN}"
     masked = there.masked(text)
-    assert masked == f"Run: login <<$env:S1>>…<<$env:S2>> and {TOKEN[:5]}… and <<$env:S0>>"
+    assert masked == f"Run: login <<$env:S0>>…<<$env:S1>> and {TOKEN[:5]}… and <<$env:S2>>"
     assert there.restored(masked) == text
 
 
@@ -140,6 +140,52 @@ def test_a_short_word_is_not_found_within_longer_ones() -> None:
     assert there.masked("sunshine sunshineHours my_sunshine x-sunshine") == (
         "<<$env:S0>> sunshineHours my_<<$env:S0>> x-<<$env:S0>>"
     )
+
+
+def test_values_that_overlap_are_masked_together() -> None:
+    there = secrets("one-two-three", "three-four-five", "ghp_0123", "x=sk-ab")
+    text = f"one-two-three-four-five {GITHUB} x=sk-abcdefgh12345678 one-two-three"
+    masked = there.masked(text)
+    assert masked == "<<$env:S0>> <<$env:S1>> <<$env:S2>> <<$env:S3>>"
+    assert there.restored(masked) == text
+    quoted = 'a"quo\\ted value'
+    there = secrets(quoted, 'value and "more" of it')
+    for text in (f'{quoted} and "more" of it', json.dumps([f'{quoted} and "more" of it'])):
+        assert not any(word in there.masked(text) for word in ("quo", "ted", "value", "more", "of it"))
+        assert there.restored(there.masked(text)) == text
+
+
+def test_a_password_in_an_address_that_is_known_is_masked_by_itself() -> None:
+    there = secrets("s3cret-pw-1")
+    assert there.masked("s3cret-pw-1 pg://me:s3cret-pw-1@host") == "<<$env:S0>> pg://me:<<$env:S0>>@host"
+    assert there.masked("pg://me:0ther-pw-1@host") == "pg://<<$env:S1>>@host"
+
+
+def test_a_value_that_was_put_back_is_found_within_longer_words_from_then_on() -> None:
+    there = secrets("correcthorse")
+    assert there.masked("login -p correcthorse, correcthorses") == "login -p <<$env:S0>>, correcthorses"
+    before = there.revision
+    assert there.restored("mysql -p<<$env:S0>>") == "mysql -pcorrecthorse"
+    assert there.revision > before  # what was sent before is masked anew
+    assert there.masked("mysql -pcorrecthorse") == "mysql -p<<$env:S0>>"
+    before = there.revision
+    assert there.restored("<<$env:S0>>") == "correcthorse"
+    assert there.revision == before
+    again = secrets("correcthorse")
+    again.adopt(there.take_unrecorded())
+    assert again.loaded("mysql -p<<$env:S0>>") == "mysql -pcorrecthorse"
+    assert again.masked("mysql -pcorrecthorse") == "mysql -p<<$env:S0>>"
+
+
+def test_arguments_in_which_a_value_was_put_back_have_a_secret() -> None:
+    is_on = True
+    there = Secrets(Known("correcthorse"), lambda: b"key", lambda: is_on)
+    arguments = {"words": [there.restored(there.masked("-p correcthorse"))]}
+    assert there.is_in(arguments)
+    assert there.is_in("-pcorrecthorse")
+    assert not there.is_in({"words": ["-p correct horse"]})
+    is_on = False
+    assert there.is_in(arguments)
 
 
 @pytest.mark.parametrize(

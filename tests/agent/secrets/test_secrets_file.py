@@ -24,7 +24,7 @@ def test_texts_and_expressions_get_placeholders(tmp_path: Path) -> None:
     text = "- {type: plain, content: Zeppelin}\n- {type: regex, content: '/cust-\\d{4}/i'}\n"
     there = secrets(tmp_path, text, "- {type: regex, content: 'ACME\\w{1,20}', flags: i}\n")
     masked = there.sent("Zeppelins of CUST-1234 and cust-12, acmeCorp")
-    assert masked == "<<$env:S0>>s of <<$env:S2>> and cust-12, <<$env:S1>>"
+    assert masked == "<<$env:S0>>s of <<$env:S1>> and cust-12, <<$env:S2>>"
     assert there.restored(masked) == "Zeppelins of CUST-1234 and cust-12, acmeCorp"
 
 
@@ -58,10 +58,33 @@ def test_a_project_does_not_write_what_models_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "entry",
+    [
+        "{type: plain, content: ghp_}",
+        "{type: plain, content: 'is ghp_0123'}",
+        "{type: regex, content: 'g\\w\\w_'}",
+        "{type: regex, content: '.{10}456'}",
+        "{type: plain, content: tok-}",
+        "{type: regex, content: 's tok-12'}",
+    ],
+)
+def test_an_entry_of_a_project_takes_no_part_of_a_value_and_leaves_the_rest(tmp_path: Path, entry: str) -> None:
+    there = secrets(tmp_path, project=f"- {entry}\n", environ={"MY_TOKEN": "tok-12345678"})
+    text = "it is ghp_0123456789abcdefghijklmnopqrstuvwxyz, and this is tok-12345678"
+    for _ in range(2):  # what it has found stays masked, and leaves nothing either
+        masked = there.sent(text)
+        assert there.restored(masked) == text
+        assert not any(part in masked for part in ("456789", "abcdef", "45678"))
+        (tmp_path / "project/.north/secrets.yml").unlink(missing_ok=True)
+        there.refresh()
+
+
+@pytest.mark.parametrize(
     ("entry", "why"),
     [
         ("{type: other, content: geheim}", "`type` must be"),
         ("{content: geheim}", "`type` must be"),
+        (f"{{type: plain, content: {'geheim' * 10_000}}}", "may have 32,768 characters"),
         ("{type: plain, content: geh}", "4 characters"),
         ("{type: plain}", "4 characters"),
         ("{type: regex, content: '(geheim'}", "not valid"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.secrets.names import variables_of
+from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.secrets.sources import Sources, is_env_file
 
 
@@ -37,6 +38,32 @@ def test_what_is_no_file_or_too_large_is_left_out(tmp_path: Path) -> None:
     (tmp_path / ".env.local").symlink_to(tmp_path / "nowhere")
     (tmp_path / "big.env").write_bytes(b"A_TOKEN=first-one\n" * 2_000_000)
     assert sources(tmp_path).read().values == {"north-own-key"}
+
+
+def test_very_many_values_are_bounded_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("".join(f"A{number}_TOKEN=value-{number:06}\n" for number in range(3000)))
+    found = sources(tmp_path).read()
+    assert len(found.values) == 2001
+    assert found.problems == (
+        f"{tmp_path}/.env: there are more than 2,000 secrets in `.env` files; the rest is not masked",
+    )
+
+
+def test_very_many_files_are_bounded_and_that_is_said(tmp_path: Path) -> None:
+    for number in range(510):
+        (tmp_path / f".env.{number:03}").write_text(f"A_TOKEN=value-{number:06}\n")
+    found = sources(tmp_path).read()
+    assert len(found.values) == 501
+    assert "more than 500 `.env` files" in found.problems[0]
+
+
+def test_a_very_long_value_is_masked_in_pieces(tmp_path: Path) -> None:
+    value = "".join(f"part-{number:06}." for number in range(8000))
+    (tmp_path / ".env").write_text(f"A_TOKEN={value}\n")
+    there = Secrets(sources(tmp_path), lambda: b"key", lambda: True)
+    masked = there.masked(f"it is {value}!")
+    assert masked == "it is <<$env:S0>><<$env:S1>><<$env:S2>>!"
+    assert there.restored(masked) == f"it is {value}!"
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,7 @@ def test_completion(bed: Bed) -> None:
             "stop",
             "storage",
             "takeover",
+            "tasks",
             "tests",
             "thinking",
             "todo",

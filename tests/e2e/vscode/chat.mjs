@@ -48,7 +48,7 @@ export class Chat {
   /** Begin a conversation that has no rows; one that has none yet is one. Another in its place could not be seen, and
    * what is sent meanwhile would be sent to the one that is left. */
   async renew() {
-    await this.ready();
+    await this.frame.locator("#mode", { hasText: /./ }).waitFor(); // a conversation is open
     if ((await this.rows.count()) === 0) return;
     await palette(this.page, "North: New Chat");
     await until("the rows to be gone", async () => (await this.rows.count()) === 0);

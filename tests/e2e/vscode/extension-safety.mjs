@@ -158,17 +158,17 @@ const cases = {
 
   async "what lasts is confirmed in words, stays in view and is taken back with a click"() {
     const shield = page.locator('.statusbar-item[id*="north.permissions"]');
-    const all = () => chat.question("command").getByRole("button", { name: "Run all commands…" });
+    const all = () => chat.question("command").getByRole("button", { name: "Run every command without asking…" });
     await chat.send("run `touch all-1.txt`");
     await all().click();
-    await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
+    await dialog.filter({ hasText: "It applies until you revoke it" }).waitFor();
     await screenshot(page, "safety-7-confirmation");
     await page.keyboard.press("Enter"); // the button that has the focus allows nothing
     await dialog.waitFor({ state: "detached" });
     assert.ok(!existsSync(path.join(project, "all-1.txt")));
     assert.equal(await shield.count(), 0);
     await all().click();
-    await dialog.getByRole("button", { name: "Run all commands" }).click();
+    await dialog.getByRole("button", { name: "Run every command without asking" }).click();
     await until("the command to run", () => existsSync(path.join(project, "all-1.txt")));
     await shield.filter({ hasText: "all commands" }).waitFor();
     await chat.frame.locator("#permitted", { hasText: "all commands" }).waitFor();
@@ -189,7 +189,7 @@ const cases = {
     // The same for edits.
     await chat.send('replace "stranger" by "friend" in hello/greeting.py');
     await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
-    await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
+    await dialog.filter({ hasText: "It applies until you revoke it" }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await palette(page, "North: Always Accept in This Project");

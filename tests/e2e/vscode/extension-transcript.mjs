@@ -267,9 +267,7 @@ const cases = {
     const colours = await chat.row("answer").locator(".c-call", { hasText: "touch" }).count();
     assert.equal(colours, 1);
     await chat.row("answer").getByRole("button", { name: "Type into the Terminal" }).click();
-    const terminal = page.locator(".terminal-wrapper.active .xterm-rows, .terminal-wrapper .xterm-accessibility-tree").first();
-    await page.locator(".terminal-wrapper").first().waitFor();
-    await terminal.waitFor({ state: "attached" });
+    await page.locator(".terminal-wrapper .xterm-screen").first().waitFor(); // which has rows, or a canvas
     await screenshot(page, "transcript-terminal");
     const made = path.join(workspace, "made-by-enter");
     await assert.rejects(readFile(made), "nothing has run");

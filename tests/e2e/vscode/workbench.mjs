@@ -50,6 +50,9 @@ const quietSettings = {
   "workbench.reduceMotion": "on",
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "workbench.startupEditor": "none",
+  // What the user's own start files of the shell do, a test must not wait for.
+  "terminal.integrated.profiles.linux": { plain: { path: "bash", args: ["--norc"] } },
+  "terminal.integrated.defaultProfile.linux": "plain",
   "workbench.tips.enabled": false,
   "workbench.welcomePage.walkthroughs.openOnInstall": false,
 };

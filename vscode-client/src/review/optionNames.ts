@@ -27,8 +27,12 @@ function translated(name: string): string {
       return t("Always run commands like this");
     case "Always run this tool in this project":
       return t("Always run this tool in this project");
-    case "Run all commands":
-      return t("Run all commands");
+    case "Fetch":
+      return t("Fetch");
+    case "Always fetch from this host in this project":
+      return t("Always fetch from this host in this project");
+    case "Run every command without asking":
+      return t("Run every command without asking");
     case "Deny":
       return t("Deny");
     case "Approve and execute":

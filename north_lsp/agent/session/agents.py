@@ -1,0 +1,350 @@
+"""The agents of one conversation: which there are, the tasks that its model gives them, and what comes back."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+import anyio.to_thread
+
+from north_lsp.agent.log.results import ResultEntry
+from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.ports.events import Notice, TaskRow
+from north_lsp.agent.ports.results import StopTurn
+from north_lsp.agent.session.exporting import read_log
+from north_lsp.agent.session.model_turns import TurnMeans
+from north_lsp.agent.session.surroundings import ModelSurroundings
+from north_lsp.agent.templates.conversation_templates import ConversationTemplates
+from north_lsp.display import one_line, visible
+from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.catalog.model_list import UnknownModel
+from north_lsp.providers.model import Model
+from north_lsp.storage.blobs import Blobs
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.agent_run import AgentRun, Outcome, Shared, Work
+    from north_lsp.agent.subagents.guards import Asker
+    from north_lsp.agent.subagents.outputs import Outputs
+    from north_lsp.agent.subagents.progress import Board, Progress
+    from north_lsp.agent.subagents.request import TaskRequest
+    from north_lsp.agent.subagents.slots import Slot, Slots
+    from north_lsp.agent.subagents.sources import Definitions
+    from north_lsp.shell.runner import CommandRunner
+    from north_lsp.tools.base import Caller, Output, Tool
+
+_ROLES = frozenset(
+    {"default", "fast", "smol", "slow", "vision", "plan", "reviewer", "oracle", "designer", "commit", "task"}
+)
+
+
+class AgentsSession(Protocol):
+    """The part of a session that this needs."""
+
+    choice: ModelChoice
+    templates: ConversationTemplates
+
+    @property
+    def roots(self) -> tuple[Path, ...]: ...
+
+
+@dataclass
+class Running:
+    """A task of this process: its progress, and the scope that cancels it."""
+
+    progress: "Progress"
+    scope: anyio.CancelScope
+
+
+class Agents:
+    """Those of one session."""
+
+    def __init__(self, session: AgentsSession, means: TurnMeans, surroundings: ModelSurroundings) -> None:
+        self._session = session
+        self._means = means
+        self._surroundings = surroundings
+        self._asking = anyio.Lock()
+        self._runners: set[CommandRunner] = set()
+        self._slots: Slots | None = None
+        self._told: set[str] = set()
+        self._hidden: frozenset[str] = frozenset()
+        self.tasks: dict[str, Running] = {}
+        """The tasks of this process, by id, also those that are over."""
+        surroundings.offer(self._offered)
+
+    @property
+    def outputs(self) -> "Outputs":
+        """What agents have handed in."""
+        from north_lsp.agent.subagents.outputs import Outputs
+
+        return Outputs(self._means.stored.conversation.folder, self._means.environment.environ)
+
+    def read(self, address: str) -> str:
+        """Read what stands behind `agent://`. Raises ToolError."""
+        return self.outputs.read(address)
+
+    def definitions(self) -> "Definitions":
+        """Read all definitions. Reads files: for a thread."""
+        from north_lsp.agent.context.documents import Place
+        from north_lsp.agent.subagents.sources import load_definitions
+
+        environment, trees = self._means.environment, self._surroundings.workspace.trees
+
+        def resolve(path: Path) -> tuple[Path, str]:
+            resolved = trees.resolve(str(path))
+            return resolved.path, resolved.relative
+
+        distrusted = self._means.stored.approvals.trust.is_distrusted()
+        place = None if distrusted else Place("project", resolve)
+        home = Path(environment.environ.get("HOME") or Path.home())
+        return load_definitions(self._session.roots, place, environment.locations, home)
+
+    def _offered(self) -> "Sequence[Tool]":
+        from north_lsp.agent.subagents.task import Task
+
+        settings = self._means.environment.settings.tasks
+        if not settings.enabled or not settings.max_recursion_depth:
+            return ()
+        return (Task(self._delegate, self.definitions().used),)
+
+    # -- a call ------------------------------------------------------------------------------------------------------
+
+    async def _delegate(self, args: Mapping[str, Any], caller: "Caller") -> "Output":
+        from north_lsp.agent.subagents.guards import Asker
+
+        every = await self._surroundings.for_agents()
+        self._hidden = every.hidden
+        tools = [tool for tool in every.tools() if caller.mode in tool.modes]
+        return await self._run(args, caller, Asker(caller.mode, tools, self._session.choice.model))
+
+    async def _run(self, args: Mapping[str, Any], caller: "Caller", asker: "Asker") -> "Output":
+        """Have all tasks of a call done; what is wrong with one is told before any begins. Raises StopTurn,
+        ToolError."""
+        from north_lsp.agent.subagents.progress import Board, Progress
+        from north_lsp.agent.subagents.request import task_requests
+
+        requests = task_requests(args)
+        known = await anyio.to_thread.run_sync(self.definitions)
+        await self._tell(known.problems)
+        works = [await self._work(request, asker, known) for request in requests]
+        ids = await anyio.to_thread.run_sync(self.outputs.new_ids, [one.id for one in requests], asker.output_id)
+        rows = [Progress(id, one.agent, one.description) for id, one in zip(ids, requests, strict=True)]
+        board = Board(caller.call_id, rows, self._means.ports.show)
+        outcomes: dict[str, Outcome] = {}
+        seconds: dict[str, float] = {}
+        await board.changed()
+
+        async def one(work: "Work", progress: "Progress") -> None:
+            started = time.monotonic()
+            outcomes[progress.id] = await self._done(work, progress, board, asker)
+            seconds[progress.id] = time.monotonic() - started
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                for work, progress in zip(works, rows, strict=True):
+                    tasks.start_soon(one, work, progress)
+        except* StopTurn:
+            raise StopTurn from None
+        return _output(rows, outcomes, seconds)
+
+    async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
+        """Find out what a task needs, and whether it may be done. Raises ToolError."""
+        from north_lsp.agent.session.agent_run import Work
+        from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
+        from north_lsp.agent.subagents.tool_words import chosen_tools
+        from north_lsp.tools.registry import Registry
+
+        environment = self._means.environment
+        agent = permitted(request.agent, asker, known, environment.environ)
+        own, unknown = chosen_tools(agent.tools, asker.tools)
+        if unknown:
+            await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
+        skills = await anyio.to_thread.run_sync(self._skills, request.skills)
+        model = await self._model(agent.model, asker.model, agent.name)
+        model = model.with_level(agent.level) if agent.level is not None else model
+        mode = mode_for(own, asker)
+        work = Work(request, agent, model, mode, Registry(own, self._hidden), asker.depth + 1, skills)
+        if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
+            return work
+        return replace(work, spawns=agent.may_spawn)
+
+    def _skills(self, names: Sequence[str]) -> list[dict[str, str]]:
+        """Read skills. Raises ToolError naming all that there are none of."""
+        found: list[dict[str, str]] = []
+        missing: list[str] = []
+        hint: str | None = None
+        for name in names:
+            try:
+                found.append({"name": name, "text": self._session.templates.skill(name)})
+            except ToolError as error:
+                missing.append(one_line(name, 60))
+                hint = error.hint
+        if missing:
+            raise ToolError("NOT_FOUND", f"there are no skills called {', '.join(missing)}", hint)
+        return found
+
+    async def _model(self, wanted: str, otherwise: Model, agent: str) -> Model:
+        """Return the model of an agent; that of whoever asks where its role is not set. The user is told where a model
+        cannot be used."""
+        choice, environ = self._session.choice, self._means.environment.environ
+        catalog = choice.models.catalog
+        role = wanted.partition(":")[0]
+        is_set = bool(catalog.roles.get(role) or environ.get(f"NORTH_{role.upper()}_MODEL", "").strip())
+        if not wanted or (role in _ROLES and not is_set):
+            return otherwise
+        try:
+            found = await choice.find(wanted)
+            if not found.problem and catalog.is_available(found, environ):
+                return found
+            why = "its key is missing"
+        except (UnknownModel, ValueError) as error:
+            why = str(error)
+        await self._tell(
+            [f"the agent {agent} wants the model {wanted}, which cannot be used ({why}); {otherwise.title} answers"]
+        )
+        return otherwise
+
+    async def _tell(self, problems: Sequence[str]) -> None:
+        """Tell the user what is wrong with definitions, each once."""
+        for problem in problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                await self._means.ports.show(Notice("warning", visible(one_line(problem, 400))))
+
+    # -- a task ------------------------------------------------------------------------------------------------------
+
+    async def _done(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> "Outcome":
+        """Do one task when there is a slot for it. Whatever happens to it happens to it alone. Raises StopTurn."""
+        from north_lsp.agent.session.agent_run import Outcome
+        from north_lsp.agent.subagents.slots import Slots
+
+        settings, ports = self._means.environment.settings.tasks, self._means.ports
+        self._slots = slots = self._slots or Slots()
+        slots.limit = settings.max_concurrency
+        outcome = Outcome("cancelled", "it was cancelled before it had a result")
+        running = self.tasks[progress.id] = Running(progress, anyio.CancelScope())
+        ports.diagnostics.event("subagent_start", agent=progress.agent, depth=work.depth, id=progress.id)
+        try:
+            with running.scope:
+                async with slots.one() as slot:
+                    progress.state = "running"
+                    await board.changed()
+                    with anyio.move_on_after(settings.timeout_s) as limit:
+                        outcome = await self._agent(work, progress, board, slot).run()
+                    if limit.cancelled_caught:
+                        outcome = Outcome("timed_out", f"it did not end within {settings.timeout_s} seconds")
+        except (StopTurn, anyio.get_cancelled_exc_class()):
+            raise
+        except Exception as error:  # noqa: BLE001 - a task that fails must not end others
+            ports.on_failure(f"agent {progress.agent}", error)
+            outcome = Outcome("failed", f"it failed inside North ({type(error).__name__})")
+        finally:
+            progress.state, progress.action = outcome.state, ""
+            with anyio.CancelScope(shield=True):
+                ports.diagnostics.event(
+                    "subagent_complete",
+                    agent=progress.agent,
+                    depth=work.depth,
+                    tokens=progress.tokens,
+                    ok=outcome.state in ("done", "unstructured"),
+                )
+                with ports.diagnostics.guarded("keeping what an agent has handed in"):
+                    await anyio.to_thread.run_sync(self.outputs.keep, progress.id, outcome.text)
+                await board.changed()
+        return outcome
+
+    def _agent(self, work: "Work", progress: "Progress", board: "Board", slot: "Slot") -> "AgentRun":
+        from north_lsp.agent.session.agent_run import AgentRun
+        from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
+        from north_lsp.agent.subagents.contract import Contract, SubmitResult
+        from north_lsp.agent.subagents.guards import Asker
+        from north_lsp.agent.subagents.task import Task
+
+        contract = Contract(work.agent.output or work.request.output_schema)
+        names = Names(progress.id, progress.agent)
+        editor = AgentEditor(self._means.ports.editor, names, progress, board.changed, self._asking)
+        own: list[Tool] = [SubmitResult(contract)]
+        if work.spawns:
+            given = work.tools.tools()
+            me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot)
+
+            async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
+                async with slot.lent():
+                    return await self._run(args, caller, me)
+
+            own.append(Task(delegate, self.definitions().used))
+        work = replace(work, tools=work.tools.joined(own))
+        return AgentRun(work, self._shared(), progress, editor, contract)
+
+    def _shared(self) -> "Shared":
+        from north_lsp.agent.session.agent_run import Shared
+
+        choice, runners = self._session.choice, self._runners
+        return Shared(self._means, self._surroundings.workspace, choice, self._asking, runners)
+
+    def cancel(self, id: str) -> bool:
+        """Cancel a task; False if there is none that runs or waits under this id."""
+        running = self.tasks.get(id)
+        if running is None or running.progress.state not in ("queued", "running"):
+            return False
+        running.scope.cancel()
+        return True
+
+    # -- looking at them ---------------------------------------------------------------------------------------------
+
+    async def known(self) -> "Definitions":
+        """Read all definitions."""
+        return await anyio.to_thread.run_sync(self.definitions)
+
+    def listed(self) -> list[TaskRow]:
+        """List the tasks of the conversation: those that the log has, and those of this process."""
+        from north_lsp.agent.log.task_rows import task_rows
+
+        results = [one.entry for one in self._means.stored.log.path() if isinstance(one.entry, ResultEntry)]
+        rows = {row.id: row for result in results for row in task_rows(result.details.of_tool)}
+        rows |= {id: one.progress.row for id, one in self.tasks.items()}
+        return list(rows.values())
+
+    async def transcript(self, id: str) -> str:
+        """Return an agent's conversation as Markdown. Raises ToolError NOT_FOUND, IO_ERROR."""
+        from north_lsp.agent.subagents.outputs import is_output_id
+
+        path = self.outputs.logs / f"{id}.jsonl"
+        if not is_output_id(id) or not await anyio.to_thread.run_sync(path.is_file):
+            told = ", ".join(row.id for row in self.listed()) or "none"
+            raise ToolError("NOT_FOUND", f"there is no task {one_line(id, 60)!r}; known: {told}")
+        environment, secrets = self._means.environment, self._means.stored.secrets
+        tools = await anyio.to_thread.run_sync(environment.load_tools)
+
+        def rendered() -> str:
+            from north_lsp.agent.exports.export import render, source_of
+            from north_lsp.agent.secrets.log_veil import LogVeil
+
+            log = read_log(path)
+            log.conversation.wear(LogVeil(secrets))
+            return render(source_of(log, Blobs(environment.locations.blobs)), tools, "md", None)
+
+        return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
+
+
+def _output(rows: "Sequence[Progress]", outcomes: "Mapping[str, Outcome]", seconds: Mapping[str, float]) -> "Output":
+    """Make the result of a call: each task with what came of it, and its output as far as there is room."""
+    from north_lsp.agent.log.task_rows import task_details
+    from north_lsp.agent.subagents.outputs import shortened
+    from north_lsp.agent.subagents.progress import WORDS
+    from north_lsp.display import money
+    from north_lsp.tools.base import Output
+
+    parts: list[str] = []
+    for one in rows:
+        outcome = outcomes[one.id]
+        cost = f", {money(one.cost_usd)}" if one.cost_usd else ""
+        head = f"[{one.id}] {one.agent}: {WORDS[outcome.state]} ({seconds[one.id]:.0f} s, {one.tokens:,} tokens{cost})"
+        summary = f"\n{outcome.summary}" if outcome.summary else ""
+        parts.append(f"{head}{summary}\n{shortened(one.id, outcome.text)}")
+    good = [one for one in rows if one.state in ("done", "unstructured")]
+    count = f"{len(good)} of {len(rows)} tasks done"
+    details = task_details([one.row for one in rows])
+    return Output(f"Agents: {count}", text="\n\n".join(parts), failed=not good, details=details)

@@ -1,0 +1,196 @@
+"""What an agent shows and asks: its edits and commands appear in the client of the conversation, under its name, one
+question after the other; everything else only says how far it is."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+
+from north_lsp.agent.log.agent_calls import agent_call_id
+from north_lsp.agent.ports.editor import (
+    Choice,
+    CommandDecision,
+    CommandReview,
+    Decided,
+    EditDecision,
+    Editor,
+    EditReview,
+    Terminal,
+)
+from north_lsp.agent.ports.events import (
+    Activity,
+    ApprovalsChanged,
+    CallEnded,
+    CallNamed,
+    CallProposes,
+    CallReady,
+    CallRunning,
+    CallTitled,
+    Event,
+    Notice,
+    RetryWaiting,
+    UsageChanged,
+)
+from north_lsp.agent.ports.forms import Form, FormAnswer, Page
+from north_lsp.agent.ports.status import Status
+from north_lsp.agent.subagents.contract import SUBMIT
+from north_lsp.agent.subagents.progress import Progress
+from north_lsp.agent.subagents.tool_words import TASK
+from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.vocabulary import Kind
+from north_lsp.workspace.proposal import FileChange
+
+_SHOWN: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
+_HIDDEN = (SUBMIT, TASK)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How an agent is called where its calls are shown among those of the conversation."""
+
+    id: str
+    agent: str
+
+    def call(self, call_id: str) -> str:
+        return agent_call_id(self.id, call_id)
+
+    def title(self, title: str) -> str:
+        before = f"{self.agent}: "
+        return title if title.startswith(before) else one_line(f"{before}{title}")
+
+    @property
+    def asker(self) -> str:
+        return f"{self.agent} ({self.id})"
+
+
+class AgentEditor:
+    """The editor of one agent: `editor` is the conversation's, `asking` lets one question be asked at a time, and
+    `changed` is called when `progress` is. `was_stopped`: the user ended everything from one of its questions."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        names: Names,
+        progress: Progress,
+        changed: Callable[[], Awaitable[None]],
+        asking: anyio.Lock,
+    ) -> None:
+        self._editor = editor
+        self._names = names
+        self._progress = progress
+        self._changed = changed
+        self._asking = asking
+        self._shown: set[str] = set()
+        self.was_stopped = False
+        self.problem = ""
+
+    async def act(self, action: str) -> None:
+        """Say what the agent does now."""
+        self._progress.action = action
+        await self._changed()
+
+    async def show(self, event: Event) -> None:
+        match event:
+            case CallNamed(id, tool, kind, title):
+                await self.act(title)
+                if kind in _SHOWN and tool not in _HIDDEN:
+                    self._shown.add(self._names.call(id))
+                    await self._pass(replace(event, call_id=self._names.call(id), title=self._names.title(title)))
+            case CallReady() | CallTitled() | CallProposes() | CallEnded():
+                if not isinstance(event, CallEnded):
+                    await self.act(event.title)
+                if (id := self._names.call(event.call_id)) in self._shown:
+                    await self._pass(replace(event, call_id=id, title=self._names.title(event.title)))
+            case CallRunning():
+                if (id := self._names.call(event.call_id)) in self._shown:
+                    await self._pass(replace(event, call_id=id))
+            case RetryWaiting(state="waiting"):
+                await self.act(f"waiting to ask the model again: {event.message}")
+            case Notice(level, text):
+                if level != "info":
+                    self.problem = text
+                    await self._pass(replace(event, text=f"{self._names.asker}: {text}"))
+            case UsageChanged() | ApprovalsChanged():
+                await self._pass(event)
+            case _:
+                pass
+
+    async def _pass(self, event: Event) -> None:
+        await self._editor.show(event)
+
+    # -- questions ---------------------------------------------------------------------------------------------------
+
+    async def review_edit(self, review: EditReview) -> EditDecision:
+        async with self._asking:
+            await self.act(f"waiting for you: {review.title}")
+            decision = await self._editor.review_edit(review)
+        self.was_stopped = self.was_stopped or decision.kind == "stop"
+        return decision
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        async with self._asking:
+            await self.act(f"waiting for you: {review.title}")
+            decision = await self._editor.review_command(replace(review, asker=self._names.asker))
+        self.was_stopped = self.was_stopped or decision.kind == "stop"
+        return decision
+
+    @property
+    def has_user(self) -> bool:
+        return self._editor.has_user
+
+    async def decide(self, choice: Choice) -> Decided:
+        async with self._asking:
+            return await self._editor.decide(self._named(choice))
+
+    async def choose(self, choice: Choice) -> str | None:
+        async with self._asking:
+            return await self._editor.choose(self._named(choice))
+
+    def _named(self, choice: Choice) -> Choice:
+        return replace(choice, question=f"{self._names.asker}: {choice.question}")
+
+    async def fill(self, form: Form) -> FormAnswer | None:
+        async with self._asking:
+            return await self._editor.fill(replace(form, message=f"{self._names.asker}: {form.message}"))
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        async with self._asking:
+            return await self._editor.open_page(page)
+
+    async def page_done(self, page: Page) -> None:
+        await self._editor.page_done(page)
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
+        return await self._editor.open_terminal(argv, cwd, environ)
+
+    # -- texts -------------------------------------------------------------------------------------------------------
+
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._editor.unsaved_texts()
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        return await self._editor.read_unsaved(path)
+
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.changes_owned_by_editor(changes)
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.apply(changes)
+
+
+class AgentStatus(Status):
+    """An agent's state: it stands still where its conversation does, which says nothing of it."""
+
+    def __init__(self, editor: AgentEditor, of_conversation: Status) -> None:
+        super().__init__(editor)
+        self._agents_editor = editor
+        self._of_conversation = of_conversation
+
+    async def before_step(self) -> None:
+        await self._of_conversation.before_step()
+
+    async def set(self, state: Activity) -> None:
+        if state == "streaming":
+            await self._agents_editor.act("thinking")

@@ -1,0 +1,102 @@
+"""Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
+then what North brings along. The table is all there is to add for another tool."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
+from north_lsp.agent.subagents.definition import Definition, Family, NotAnAgent, Source, parse_definition
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.locations import Locations
+
+FAMILIES: Sequence[tuple[Family, str]] = (
+    ("north", ".north"),
+    ("claude", ".claude"),
+    ("codex", ".codex"),
+    ("gemini", ".gemini"),
+)
+_FOLDER = "agents"
+_SUFFIXES = (".md",)
+_BUNDLED = Path(__file__).parent / "bundled"
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """All definitions, also those that others of the same name come before, and what went wrong on the way."""
+
+    all: tuple[Definition, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> tuple[Definition, ...]:
+        return tuple(one for one in self.all if not one.why)
+
+    def find(self, name: str) -> Definition | None:
+        """Find an agent by its name; case counts."""
+        return next((one for one in self.used if one.name == name), None)
+
+
+def load_definitions(roots: Sequence[Path], place: Place | None, locations: Locations, home: Path) -> Definitions:
+    """Read all definitions. `place` decides what of the project may be read, None: nothing of it."""
+    found: list[Definition] = []
+    problems: list[str] = []
+
+    def take(family: Family, folder: Path, where: Place, resolve: Callable[[Path], tuple[Path, str]]) -> None:
+        for one in _in_folder(family, folder, where, resolve):
+            if isinstance(one, str):
+                problems.append(one)
+            else:
+                found.append(one)
+                problems.extend(one.problems)
+
+    for family, name in FAMILIES:
+        if place is not None:
+            for root in roots:
+                take(family, root / name / _FOLDER, place, place.resolve)
+        folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
+        take(family, folder, user_place(folder), users_own)
+    return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
+
+
+def _in_folder(
+    family: Family, folder: Path, place: Place, resolve: Callable[[Path], tuple[Path, str]]
+) -> Iterator[Definition | str]:
+    if not folder.is_dir():
+        return
+    try:
+        real = place.resolve(folder)[0]
+    except ToolError:
+        return  # a closed folder has nothing to say, as for every other reader
+    paths, more = documents_in(real, _SUFFIXES, deep=False)
+    for path in paths:
+        try:
+            found, shown = resolve(path)
+            text, _ = read_document(found)
+            yield parse_definition(text, Source(family, place.level, found, shown))
+        except ToolError as error:
+            yield f"{one_line(path.name, 100)}: {one_line(error.message, 300)}"
+        except NotAnAgent as error:
+            yield str(error)
+    if more:
+        yield f"{one_line(str(folder), 200)}: {more}"
+
+
+@cache
+def bundled() -> tuple[Definition, ...]:
+    """Read the agents that North brings along."""
+    return tuple(
+        parse_definition(path.read_text("utf-8"), Source("builtin", "builtin", path, "North's own"))
+        for path in sorted(_BUNDLED.glob("*.md"))
+    )
+
+
+def _settled(found: Iterable[Definition]) -> Iterator[Definition]:
+    """Say of each definition that is not the first of its name what comes before it."""
+    names: dict[str, str] = {}
+    for one in found:
+        before = names.setdefault(one.name, one.source.shown)
+        yield one if before is one.source.shown else replace(one, why=f"shadowed by {before}")

@@ -1,0 +1,90 @@
+"""Asks the user about hosts of the web, unless an earlier answer allows them."""
+
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import unquote
+
+import anyio.to_thread
+
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.ports.editor import Choice, Editor
+from north_lsp.agent.ports.events import CallEnded
+from north_lsp.agent.ports.results import Result, ok
+from north_lsp.display import fenced, one_line
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.base import ToolCall
+from north_lsp.web.addresses import Target
+
+_OPTIONS = (("run", "Fetch"), ("always", "Always fetch from this host in this project"), ("deny", "Deny"))
+_STATUSES = {"run": "ran", "always": "always"}
+
+
+@dataclass(frozen=True, slots=True)
+class HostQuestion:
+    """A request that a call wants to make. `place` says where its host leads if that is not the public internet, with
+    the `addresses` there; `proxy` is the host of a proxy that looks the name up, and `source` the address that
+    redirected here."""
+
+    target: Target
+    place: str = ""
+    addresses: frozenset[str] = frozenset()
+    proxy: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostApprover:
+    """Approves the hosts of one session's calls. `has_secret` tells whether values have something in them that no model
+    is told: that a host gets it is asked about every time."""
+
+    reviews: ReviewRecord
+    has_secret: Callable[[dict[str, object]], bool]
+    editor: Editor
+
+    async def permit(self, call: ToolCall, title: str, question: HostQuestion) -> Result | None:
+        """Ask about a request; a result means that it is not made."""
+        reviews, approvals, target = self.reviews, self.reviews.approvals, question.target
+        sent: dict[str, object] = {"url": target.url, "path": unquote(target.path)}
+        has_secret = await anyio.to_thread.run_sync(self.has_secret, sent)
+        if not has_secret:
+            allowed = await anyio.to_thread.run_sync(approvals.host_allowed, target.authority)
+            if allowed is not None and question.addresses <= allowed:
+                return None
+        data: dict[str, object] = {"host": target.authority, "url": target.url, "addresses": sorted(question.addresses)}
+        review = reviews.open(call.id, OtherRequest("host", data)).id
+        await reviews.sync_question()
+        host = one_line(target.authority, 300)
+        options = (_OPTIONS[0], _OPTIONS[-1]) if has_secret else _OPTIONS
+        scope = f"every page of {host}, in this project" + (
+            f", as long as it leads to {question.place}" if question.place else ""
+        )
+        detail = _detail(question, has_secret=has_secret)
+        choice = Choice(call.id, f"Fetch from {host}?", options, detail, scope=scope)
+        decided = await self.editor.decide(choice)
+        decision, comment = decided.option, decided.comment
+        if decision == "always" and not has_secret:
+            await reviews.remember(partial(approvals.allow_host, target.authority, question.addresses))
+        status = _STATUSES.get(decision or "", "denied")
+        reviews.close(review, StoredDecision(status, comment))
+        if status != "denied":
+            return None
+        answer: dict[str, object] = {"denied": True} | ({"comment": comment} if comment else {})
+        return Result(ok(answer), False, CallEnded(call.id, title, False, "Denied; nothing was fetched."))
+
+
+def _detail(question: HostQuestion, *, has_secret: bool) -> str:
+    parts = []
+    if has_secret:
+        parts.append("**The address has a secret of yours, which this host would get.**")
+    if question.place:
+        numbers = ", ".join(sorted(question.addresses))
+        parts.append(
+            f"**It leads to {question.place} ({numbers}).** Programs there may trust whatever comes from here."
+        )
+    if question.proxy:
+        proxy = one_line(question.proxy, 200)
+        parts.append(f"The proxy {proxy} looks the name up, so North cannot tell where it leads.")
+    if question.source:
+        parts.append(f"Redirected from:\n\n{fenced(question.source)}")
+    return "\n\n".join([*parts, fenced(question.target.url)])

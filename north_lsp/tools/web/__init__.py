@@ -1,0 +1,1 @@
+"""Tools that ask the web."""

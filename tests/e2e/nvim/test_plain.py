@@ -1,0 +1,69 @@
+"""Neovim without the plugin, as docs/editors.md sets it up: the chat document, with the real server."""
+
+import re
+from pathlib import Path
+
+from tests.e2e.nvim import test_plugin
+from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.test_plugin import NEW, OLD, REPLACE, Bed, replace_select
+from tests.e2e.nvim.test_plugin import text_of as file_of
+
+bed = test_plugin.bed
+
+PAGE = Path(__file__).parents[3] / "docs" / "editors.md"
+CHAT = "vim.fn.expand('%:t') == 'chat.md'"
+
+
+def configuration() -> str:
+    found = re.search(r"\*\*Neovim\*\*.*?```lua\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert found
+    return found[1]
+
+
+def open_chat(nvim: Nvim) -> None:
+    nvim.until("#vim.lsp.get_clients({ name = 'north', bufnr = 0 }) == 1 and vim.lsp.get_clients()[1].initialized")
+    nvim.command("NorthChat")
+    nvim.until(f"{CHAT} and #vim.lsp.get_clients({{ name = 'north', bufnr = 0 }}) == 1")
+
+
+def has(text: str) -> str:
+    return f"table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n'):find([==[{text}]==], 1, true) ~= nil"
+
+
+def act(nvim: Nvim, title: str) -> None:
+    """Take a code action."""
+    wanted = "function(one) return one.title == title end"
+    nvim.lua(f"local title = ... vim.lsp.buf.code_action({{ apply = true, filter = {wanted} }})", title)
+
+
+def test_a_conversation_in_the_document(bed: Bed) -> None:
+    with bed.nvim(init=configuration(), NORTH_OFFLINE_DELAY_MS="5") as nvim:
+        open_chat(nvim)
+        nvim.keys("iexplain greet<Esc>")
+        act(nvim, "North: send")
+        nvim.until(has("is defined in `hello/greeting.py`"))
+        nvim.until(has("*This was North's offline model"))
+        nvim.until("vim.fn.line('.') == vim.fn.line('$')")  # where the next prompt is written
+        nvim.keys("itypo<Esc>u")
+        nvim.until(f"not ({has('typo')})")
+        assert nvim.lua(f"return {has('is defined in')}")
+        nvim.command("call search('Reading greeting.py')")
+        nvim.lua("vim.lsp.buf.definition()")
+        nvim.until("vim.fn.expand('%:t') == 'greeting.py'")
+
+
+def test_an_edit_that_is_asked_for_in_the_document(bed: Bed) -> None:
+    with bed.nvim(init=configuration()) as nvim:
+        before = file_of(nvim)
+        open_chat(nvim)
+        replace_select(nvim, "Accept")
+        nvim.lua("vim.api.nvim_put({ ... }, 'c', false, true)", REPLACE)
+        act(nvim, "North: send")
+        nvim.until(has("I replaced `Hello`"))
+        nvim.until(has("- ✓ Editing greeting.py (+1/-1)"))
+        assert file_of(nvim) == before.replace(OLD, NEW)
+        replace_select(nvim)
+        act(nvim, "North: undo the last change")
+        nvim.until(has("/undo"))
+        nvim.until("require('helpers').file():find('SALUTATION = \"Hello\"', 1, true) ~= nil")
+        assert file_of(nvim) == before

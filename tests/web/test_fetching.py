@@ -1,0 +1,174 @@
+"""A name leads where it was looked up, once: what was checked is what is asked, also through redirects and proxies."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.events import CallEnded
+from north_lsp.agent.ports.results import Result
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.web.approve import HostApprover, HostQuestion
+from north_lsp.agent.web.fetching import WebAccess
+from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.providers.base import ToolCall
+from north_lsp.tools.base import Output
+from north_lsp.tools.web_requests import FetchRequest
+from north_lsp.web.client import WebClient
+from tests.support.certificate import make_bundle, server_context
+from tests.support.web_site import Page, Site
+
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+DENIED = Result("denied", False, CallEnded("1", "", False, "denied"))
+
+
+@pytest.fixture(autouse=True)
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as site:
+        site.pages["/"] = Page("found", "text/plain")
+        yield site
+
+
+@dataclass(frozen=True)
+class Answering(HostApprover):
+    """Allows what is public, and what leads to the `inside` addresses; keeps what was asked."""
+
+    inside: frozenset[str] = frozenset()
+    asked: list[HostQuestion] = field(default_factory=list)
+
+    async def permit(self, call: ToolCall, title: str, question: HostQuestion) -> Result | None:
+        self.asked.append(question)
+        return None if question.addresses <= self.inside else DENIED
+
+
+class Silent:
+    async def show(self, event: object) -> None:
+        pass
+
+
+@dataclass
+class Names:
+    """Resolves names: each look-up of one gives the next of its answers, the last one for ever."""
+
+    answers: dict[str, list[Sequence[str]]]
+    looked_up: list[str] = field(default_factory=list)
+
+    async def resolve(self, host: str, port: int) -> Sequence[str]:
+        self.looked_up.append(host)
+        rows = self.answers[host]
+        return rows.pop(0) if len(rows) > 1 else rows[0]
+
+
+def approving(*inside: str) -> Answering:
+    return Answering(cast(ReviewRecord, None), lambda _: False, cast(Editor, None), frozenset(inside))
+
+
+def access(names: Names, approver: Answering, **environ: str) -> WebAccess:
+    return WebAccess(approver, WebClient(environ, names.resolve), None, cast(Ports, Silent()))
+
+
+async def fetch(web: WebAccess, url: str) -> Output | Result:
+    call = ToolCall("1", "web_fetch", {"url": url})
+    return await web.fetch(cast(TurnContext, None), call, "Fetching", FetchRequest(url))
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"], ["10.0.0.1"], ["169.254.169.254"], ["fd00:ec2::254"], ["::ffff:127.0.0.1"], ["100.100.100.200"],
+        ["0.0.0.0"], ["93.184.216.34", "127.0.0.1"], ["fe80::1%lo"],
+    ],
+)  # fmt: skip
+async def test_a_name_that_leads_inside_is_not_asked(site: Site, addresses: list[str]) -> None:
+    approver = approving()
+    web = access(Names({"site.test": [addresses]}), approver)
+    assert await fetch(web, f"http://site.test:{site.port}/") is DENIED
+    assert [bool(question.place) for question in approver.asked] == [False, True]
+    assert site.asked == []
+
+
+async def test_a_name_is_looked_up_once_and_only_after_the_user_said_so(site: Site) -> None:
+    names = Names({"site.test": [["127.0.0.1"], ["127.0.0.2"]]})
+    output = await fetch(access(names, approving("127.0.0.1")), f"http://site.test:{site.port}/")
+    assert isinstance(output, Output)
+    assert names.looked_up == ["site.test"]
+    assert [asked.headers["host"] for asked in site.asked] == [f"site.test:{site.port}"]
+
+
+@dataclass(frozen=True)
+class Refusing(Answering):
+    async def permit(self, call: ToolCall, title: str, question: HostQuestion) -> Result | None:
+        return DENIED
+
+
+async def test_a_name_that_is_denied_is_not_even_looked_up() -> None:
+    names = Names({"data.attacker.test": [["127.0.0.1"]]})
+    refusing = Refusing(cast(ReviewRecord, None), lambda _: False, cast(Editor, None))
+    assert await fetch(access(names, refusing), "https://data.attacker.test/") is DENIED
+    assert names.looked_up == []
+
+
+async def test_a_name_that_leads_elsewhere_the_second_time_is_asked_about_again(site: Site) -> None:
+    names = Names({"site.test": [["127.0.0.1"], ["169.254.169.254"]]})
+    site.pages["/a"] = Page(status=302, headers={"location": f"http://site.test:{site.port}/"})
+    approver = approving("127.0.0.1")
+    assert await fetch(access(names, approver), f"http://site.test:{site.port}/a") is DENIED
+    assert [asked.path for asked in site.asked] == ["/a"]
+    assert approver.asked[-1].addresses == {"169.254.169.254"}
+
+
+async def test_the_first_address_that_can_be_reached_is_taken(site: Site) -> None:
+    names = Names({"site.test": [["127.0.0.2", "127.0.0.1"]]})
+    output = await fetch(access(names, approving("127.0.0.1", "127.0.0.2")), f"http://site.test:{site.port}/")
+    assert isinstance(output, Output)
+
+
+async def test_a_certificate_is_for_the_name_not_for_the_address(tmp_path: Path) -> None:
+    with Site(server_context(tmp_path)) as secure:
+        names = Names({"site.test": [["127.0.0.1"]]})
+        web = access(names, approving("127.0.0.1"), NORTH_CA_BUNDLE=str(make_bundle(tmp_path)))
+        with pytest.raises(ToolError) as caught:
+            await fetch(web, f"https://site.test:{secure.port}/")
+        assert "site.test" in caught.value.message
+        assert secure.asked == []
+
+
+async def test_a_name_without_an_address_is_an_error() -> None:
+    with pytest.raises(ToolError) as caught:
+        await fetch(access(Names({"site.test": [[]]}), approving()), "https://site.test/")
+    assert "has no address" in caught.value.message
+
+
+async def test_a_proxy_is_used_and_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", site.url)
+    monkeypatch.setenv("no_proxy", "direct.test")
+    site.pages["http://site.test/a"] = Page("by proxy", "text/plain")
+    names = Names({"direct.test": [["127.0.0.1"]]})
+    approver = approving("127.0.0.1")
+    web = access(names, approver)
+    output = await fetch(web, "http://site.test/a")
+    assert isinstance(output, Output)
+    assert site.asked[0].path == "http://site.test/a"
+    assert approver.asked[0].proxy == "127.0.0.1"
+    assert names.looked_up == []
+    await fetch(web, f"http://direct.test:{site.port}/")
+    assert site.asked[-1].path == "/"
+
+
+async def test_an_address_inside_is_asked_about_also_with_a_proxy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", site.url)
+    assert await fetch(access(Names({}), approving()), "http://2852039166/latest/meta-data/") is DENIED
+    assert site.asked == []
