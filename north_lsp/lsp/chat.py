@@ -60,6 +60,7 @@ class Chat:
         self.own_chat: OwnChat | None = None
         conversation.on_change = self.refresh_lenses
         conversation.on_switch = self._show_current
+        conversation.on_missed = self._catch_up
         conversation.editor.questions.on_change = self.refresh_lenses
         self.commands: dict[str, Command] = {
             "north.action": partial(self._apart, self._do_task),
@@ -110,7 +111,7 @@ class Chat:
             await document.write(await _events(session))
         except OSError as error:
             raise RpcError(INVALID_REQUEST, f"{path} cannot be written: {error.strerror or error}") from None
-        document.is_lost = self._conversation.is_running  # what streams now is not in it
+        document.is_outdated = self._conversation.is_running  # what streams now is not in it
         self._conversation.document = document
         return document
 
@@ -149,6 +150,10 @@ class Chat:
     async def _show_current(self) -> None:
         await self.show(await self.attach(await self._conversation.current()))
 
+    async def _catch_up(self) -> None:
+        """Write into the document what it does not show yet."""
+        await self._told(self._renew, {})
+
     async def tell(self, text: str, level: int = _INFO) -> None:
         """Show a message."""
         await self._peer.notify("window/showMessage", {"type": level, "message": visible(text)})
@@ -168,8 +173,18 @@ class Chat:
     async def _open(self, given: dict[str, Any]) -> object:
         """Show the chat document: `{uri?}` → `{conversationId, uri}`."""
         document = await self._of(given)
-        await self.show(document)
+        if await self.show(document):
+            self._environment.background.start_soon(self._check_open, document)
         return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _check_open(self, document: ChatDocument) -> None:
+        """Tell the user if the editor shows a document without telling North of it."""
+        if not await self._edits.wait_until_open(document.path):
+            await self.tell(
+                "This editor does not connect North with its chat document. Start North for Markdown files too, with "
+                f"one server for the project and {document.path.parent.parent}: docs/editors.md has examples.",
+                _WARNING,
+            )
 
     async def _send(self, given: dict[str, Any], *, steers: bool = False) -> None:
         """Send what is unsent in a document: `{uri?}`; the answer comes into the document. During a turn it waits for

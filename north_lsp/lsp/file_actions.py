@@ -42,7 +42,6 @@ def actions(params: Mapping[str, Any], *, asks: bool) -> list[dict[str, Any]]:
     selected or wrong there. `asks`: there is a place where the user can go on writing a question."""
     uri, range, context = _uri(params), params.get("range"), params.get("context")
     context = context if isinstance(context, dict) else {}
-    only = context.get("only")
     problems = list(_problems(context.get("diagnostics")))
     about = {"uri": uri, "range": range}
     found = []
@@ -57,9 +56,16 @@ def actions(params: Mapping[str, Any], *, asks: bool) -> list[dict[str, Any]]:
                 continue
             shown = title if is_selected else title.replace("the selection", "this line")
             found.append(_action(shown, "refactor.north", about | {"what": what}))
-    if isinstance(only, list):
-        found = [one for one in found if any(_is_kind(one["kind"], kind) for kind in only)]
-    return found
+    return wanted(found, params)
+
+
+def wanted(found: list[dict[str, Any]], params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return those of some code actions that are of the kinds that the editor wants."""
+    context = params.get("context")
+    only = context.get("only") if isinstance(context, dict) else None
+    if not isinstance(only, list):
+        return found
+    return [one for one in found if any(_is_kind(one["kind"], kind) for kind in only)]
 
 
 def _is_kind(kind: str, wanted: object) -> bool:

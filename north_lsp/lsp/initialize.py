@@ -58,7 +58,7 @@ class LspClient:
     `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's;
     `applies_edits`: it takes `workspace/applyEdit`; `shows_results`: it may do something with a command's result;
     `takes_diagnostics`: it shows `textDocument/publishDiagnostics`; `tells_late`: it tells of a change of its texts
-    only when the user does something after it."""
+    only when the user does something after it; `annotates`: it can have the user confirm an edit."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -79,6 +79,7 @@ class LspClient:
     shows_results: bool = True
     takes_diagnostics: bool = False
     tells_late: bool = False
+    annotates: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -150,6 +151,7 @@ def read_client(params: Params) -> LspClient:
         options.get("showsResults", _mapping(params.get("clientInfo")).get("name") not in _DROP_RESULTS) is not False,
         isinstance(_capability(params, "textDocument", "publishDiagnostics"), dict),
         _mapping(params.get("clientInfo")).get("name") in _TELL_LATE,
+        isinstance(_capability(params, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
     )
 
 

@@ -196,7 +196,7 @@ class LspService:
         uri = _uri(params)
         text = self._features.text(uri)
         if text is not None:
-            return self._features.actions(str(uri), text)
+            return file_actions.wanted(self._features.actions(str(uri), text), params)
         reviews = await self._conversation.editor.reviews.actions(dict(params))
         if not self._is_of_project(uri):
             return reviews

@@ -66,6 +66,7 @@ class LspClient:
         self.server_capabilities: dict[str, Any] = {}
         self.refreshed = 0
         self.holds_changes = False
+        self.opens_shown = True
         self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
         self._unknown = unknown
@@ -150,7 +151,7 @@ class LspClient:
             case "window/showDocument":
                 assert "showDocument" in self.capabilities["window"]
                 uri = params["uri"]
-                if uri not in self.documents:
+                if uri not in self.documents and self.opens_shown:
                     self.open(uri)
                 if "selection" in params:
                     start = params["selection"]["start"]
