@@ -717,6 +717,18 @@ async def test_answers_that_make_no_sense_fail_alone(world: World, server: Model
     assert offered(server)["mcp_bad_wrong"]["input_schema"] == {"type": "object", "properties": {"ok": {}}}
 
 
+async def test_tools_that_are_described_at_great_length_leave_room(world: World, server: ModelServer) -> None:
+    configure(world, **{"tools.discoveryThreshold": 0})
+    server.script(DONE)
+    own(world, bad=entry("huge"))
+    async with talk(world) as (client, session):
+        while "`bad`: ready" not in (listed := await command(client, session, "/mcp")):
+            await asyncio.sleep(0.02)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "described at too great length; the first 64 are used" in listed
+    assert len([name for name in offered(server) if name.startswith("mcp_bad")]) == 64
+
+
 async def test_an_answer_that_is_too_long_fails_alone(world: World, server: ModelServer) -> None:
     own(world, bad=entry("huge"))
     server.script(answer(call("mcp_bad_tool_1")), DONE)

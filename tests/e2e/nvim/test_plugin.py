@@ -343,6 +343,14 @@ def test_completion(bed: Bed) -> None:
         assert nvim.lua(complete, "North export hel") == ["hello/"]
 
 
+def test_the_help_s_tags_are_those_of_its_text(bed: Bed) -> None:
+    shutil.copytree(PLUGIN / "doc", bed.folder / "doc")
+    with bed.nvim() as nvim:
+        nvim.command(f"helptags {bed.folder / 'doc'}")
+        nvim.command("help north-keys")
+    assert (bed.folder / "doc" / "tags").read_text() == (PLUGIN / "doc" / "tags").read_text()
+
+
 # -- exports ---------------------------------------------------------------------------------------------------------
 
 
@@ -682,7 +690,7 @@ def test_no_question_takes_the_cursor_or_a_key_by_itself(bed: Bed, where: str) -
         here = f"return {{ vim.api.nvim_get_current_win(), {maps} }}"
         before = nvim.lua(here)
         nvim.until(ASKED)
-        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.until("vim.fn.execute('messages'):find('North asks.*:North review')")
         assert nvim.lua(here) == before
         assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
         nvim.keys("ga")
@@ -705,7 +713,7 @@ def test_a_review_does_not_take_the_cursor_from_somebody_who_works_in_a_file(bed
         ask(nvim, REPLACE)
         nvim.keys("G")
         nvim.until(in_chat("asks you (:North review)"))
-        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.until("vim.fn.execute('messages'):find('North asks.*:North review')")
         nvim.keys("ggdd")
         nvim.until("vim.bo.modified")
         assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
