@@ -37,6 +37,7 @@ lint:
     {{bin}}/ruff format --check .
     {{bin}}/ruff check .
     {{bin}}/mypy
+    {{bin}}/mypy --platform darwin --cache-dir .mypy_cache/darwin north_lsp
     {{bin}}/lint-imports
     {{bin}}/python -m tests.support.wording
 

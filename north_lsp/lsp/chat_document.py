@@ -16,6 +16,7 @@ from north_lsp.agent.ports.events import (
     CompactionChanged,
     Event,
     RetryWaiting,
+    TranscriptReset,
     TurnStopped,
     UserSaid,
 )
@@ -86,13 +87,16 @@ class _Part:
 
 class ChatDocument:
     """The document of one conversation at `path`. `is_lost` is set when an answer finds no place in it any more, since
-    the user has changed or undone what stood around it."""
+    the user has changed or undone what was around it; `is_outdated` when it shows something else than the conversation
+    for another reason. `draft` is a prompt that the user went back to."""
 
     def __init__(self, id: str, path: Path, root: Path, edits: ChatEdits, background: Background) -> None:
         self.id = id
         self.path = path
         self.calls: list[ShownCall] = []
         self.is_lost = False
+        self.is_outdated = False
+        self.draft = ""
         self._root = root
         self._edits = edits
         self._background = background
@@ -127,7 +131,10 @@ class ChatDocument:
             text, self.calls = self._anew(events, former := await self.text())
             if text != former:
                 await self._edits.replace(self.path, text)
-            self.is_lost = False
+            self.is_lost = self.is_outdated = False
+        draft, self.draft = self.draft, ""
+        if draft.strip():
+            await self.add_to_unsent(chat_text.without_headings(draft))
 
     def _anew(self, events: Iterable[Event], former: str) -> tuple[str, list[ShownCall]]:
         text, calls = rendered(events, self._root)
@@ -200,7 +207,9 @@ class ChatDocument:
         """Note what is to be shown of an answer under way."""
         if not self._parts:
             return
-        if isinstance(event, UserSaid):
+        if isinstance(event, TranscriptReset):
+            self.is_outdated, self.draft = True, event.draft.text if event.draft is not None else ""
+        elif isinstance(event, UserSaid):
             self._parts.append(_Part(self._number_of(event)))
         else:
             _add(event, self._parts[-1].answer, self.calls, self._root)

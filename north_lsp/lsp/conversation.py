@@ -56,8 +56,8 @@ class Turned:
 
 class CurrentConversation:
     """`document` is that of the current conversation, once somebody has asked for it. `on_change` is awaited when what
-    can be done now has changed, `on_switch` when a turn that was shown in a document has led to another
-    conversation."""
+    can be done now has changed, `on_switch` when a turn that was shown in a document has led to another conversation,
+    and `on_missed` when a turn has ended that was not written into the document, which was asked for meanwhile."""
 
     def __init__(
         self, factory: SessionFactory, editor: PlainEditor, progress: Progress, folders: list[Path], mode: Mode
@@ -68,6 +68,7 @@ class CurrentConversation:
         self.document: ChatDocument | None = None
         self.on_change: Callable[[], Awaitable[None]] = _nothing
         self.on_switch: Callable[[], Awaitable[None]] = _nothing
+        self.on_missed: Callable[[], Awaitable[None]] = _nothing
         self.is_running = False
         self._factory = factory
         self._editor = editor
@@ -200,6 +201,8 @@ class CurrentConversation:
         finally:
             if asked.waiting in self._waiting:
                 self._waiting.remove(asked.waiting)
+        if self.document is not None and self.document.id == id and self.document.is_outdated:
+            await self.on_missed()
         for event in wanted:
             await self._follow(event)
         id = id or (self.session.id if self.session is not None else None)

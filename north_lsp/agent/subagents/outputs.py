@@ -16,6 +16,11 @@ _BYTES, _LINES = "NORTH_TASK_MAX_OUTPUT_BYTES", "NORTH_TASK_MAX_OUTPUT_LINES"
 _SHOWN = 10_000
 
 
+def is_output_id(id: str) -> bool:
+    """Tell whether a text has the form of an id."""
+    return _NAME.fullmatch(id) is not None
+
+
 class Outputs:
     """Those of one conversation, whose folder this is."""
 
