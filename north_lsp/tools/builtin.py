@@ -1,6 +1,7 @@
 """The tools that North ships."""
 
 from north_lsp.storage.settings import EditVariant
+from north_lsp.tools.calculate.calc import Calc
 from north_lsp.tools.code.ast_search import AstSearch
 from north_lsp.tools.code.find_blocks import FindBlocks
 from north_lsp.tools.code.find_code_block import FindCodeBlock
@@ -57,7 +58,7 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
     others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
-    web = (WebFetch(),)
+    web = (WebFetch(), Calc())
     return Registry([*looking, *structure, *project, *edits, *others, *web], _HIDDEN[variant])
 
 
