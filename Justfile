@@ -37,6 +37,7 @@ lint:
     {{bin}}/ruff format --check .
     {{bin}}/ruff check .
     {{bin}}/mypy
+    {{bin}}/mypy --platform darwin --cache-dir .mypy_cache/darwin north_lsp
     {{bin}}/lint-imports
     {{bin}}/python -m tests.support.wording
 
@@ -45,7 +46,7 @@ format:
     {{bin}}/ruff format .
     {{bin}}/ruff check --fix .
 
-# Write what is made from the code's tables: the editors' schema, the settings' table, pages of the manual.
+# Write what is made from the code's tables: the editors' schema, the schemas of tools' arguments, the settings' table, pages of the manual.
 generate:
     {{bin}}/python -m tests.support.generated_files
 

@@ -16,6 +16,7 @@ import yaml
 
 from north_lsp.cli.arguments import parser
 from north_lsp.command_policy.rules import propose
+from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
 from tests.command_policy.test_rules import asks, make_place
@@ -28,6 +29,9 @@ USERS_OWN = {"a.py", "hello/greeting.py", "notes/todo.md", ".gitmodules", "relat
 USERS_OWN |= {"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "SYSTEM.md", "APPEND_SYSTEM.md"}
 USERS_OWN |= {"tests/test_a.py", "tests/test_b.py", "north_lsp-0.1.0-py3-none-any.whl"}
 USERS_OWN |= {"MEMORY.md", "memory_summary.md", "notes.md"}
+
+BUNDLED = ROOT / "north_lsp" / "agent" / "templates" / "bundled"
+_WITH_OTHER_SLASHES = ("protocol.md", "commands.md", "reading.md")  # methods, own commands, addresses
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^ *```(?:sh|yaml|yml)$(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -177,6 +181,24 @@ def test_commands_of_the_clients_that_pages_name_exist() -> None:
             assert re.search(rf"\b{word} = |\"{word}\"", lua), (page.name, word)
     assert len(named) > 3
     assert sorted(named - titles) == []
+
+
+def test_slash_commands_that_pages_name_exist() -> None:
+    known = {command.name for command in Commands().all()} | {path.stem for path in BUNDLED.glob("*.md")}
+    unknown: set[str] = set()
+    for page in (page for page in PAGES if page.name not in _WITH_OTHER_SLASHES):
+        text = _FENCED.sub("", page.read_text("utf-8"))
+        unknown |= {
+            f"{page.name}: {name}"
+            for name in re.findall(r"`/([a-z]+)(?=[` ])", text)
+            if name not in known | {"proc", "tmp"}
+        }
+    assert sorted(unknown) == []
+
+
+def test_the_page_about_turns_has_every_slash_command() -> None:
+    text = (ROOT / "docs" / "turns.md").read_text("utf-8")
+    assert [one.name for one in Commands().all() if not re.search(rf"`/{one.name}\b", text)] == []
 
 
 def test_the_examples_of_rules_are_true(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ from north_lsp.acp.servers import begin_servers
 from north_lsp.acp.settings_watch import watch_settings
 from north_lsp.acp.storage import storage_methods
 from north_lsp.acp.stored_sessions import stored_session_methods
+from north_lsp.acp.task_methods import task_methods
 from north_lsp.acp.todo_methods import todo_methods
 from north_lsp.acp.trash import trash_methods
 from north_lsp.agent.ports.editor import OpenTexts
@@ -125,6 +126,7 @@ class AcpAgent:
                 self._session, Configuration(environment.settings_file), environment.settings_file.take_editor
             ),
             **todo_methods(self._session),
+            **task_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library,

@@ -12,6 +12,7 @@ STABLE, DRAFT = 1, 2
 EXTENSION_VERSION = 1
 KEY_METHOD = "api-key"
 EXTENSION_METHODS = (
+    "_north/agents/list",
     "_north/artifacts/list",
     "_north/artifacts/read",
     "_north/abort",
@@ -68,6 +69,9 @@ EXTENSION_METHODS = (
     "_north/state/set",
     "_north/steer",
     "_north/storage/get",
+    "_north/tasks/cancel",
+    "_north/tasks/list",
+    "_north/tasks/transcript",
     "_north/todo/get",
     "_north/todo/set",
     "_north/turn/resume",

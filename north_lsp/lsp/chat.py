@@ -23,6 +23,7 @@ from north_lsp.lsp.chat_edits import ChatEdits, Refused
 from north_lsp.lsp.conversation import Asked, CurrentConversation
 from north_lsp.lsp.file_actions import Task, file_part, read_task
 from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.own_chat import OwnChat
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
 from north_lsp.rpc.peer import Peer
@@ -40,7 +41,8 @@ Command = Callable[[dict[str, Any]], Awaitable[object]]
 
 
 class Chat:
-    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument."""
+    """The chat of one connection. `commands` are its LSP commands by name, each with its first argument. `own_chat` is
+    that of a client that has one itself: prompts of code actions go there."""
 
     def __init__(
         self,
@@ -55,8 +57,10 @@ class Chat:
         self._edits = edits
         self._conversation = conversation
         self._environment = environment
+        self.own_chat: OwnChat | None = None
         conversation.on_change = self.refresh_lenses
         conversation.on_switch = self._show_current
+        conversation.on_missed = self._catch_up
         conversation.editor.questions.on_change = self.refresh_lenses
         self.commands: dict[str, Command] = {
             "north.action": partial(self._apart, self._do_task),
@@ -107,7 +111,7 @@ class Chat:
             await document.write(await _events(session))
         except OSError as error:
             raise RpcError(INVALID_REQUEST, f"{path} cannot be written: {error.strerror or error}") from None
-        document.is_lost = self._conversation.is_running  # what streams now is not in it
+        document.is_outdated = self._conversation.is_running  # what streams now is not in it
         self._conversation.document = document
         return document
 
@@ -146,9 +150,17 @@ class Chat:
     async def _show_current(self) -> None:
         await self.show(await self.attach(await self._conversation.current()))
 
+    async def _catch_up(self) -> None:
+        """Write into the document what it does not show yet."""
+        await self._told(self._renew, {})
+
     async def tell(self, text: str, level: int = _INFO) -> None:
         """Show a message."""
         await self._peer.notify("window/showMessage", {"type": level, "message": visible(text)})
+
+    async def tell_error(self, text: str) -> None:
+        """Show an error."""
+        await self.tell(text, _ERROR)
 
     async def refresh_lenses(self) -> None:
         """Make the client request the lenses again."""
@@ -161,8 +173,18 @@ class Chat:
     async def _open(self, given: dict[str, Any]) -> object:
         """Show the chat document: `{uri?}` → `{conversationId, uri}`."""
         document = await self._of(given)
-        await self.show(document)
+        if await self.show(document):
+            self._environment.background.start_soon(self._check_open, document)
         return {"conversationId": document.id, "uri": document.path.as_uri()}
+
+    async def _check_open(self, document: ChatDocument) -> None:
+        """Tell the user if the editor shows a document without telling North of it."""
+        if not await self._edits.wait_until_open(document.path):
+            await self.tell(
+                "This editor does not connect North with its chat document. Start North for Markdown files too, with "
+                f"one server for the project and {document.path.parent.parent}: docs/editors.md has examples.",
+                _WARNING,
+            )
 
     async def _send(self, given: dict[str, Any], *, steers: bool = False) -> None:
         """Send what is unsent in a document: `{uri?}`; the answer comes into the document. During a turn it waits for
@@ -275,6 +297,9 @@ class Chat:
     async def _do_task(self, given: dict[str, Any]) -> object:
         """Do what a code action in a file says."""
         task: Task = read_task(given, self._conversation.roots().main)
+        if self.own_chat is not None:
+            prompt = task.prompt or task.mention
+            return self.own_chat.send((TextPart(prompt), *file_part(given)), prompt)
         if task.prompt is not None:
             return await self.start((TextPart(task.prompt), *file_part(given)), task.prompt)
         document = await self._of({})

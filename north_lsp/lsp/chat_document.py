@@ -5,7 +5,7 @@ Answers are written into it a few times a second, each below its prompt, whereve
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -16,11 +16,13 @@ from north_lsp.agent.ports.events import (
     CompactionChanged,
     Event,
     RetryWaiting,
+    TranscriptReset,
     TurnStopped,
     UserSaid,
 )
 from north_lsp.background import Background
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lsp import chat_text
 from north_lsp.lsp.chat_edits import ChatEdits, Refused, write_document
 from north_lsp.lsp.chat_text import Answer, Insertion, ShownCall
@@ -85,13 +87,16 @@ class _Part:
 
 class ChatDocument:
     """The document of one conversation at `path`. `is_lost` is set when an answer finds no place in it any more, since
-    the user has changed or undone what stood around it."""
+    the user has changed or undone what was around it; `is_outdated` when it shows something else than the conversation
+    for another reason. `draft` is a prompt that the user went back to."""
 
     def __init__(self, id: str, path: Path, root: Path, edits: ChatEdits, background: Background) -> None:
         self.id = id
         self.path = path
         self.calls: list[ShownCall] = []
         self.is_lost = False
+        self.is_outdated = False
+        self.draft = ""
         self._root = root
         self._edits = edits
         self._background = background
@@ -126,7 +131,10 @@ class ChatDocument:
             text, self.calls = self._anew(events, former := await self.text())
             if text != former:
                 await self._edits.replace(self.path, text)
-            self.is_lost = False
+            self.is_lost = self.is_outdated = False
+        draft, self.draft = self.draft, ""
+        if draft.strip():
+            await self.add_to_unsent(chat_text.without_headings(draft))
 
     def _anew(self, events: Iterable[Event], former: str) -> tuple[str, list[ShownCall]]:
         text, calls = rendered(events, self._root)
@@ -199,7 +207,9 @@ class ChatDocument:
         """Note what is to be shown of an answer under way."""
         if not self._parts:
             return
-        if isinstance(event, UserSaid):
+        if isinstance(event, TranscriptReset):
+            self.is_outdated, self.draft = True, event.draft.text if event.draft is not None else ""
+        elif isinstance(event, UserSaid):
             self._parts.append(_Part(self._number_of(event)))
         else:
             _add(event, self._parts[-1].answer, self.calls, self._root)

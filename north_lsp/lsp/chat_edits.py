@@ -26,6 +26,12 @@ _SYNC_SECONDS = 2.0
 _TOLD_SECONDS = 60.0  # some editors tell what has changed in a pause of the user's typing
 _OPEN_SECONDS = 3.0
 _TRIES = 5
+_CONFIRM_SECONDS = 600.0
+_RENEWING = {
+    "label": "North: write the conversation again",
+    "needsConfirmation": True,
+    "description": "replaces what you have changed in it, but not what is unsent",
+}
 _MAX_BYTES = 50_000_000
 
 Place = Callable[[str], Insertion | None]
@@ -58,15 +64,16 @@ class ChatEdits:
                 return text
         return None
 
-    async def wait_until_open(self, path: Path) -> None:
+    async def wait_until_open(self, path: Path) -> bool:
         """Wait, for a limited time, until the editor has said that it opened a document that it was asked to show. What
-        is written before might be missing in its text."""
+        is written before might be missing in its text. Returns whether it has."""
         with anyio.move_on_after(_OPEN_SECONDS):
             while True:
                 changed = self._bridge.changed()
                 if self.opened(path) is not None:
-                    return
+                    return True
                 await changed.wait()
+        return False
 
     async def text(self, path: Path) -> str | None:
         """Return the present text: the editor's, else the file's; None if there is no file."""
@@ -96,7 +103,7 @@ class ChatEdits:
             await anyio.to_thread.run_sync(write_document, path, text)
             return
         edits = text_edits(opened.text, text, self._client.encoding)
-        if not await self._apply(opened, edits):
+        if not await self._apply(opened, edits, confirms=self._client.annotates):
             raise Refused
 
     async def _insert_into_editor(self, path: Path, opened: OpenText, insertion: Insertion) -> bool:
@@ -124,15 +131,20 @@ class ChatEdits:
         # Some editors confirm what they left out; one that has told of no change at all has not.
         return applied and self.opened(path) == opened
 
-    async def _apply(self, opened: OpenText, edits: list[dict[str, Any]]) -> bool:
-        """Have the editor make edits of a text. Returns whether it says that it did. Raises Refused."""
+    async def _apply(self, opened: OpenText, edits: list[dict[str, Any]], *, confirms: bool = False) -> bool:
+        """Have the editor make edits of a text, after a preview if it `confirms`. Returns whether it says that it did.
+        Raises Refused."""
         edit: dict[str, Any] = {"changes": {opened.uri: edits}}
         if self._client.versioned_edits and opened.version is not None:
             # Neovim does not compare versions below 1.
             version = max(opened.version, 1) if self._client.one_text_an_edit else opened.version
+            if confirms:
+                edits = [one | {"annotationId": "renew"} for one in edits]
             edit = {"documentChanges": [{"textDocument": {"uri": opened.uri, "version": version}, "edits": edits}]}
+            if confirms:
+                edit["changeAnnotations"] = {"renew": _RENEWING}
         try:
-            with anyio.fail_after(_APPLY_SECONDS):
+            with anyio.fail_after(_CONFIRM_SECONDS if confirms else _APPLY_SECONDS):
                 answer = await self._peer.request("workspace/applyEdit", {"label": "North", "edit": edit})
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND:

@@ -1,7 +1,6 @@
 """What editors offer in a chat document: lenses and actions for all that can be done, completion, results of calls on
 hover, links, folding and the list of prompts. Types of LSP are made where pygls is."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ from north_lsp.agent.log.modes import MODES
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.lsp import chat_text
 from north_lsp.lsp.chat import Chat
 from north_lsp.lsp.chat_document import ChatDocument
@@ -22,9 +22,9 @@ from north_lsp.workspace.language_features import Position
 
 _MOST_PATHS = 30
 _LONGEST_HOVER = 20_000
-_COMMAND = re.compile(r"/([\w-]*)\Z")
-_ARGUMENT = re.compile(r"/(model|mode|thinking)[ \t]+(\S*)\Z")
-_PATH = re.compile(r"""(?<![\w@/.`"'])@("?)([^\s"`@]*)\Z""")
+_COMMAND = lazy_pattern(r"/([\w-]*)\Z")
+_ARGUMENT = lazy_pattern(r"/(model|mode|thinking)[ \t]+(\S*)\Z")
+_PATH = lazy_pattern(r"""(?<![\w@/.`"'])@("?)([^\s"`@]*)\Z""")
 
 
 class ChatFeatures:

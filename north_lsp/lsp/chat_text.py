@@ -6,12 +6,13 @@ that North ever does to the text of a user is to insert something before or behi
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.display import fenced, one_line, visible
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.edit.diff import unified
 from north_lsp.workspace.proposal import FileChange
 
@@ -20,10 +21,10 @@ YOU, NORTH = "## You", "## North"
 EMPTY = f"{YOU}\n\n\n"
 """A section for the user. Of its two empty lines the user writes in the second one: in some editors there is no line
 behind the last line end."""
-_HEADING = re.compile(r"^## (You|North)[ \t]*$", re.MULTILINE)
-_LIKE_A_HEADING = re.compile(r"(?:(?<=\n)|\A)(?=## (?:You|North)[ \t]*(?:\n|\Z))")
-_LINK = re.compile(r"\[[^\]\n]*\]\(<?((?:file|https?):[^\s()<>]+)>?\)")
-_CALL = re.compile(r"- [✓✗] ")
+_HEADING = lazy_pattern(r"^## (You|North)[ \t]*$", re.MULTILINE)
+_LIKE_A_HEADING = lazy_pattern(r"(?:(?<=\n)|\A)(?=## (?:You|North)[ \t]*(?:\n|\Z))")
+_LINK = lazy_pattern(r"\[[^\]\n]*\]\(<?((?:file|https?):[^\s()<>]+)>?\)")
+_CALL = lazy_pattern(r"- [✓✗] ")
 _MOST_PLACES = 1
 _INTRODUCTION = (
     "Write below the last heading, then send it: with the code lens or the code action *North: send*, or with the "

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -16,6 +16,7 @@ from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder, is
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.chat_edits import Refused
 from north_lsp.lsp.editor import PlainEditor
@@ -55,8 +56,8 @@ class Turned:
 
 class CurrentConversation:
     """`document` is that of the current conversation, once somebody has asked for it. `on_change` is awaited when what
-    can be done now has changed, `on_switch` when a turn that was shown in a document has led to another
-    conversation."""
+    can be done now has changed, `on_switch` when a turn that was shown in a document has led to another conversation,
+    and `on_missed` when a turn has ended that was not written into the document, which was asked for meanwhile."""
 
     def __init__(
         self, factory: SessionFactory, editor: PlainEditor, progress: Progress, folders: list[Path], mode: Mode
@@ -67,6 +68,7 @@ class CurrentConversation:
         self.document: ChatDocument | None = None
         self.on_change: Callable[[], Awaitable[None]] = _nothing
         self.on_switch: Callable[[], Awaitable[None]] = _nothing
+        self.on_missed: Callable[[], Awaitable[None]] = _nothing
         self.is_running = False
         self._factory = factory
         self._editor = editor
@@ -199,6 +201,8 @@ class CurrentConversation:
         finally:
             if asked.waiting in self._waiting:
                 self._waiting.remove(asked.waiting)
+        if self.document is not None and self.document.id == id and self.document.is_outdated:
+            await self.on_missed()
         for event in wanted:
             await self._follow(event)
         id = id or (self.session.id if self.session is not None else None)

@@ -1,8 +1,8 @@
 """What language features say, in North's own words. Types of LSP are made of it where pygls is."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.language_features import Position
 
 

@@ -2,12 +2,12 @@
 diagnostic says. Pure functions."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from north_lsp.agent.log.prompt import FileLink, Part
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import invalid_params
 from north_lsp.uris import local_path
 
@@ -37,12 +37,11 @@ class Task:
     mention: str
 
 
-def actions(params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the code actions for a place of a file. Where the editor asks by itself, only those for what is selected
-    or wrong there. Raises RpcError."""
+def actions(params: Mapping[str, Any], *, asks: bool) -> list[dict[str, Any]]:
+    """Return the code actions for a place of a file. Where the editor requests them on its own, only those for what is
+    selected or wrong there. `asks`: there is a place where the user can go on writing a question."""
     uri, range, context = _uri(params), params.get("range"), params.get("context")
     context = context if isinstance(context, dict) else {}
-    only = context.get("only")
     problems = list(_problems(context.get("diagnostics")))
     about = {"uri": uri, "range": range}
     found = []
@@ -53,11 +52,20 @@ def actions(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     is_selected = isinstance(range, dict) and range.get("start") != range.get("end")
     if is_selected or context.get("triggerKind") != _AUTOMATIC:
         for what, title in _TITLES.items():
+            if what == "ask" and not asks:
+                continue
             shown = title if is_selected else title.replace("the selection", "this line")
             found.append(_action(shown, "refactor.north", about | {"what": what}))
-    if isinstance(only, list):
-        found = [one for one in found if any(_is_kind(one["kind"], kind) for kind in only)]
-    return found
+    return wanted(found, params)
+
+
+def wanted(found: list[dict[str, Any]], params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return those of some code actions that are of the kinds that the editor wants."""
+    context = params.get("context")
+    only = context.get("only") if isinstance(context, dict) else None
+    if not isinstance(only, list):
+        return found
+    return [one for one in found if any(_is_kind(one["kind"], kind) for kind in only)]
 
 
 def _is_kind(kind: str, wanted: object) -> bool:

@@ -33,7 +33,7 @@ COMMANDS = (
 )
 _CLIENTS_OWN = ("north.redo", "north.undo")
 """What a client with the chat has commands of its own for: two of one name would be an error there."""
-_OF_PLAIN_CLIENTS = (
+_EDITOR_FEATURES = (
     "codeActionProvider",
     "codeLensProvider",
     "completionProvider",
@@ -42,6 +42,7 @@ _OF_PLAIN_CLIENTS = (
     "documentSymbolProvider",
     "foldingRangeProvider",
     "hoverProvider",
+    "inlineCompletionProvider",
 )
 _TELL_LATE = ("Eglot",)
 _DROP_RESULTS = ("helix",)
@@ -58,7 +59,7 @@ class LspClient:
     `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's;
     `applies_edits`: it takes `workspace/applyEdit`; `shows_results`: it may do something with a command's result;
     `takes_diagnostics`: it shows `textDocument/publishDiagnostics`; `tells_late`: it tells of a change of its texts
-    only when the user does something after it."""
+    only when the user does something after it; `annotates`: it can have the user confirm an edit."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -79,6 +80,7 @@ class LspClient:
     shows_results: bool = True
     takes_diagnostics: bool = False
     tells_late: bool = False
+    annotates: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -96,15 +98,19 @@ def _announced(params: Params, *path: str) -> bool:
     return _capability(params, *path) is True
 
 
+def _north_options(params: Params) -> dict[str, Any]:
+    return _mapping(_mapping(params.get("initializationOptions")).get("north"))
+
+
 def read_token(params: Params) -> str | None:
     """Read the secret that a client presents over TCP; None if there is none."""
-    token = _mapping(_mapping(params.get("initializationOptions")).get("north")).get("token")
+    token = _north_options(params).get("token")
     return token if isinstance(token, str) else None
 
 
 def read_settings(params: Params) -> dict[str, Any]:
     """Read the settings, by their keys, that the user has made in the editor."""
-    return _mapping(_mapping(_mapping(params.get("initializationOptions")).get("north")).get("settings"))
+    return _mapping(_north_options(params).get("settings"))
 
 
 def changed_settings(params: Params) -> dict[str, Any] | None:
@@ -115,7 +121,7 @@ def changed_settings(params: Params) -> dict[str, Any] | None:
 
 def read_client(params: Params) -> LspClient:
     """Read the client's capabilities and options; anything malformed counts as absent."""
-    options = _mapping(_mapping(params.get("initializationOptions")).get("north"))
+    options = _north_options(params)
     acp = None
     if options.get("acp") is True:
         info = {"clientInfo": params["clientInfo"]} if isinstance(params.get("clientInfo"), dict) else {}
@@ -146,6 +152,7 @@ def read_client(params: Params) -> LspClient:
         options.get("showsResults", _mapping(params.get("clientInfo")).get("name") not in _DROP_RESULTS) is not False,
         isinstance(_capability(params, "textDocument", "publishDiagnostics"), dict),
         _mapping(params.get("clientInfo")).get("name") in _TELL_LATE,
+        isinstance(_capability(params, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
     )
 
 
@@ -191,6 +198,7 @@ def server_capabilities(params: Params) -> dict[str, Any]:
         "documentSymbolProvider": True,
         "foldingRangeProvider": True,
         "hoverProvider": True,
+        "inlineCompletionProvider": {},
         "executeCommandProvider": {"commands": list(COMMANDS)},
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},
@@ -202,8 +210,9 @@ def server_capabilities(params: Params) -> dict[str, Any]:
 def initialize_result(params: Params, acp_result: dict[str, Any] | None) -> dict[str, Any]:
     """Return the answer to `initialize`; for a client that opted in, ACP's own answer is in `experimental.north`."""
     capabilities = server_capabilities(params)
-    if acp_result is not None:  # it has its own user interface
-        capabilities = {name: value for name, value in capabilities.items() if name not in _OF_PLAIN_CLIENTS}
+    if acp_result is not None:
+        if _north_options(params).get("editorFeatures") is False:
+            capabilities = {name: value for name, value in capabilities.items() if name not in _EDITOR_FEATURES}
         shared = [command for command in COMMANDS if command not in _CLIENTS_OWN]
         capabilities["executeCommandProvider"] = {"commands": shared}
         capabilities["experimental"] = {"north": acp_result}

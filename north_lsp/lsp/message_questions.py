@@ -1,12 +1,13 @@
 """Questions to the user: by a message with actions, and by whatever else in the editor gives an answer meanwhile."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import anyio
 
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
 

@@ -15,6 +15,7 @@ from north_lsp.lsp.chat import Chat
 from north_lsp.lsp.chat_features import ChatFeatures
 from north_lsp.lsp.conversation import Asked, CurrentConversation
 from north_lsp.lsp.initialize import LspClient, local_folders
+from north_lsp.lsp.inline_completion import InlineCompletion
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
@@ -40,6 +41,7 @@ class LspService:
         conversation: CurrentConversation,
         chat: Chat,
         features: ChatFeatures,
+        inline: InlineCompletion,
         on_shutdown: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         """Create the service. `on_shutdown` ends whatever else is served on the connection."""
@@ -57,6 +59,7 @@ class LspService:
             "workspace/executeCommand": self._execute,
             "textDocument/codeLens": self._lenses,
             "textDocument/codeAction": self._actions,
+            "textDocument/inlineCompletion": inline.answer,
         }
         self._commands: dict[str, Callable[[dict[str, Any], Params, Call], Awaitable[object]]] = {
             "north.ask": self._ask,
@@ -196,9 +199,11 @@ class LspService:
         uri = _uri(params)
         text = self._features.text(uri)
         if text is not None:
-            return self._features.actions(str(uri), text)
+            return file_actions.wanted(self._features.actions(str(uri), text), params)
         reviews = await self._conversation.editor.reviews.actions(dict(params))
-        return reviews + (file_actions.actions(params) if self._is_of_project(uri) else [])
+        if not self._is_of_project(uri):
+            return reviews
+        return reviews + file_actions.actions(params, asks=self._chat.own_chat is None)
 
     def _is_of_project(self, uri: object) -> bool:
         path = local_path(uri)

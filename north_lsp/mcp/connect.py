@@ -1,9 +1,10 @@
 """Opens the connections to tool servers: the core's port, in terms of the protocol."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
@@ -30,8 +31,14 @@ from north_lsp.mcp.content import (
 )
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside
+from north_lsp.storage.credentials import CredentialStore
+from north_lsp.storage.locations import Locations
+
+if TYPE_CHECKING:
+    from north_lsp.mcp.oauth import SignIns
 
 _MAX_PAGES = 20
+_MAX_TOOLS_TEXT = 256 * 1024
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
 
 
@@ -70,7 +77,10 @@ class McpConnection:
                 break
         if len(tools) > MAX_TOOLS:
             problems.append(f"it offers {len(tools)} tools; the first {MAX_TOOLS} are used")
-        return tuple(tools.values())[:MAX_TOOLS], problems[:20]
+        used = await anyio.to_thread.run_sync(_bounded, tuple(tools.values())[:MAX_TOOLS])
+        if len(used) < min(len(tools), MAX_TOOLS):
+            problems.append(f"its tools are described at too great length; the first {len(used)} are used")
+        return used, problems[-20:]
 
     async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
         params = {"name": tool, "arguments": dict(arguments)}
@@ -108,18 +118,44 @@ class McpConnection:
         return await self._client.wait_closed()
 
 
+def _bounded(tools: tuple[OfferedTool, ...]) -> tuple[OfferedTool, ...]:
+    """Return the tools whose descriptions leave room for a conversation."""
+    size = 0
+    for number, tool in enumerate(tools):
+        size += len(tool.description) + len(json.dumps(tool.schema, default=str))
+        if size > _MAX_TOOLS_TEXT:
+            return tools[:number]
+    return tools
+
+
 def _rows(page: Mapping[str, Any]) -> list[OfferedTool | str]:
     return list(read_tools(page.get("tools")))
 
 
 class Connector:
-    """Opens connections. `environ` is North's own environment, of which servers get no keys (`secret_names`). In
-    `apart`, those that are not started in the project get folders of their own."""
+    """Opens connections. `environ` is North's own environment, of which servers get no keys (`secret_names`). In a
+    folder of `locations`, those that are not started in the project get folders of their own."""
 
-    def __init__(self, environ: Mapping[str, str], secret_names: Callable[[], frozenset[str]], apart: Path) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], secret_names: Callable[[], frozenset[str]], locations: Locations
+    ) -> None:
         self._environ = environ
         self._secret_names = secret_names
-        self._apart = apart
+        self._apart = locations.server_folders
+        self._store = CredentialStore(locations)
+        self._sign_ins: SignIns | None = None
+
+    async def sign_in(self, spec: ServerSpec, show: Callable[[str], Awaitable[None]]) -> None:
+        await self._of_users().sign_in(spec, show)
+
+    async def sign_out(self, spec: ServerSpec) -> bool:
+        return await self._of_users().sign_out(spec)
+
+    def _of_users(self) -> "SignIns":
+        from north_lsp.mcp.oauth import SignIns  # loads the HTTP client
+
+        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store)
+        return self._sign_ins
 
     @asynccontextmanager
     async def __call__(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
@@ -160,7 +196,9 @@ class Connector:
     @asynccontextmanager
     async def _over_http(self, spec: ServerSpec) -> AsyncIterator[Transport]:
         from north_lsp.mcp.http import http  # loads the HTTP client
+        from north_lsp.mcp.oauth import SignedIn
         from north_lsp.mcp.sse import sse
 
-        async with (sse if spec.carrier == "sse" else http)(spec, self._environ) as transport:
+        auth = SignedIn(spec, self._of_users())
+        async with (sse if spec.carrier == "sse" else http)(spec, self._environ, auth) as transport:
             yield transport

@@ -149,9 +149,9 @@ class HttpTransport:
 
 
 @asynccontextmanager
-async def http(spec: ServerSpec, environ: Mapping[str, str]) -> AsyncIterator[HttpTransport]:
+async def http(spec: ServerSpec, environ: Mapping[str, str], auth: httpx2.Auth) -> AsyncIterator[HttpTransport]:
     """Open a session with the server at an address. Raises ToolError."""
-    async with http_client(spec, environ) as client:
+    async with http_client(spec, environ, auth) as client:
         async with beside() as tasks:
             transport = HttpTransport(spec, client, tasks)
             try:
@@ -162,15 +162,21 @@ async def http(spec: ServerSpec, environ: Mapping[str, str]) -> AsyncIterator[Ht
 
 
 @asynccontextmanager
-async def http_client(spec: ServerSpec, environ: Mapping[str, str]) -> AsyncIterator[httpx2.AsyncClient]:
-    """Make the client for one server. It follows no redirects: the headers are for the host that was named."""
+async def http_client(
+    spec: ServerSpec, environ: Mapping[str, str], auth: httpx2.Auth
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """Make the client for one server. It follows no redirects: the headers are for the host that was named. What they
+    say of the user counts before a sign-in."""
     try:
         verify = await anyio.to_thread.run_sync(verification, environ, spec.url)
         headers = httpx2.Headers({"user-agent": f"north-lsp/{__version__}", **spec.headers})
     except (OSError, ValueError, UnicodeEncodeError) as error:
         raise failure(f"its connection cannot be prepared: {error}") from None
     limits = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
-    async with httpx2.AsyncClient(headers=headers, timeout=limits, verify=verify, follow_redirects=False) as client:
+    used = auth if "authorization" not in {name.lower() for name in spec.headers} else None
+    async with httpx2.AsyncClient(
+        headers=headers, timeout=limits, verify=verify, follow_redirects=False, auth=used
+    ) as client:
         yield client
 
 
@@ -191,7 +197,7 @@ async def refusal(response: httpx2.Response) -> str:
     said = one_line("; ".join(part for part in (text, *hints) if part), 500)
     what = f"HTTP {response.status_code}: {said or response.reason_phrase}"
     if response.status_code in (401, 403):
-        what += " (it wants you to sign in: put a token into its `headers`)"
+        what += " (it wants you to sign in: `/mcp reauth` with its name, or a token in its `headers`)"
     elif 300 <= response.status_code < 400:
         what += " (North does not follow redirects: write the address that it leads to)"
     return what

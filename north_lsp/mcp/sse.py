@@ -109,9 +109,9 @@ class SseTransport:
 
 
 @asynccontextmanager
-async def sse(spec: ServerSpec, environ: Mapping[str, str]) -> AsyncIterator[SseTransport]:
+async def sse(spec: ServerSpec, environ: Mapping[str, str], auth: httpx2.Auth) -> AsyncIterator[SseTransport]:
     """Open the stream of a server. Raises ToolError."""
-    async with http_client(spec, environ) as client, beside() as tasks:
+    async with http_client(spec, environ, auth) as client, beside() as tasks:
         transport = SseTransport(spec, client, tasks)
         tasks.start_soon(transport.listen)
         try:

@@ -8,7 +8,7 @@ import functools
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -168,7 +168,7 @@ async def _core(
                 AbandonedTasks(background),
                 settings_file,
                 ShellPool(background),
-                _connector(options.environ, lambda: secret_names(known), locations.server_folders),
+                _Connector(options.environ, lambda: secret_names(known), locations),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -235,15 +235,29 @@ def _note(diagnostics: Diagnostics, text: str) -> None:
     diagnostics.event("model_advice", message=text)
 
 
-def _connector(environ: Mapping[str, str], names: Callable[[], frozenset[str]], apart: Path) -> Connect:
-    """Make what opens connections to MCP servers; its modules are loaded with the first server."""
+class _Connector:
+    """Opens connections to MCP servers; its modules are loaded with the first server."""
 
-    def connect(spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AbstractAsyncContextManager[Connection]:
+    def __init__(self, environ: Mapping[str, str], names: Callable[[], frozenset[str]], locations: Locations) -> None:
+        self._made: Connect | None = None
+        self._arguments = environ, names, locations
+
+    def __call__(
+        self, spec: ServerSpec, roots: Sequence[Path], listener: Listener
+    ) -> AbstractAsyncContextManager[Connection]:
+        return self._loaded()(spec, roots, listener)
+
+    async def sign_in(self, spec: ServerSpec, show: Callable[[str], Awaitable[None]]) -> None:
+        await self._loaded().sign_in(spec, show)
+
+    async def sign_out(self, spec: ServerSpec) -> bool:
+        return await self._loaded().sign_out(spec)
+
+    def _loaded(self) -> Connect:
         from north_lsp.mcp.connect import Connector
 
-        return Connector(environ, names, apart)(spec, roots, listener)
-
-    return connect
+        self._made = self._made or Connector(*self._arguments)
+        return self._made
 
 
 def _retry(settings: Settings) -> RetrySettings:
@@ -321,7 +335,9 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.conversation import CurrentConversation
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.editor import PlainEditor
+    from north_lsp.lsp.inline_completion import InlineCompletion
     from north_lsp.lsp.log_messages import LogMessages
+    from north_lsp.lsp.own_chat import OwnChat
     from north_lsp.lsp.progress import Progress
     from north_lsp.lsp.service import LspService
 
@@ -353,8 +369,11 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         conversation = CurrentConversation(factory, plain, progress, folders, defaults.mode)
         edits = ChatEdits(peer, bridge, client)
         chat = Chat(peer, client, edits, conversation, environment)
+        if agent is not None:
+            chat.own_chat = OwnChat(lambda: agent.sessions, environment.background, chat.tell_error)
         features = bridge.features = ChatFeatures(chat, edits, conversation, client.encoding)
-        service = LspService(peer, environment, client, conversation, chat, features, end_agent)
+        inline = InlineCompletion(documents, conversation, client.encoding)
+        service = LspService(peer, environment, client, conversation, chat, features, inline, end_agent)
         editor = EditorSettings(peer, environment.settings_file.take_editor, client)
         services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 

@@ -1,6 +1,7 @@
 """`NORTH_TIMING`: how long the stages of the start take, and what blocks the event loop, in North's log."""
 
 import os
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -44,6 +45,8 @@ async def watch_loop(diagnostics: Diagnostics) -> None:
 
 
 def _since_start() -> int | None:
+    if sys.platform != "linux":
+        return None
     with suppress(OSError, ValueError, IndexError, AttributeError):
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         ticks = int(fields[19])

@@ -221,6 +221,8 @@ def _set_read_only(path: str, *, on: bool) -> None:
 def restrict_files(version: int, rules: dict[str, list[str]], *, network: bool) -> None:
     """Allow access to these paths only: `read` (and run), `write` (everything), `device` (read, write). Raises
     Unavailable."""
+    if sys.platform != "linux":
+        raise Unavailable("Landlock is part of Linux")
     handled = _FIRST
     handled |= _REFER if version >= 2 else 0
     handled |= _TRUNCATE if version >= 3 else 0

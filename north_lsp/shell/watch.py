@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -148,6 +149,8 @@ class Watch:
 
 def _allow(name: str, folder: int) -> None:
     """Give the user all rights on their own folder; do nothing for a file."""
+    if sys.platform != "linux":  # nothing is watched without a sandbox
+        return
     with contextlib.suppress(OSError):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:

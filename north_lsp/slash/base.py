@@ -203,7 +203,7 @@ class Host(Protocol):
         ...
 
     async def compact(self, instructions: str, keep_last: int | None) -> Reply:
-        """Have the older part of the conversation summarised; `keep_last` is how many of the last messages stay, None
+        """Have the older part of the conversation summarized; `keep_last` is how many of the last messages stay, None
         for as many as are short enough."""
         ...
 
@@ -219,6 +219,24 @@ class Host(Protocol):
         """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
         done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
         ...
+
+    async def agents(self) -> str:
+        """List the agents that a model can use, with where each comes from, in Markdown."""
+        ...
+
+    def draft_of_agent(self, text: str) -> str:
+        """Return the prompt that has a model write an agent's file."""
+        ...
+
+    async def tasks(self) -> str:
+        """List what agents work on, and have worked on, in Markdown."""
+        ...
+
+    async def task(self, id: str) -> str:
+        """Return the conversation of an agent, in Markdown."""
+        ...
+
+    def cancel_task(self, id: str) -> str: ...
 
     def queued(self) -> Sequence[tuple[str, str]]:
         """Return the kind and text of all queued prompts."""
@@ -353,6 +371,12 @@ class Host(Protocol):
         ...
 
     async def remove_server(self, name: str) -> str: ...
+
+    async def sign_in_to_server(self, name: str) -> str:
+        """Have the user sign in to an MCP server in a browser, and connect again; `/cancel` gives it up."""
+        ...
+
+    async def sign_out_of_server(self, name: str) -> str: ...
 
     @property
     def presets(self) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from north_lsp.display import money, one_line
+from north_lsp.slash.agents import AGENTS
 from north_lsp.slash.approvals import APPROVALS
 from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
 from north_lsp.slash.changes import CHANGES
@@ -131,6 +132,7 @@ COMMANDS = (
     Command("model", "Show or change the model", _model, "[name]"),
     Command("queue", "Show the queued prompts", _queue),
     Command("thinking", "Show or change how much the model thinks", _thinking, "[on|off|level]"),
+    *AGENTS,
     *APPROVALS,
     *CHANGES,
     *COMPACTION,

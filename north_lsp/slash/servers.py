@@ -24,6 +24,10 @@ async def _mcp(host: Host, words: Sequence[str]) -> Reply:
             return Reply(host.server_log(name))
         case ["add", name, *rest] if rest:
             return Reply(await host.add_server(name, _entry(rest)))
+        case ["reauth", name]:
+            return Reply(await host.sign_in_to_server(name))
+        case ["unauth", name]:
+            return Reply(await host.sign_out_of_server(name))
         case ["remove" | "rm", name]:
             return Reply(await host.remove_server(name))
         case _:
@@ -54,9 +58,9 @@ def _entry(words: Sequence[str]) -> dict[str, object]:
             case _:
                 raise CommandError(f"{option} is unknown: `--url`, `--header`, `--token` and `--env` are options")
     if ("url" in entry) == ("command" in entry):
-        raise CommandError("give either an address with `--url`, or a command behind `--`")
+        raise CommandError("give either an address with `--url`, or a command after `--`")
     if "url" in entry and tables["env"]:
-        raise CommandError("`--env` belongs to a command; a server behind an address has `--header`")
+        raise CommandError("`--env` belongs to a command; a server at an address has `--header`")
     if "command" in entry and tables["headers"]:
         raise CommandError("`--header` and `--token` belong to an address; a command has `--env`")
     return entry | {key: table for key, table in tables.items() if table}
@@ -67,7 +71,7 @@ SERVERS = (
         "mcp",
         "Show the MCP servers with their tools, add or remove one, switch one on or off, or connect again",
         _mcp,
-        "[add|remove|enable|disable|reload|logs] [server]",
+        "[add|remove|enable|disable|reload|logs|reauth|unauth] [server]",
         private_words=_SECRETS,
     ),
 )

@@ -119,6 +119,28 @@ class CredentialStore:
             self.remove(id)
         return stored
 
+    def keep_sign_in(self, provider: str, label: str, secret: str) -> None:
+        """Keep what a sign-in gave, in place of the one before."""
+        kept = keyring.put(provider, secret) if self._uses_keyring() else secret
+        self.remove(provider=provider)
+        with self._open() as database:
+            database.execute(
+                "INSERT INTO credentials (provider, type, label, secret, created_at) VALUES (?, 'oauth', ?, ?, ?)",
+                (provider, label, kept, round(time.time() * 1000)),
+            )
+
+    def sign_in(self, provider: str) -> str | None:
+        """Return what a sign-in gave; None if there is none."""
+        if not self.path.exists():
+            return None
+        with self._open() as database:
+            query = "SELECT secret FROM credentials WHERE type = 'oauth' AND provider = ? ORDER BY id DESC"
+            row = database.execute(query, (provider,)).fetchone()
+        try:
+            return None if row is None else keyring.resolved(row[0])
+        except KeyringError as error:
+            raise CredentialsUnreadable(str(error)) from None
+
     def _uses_keyring(self) -> bool:
         """Tell whether new keys go to the keyring. Raises CredentialsUnreadable if the settings cannot be read: a key
         must not be stored in another place than the user wanted."""

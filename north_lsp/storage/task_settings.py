@@ -1,7 +1,6 @@
 """The settings of the agents that a model has work done by."""
 
-from dataclasses import dataclass
-
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
 

@@ -15,12 +15,14 @@ from north_lsp.tools.base import DescribedTool, Tool
 from north_lsp.vocabulary import Mode
 
 MAX_ARGUMENT_BYTES = 50 * 1024
+_PACKAGE = "north_lsp.tools"
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: harmless mismatches are repaired, unknown keys are dropped."""
+    """Base of every tool's arguments: harmless mismatches are repaired, unknown keys are dropped. What checks them is
+    built for the first call."""
 
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=False, frozen=True)
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=False, frozen=True, defer_build=True)
 
 
 class Registry:
@@ -124,7 +126,22 @@ def _description(tool: Tool) -> str:
 
 @cache
 def _schema(model: type[BaseModel]) -> Mapping[str, object]:
-    """Make the JSON Schema of a tool's arguments. All requests share the cached object: it must not be changed."""
+    """Return the JSON Schema of a tool's arguments. All requests share the cached object: it must not be changed."""
+    made = _made_before().get(model.__name__) if model.__module__.startswith(f"{_PACKAGE}.") else None
+    return make_schema(model) if made is None else made
+
+
+@cache
+def _made_before() -> Mapping[str, Mapping[str, object]]:
+    """Read the schemas of North's own tools, which `just generate` makes: making them takes as long as a request."""
+    schemas: Mapping[str, Mapping[str, object]] = json.loads(
+        files(_PACKAGE).joinpath("schemas.json").read_text("utf-8")
+    )
+    return schemas
+
+
+def make_schema(model: type[BaseModel]) -> Mapping[str, object]:
+    """Make the JSON Schema of a tool's arguments."""
     schema = model.model_json_schema(by_alias=True)
     for part in (schema, *schema.get("$defs", {}).values()):
         _slim(part)

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.test_ask import answering
-from tests.end_to_end.test_faults import configure, entries, opened, prompt, sent
+from tests.end_to_end.test_faults import configure, entries, opened, prompt, sent, texts
 from tests.end_to_end.test_left_turns import results
 from tests.end_to_end.test_plan_mode import hostile, tree
 from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.world import World
-from tests.support.client import RawAcpClient
+from tests.support.client import RawAcpClient, RpcFailure
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Answer, Fail, Gate, Say, answer, call
@@ -412,3 +412,57 @@ async def test_no_secret_is_told_to_an_agent_or_stands_in_its_log(world: World, 
     logs = [*world.data.glob("conversations/*.jsonl"), *world.data.glob("conversations/*/agents/*.jsonl")]
     assert len(logs) == 2
     assert all(b"very-secret-value-1" not in path.read_bytes() for path in logs)
+
+
+async def test_tasks_and_agents_can_be_looked_at(world: World, server: ModelServer) -> None:
+    (world.project / ".north" / "agents").mkdir(parents=True)
+    (world.project / ".north/agents/task.md").write_text("---\nname: task\ndescription: Ours\n---\nWork.")
+    server.script(tasks(task("task", "Look at it", id="look")), submit("Seen."), answer(Say("Well.")))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Go")
+        here = {"sessionId": session}
+        (row,) = (await client.request("_north/tasks/list", here))["tasks"]
+        assert (row["id"], row["agent"], row["state"]) == ("0-look", "task", "done")
+        shown = (await client.request("_north/tasks/transcript", {**here, "taskId": "0-look"}))["markdown"]
+        assert "Look at it" in shown
+        with pytest.raises(RpcFailure, match="there is no task"):
+            await client.request("_north/tasks/transcript", {**here, "taskId": "../x"})
+        assert not (await client.request("_north/tasks/cancel", {**here, "taskId": "0-look"}))["cancelled"]
+        known = (await client.request("_north/agents/list", here))["agents"]
+        assert [one["name"] for one in known].count("task") == 2
+        assert known[-1]["why"] == "shadowed by .north/agents/task.md"
+        for text, says in (
+            ("/tasks", "`0-look` **task**: done"),
+            ("/tasks show 0-look", "Look at it"),
+            ("/agents", "Ours"),
+        ):
+            client.updates.clear()
+            await prompt(client, session, text)
+            assert says in texts(client)
+        client.updates.clear()
+        await prompt(client, session, "/tasks cancel 0-look")
+        assert "no agent works on a task 0-look" in texts(client)
+
+
+async def test_one_task_is_cancelled_and_the_others_go_on(world: World, server: ModelServer) -> None:
+    server.route("Have both done", tasks(task("task", "ALPHA"), task("task", "BETA")), answer(Say("Well.")))
+    server.route("ALPHA", answer(Say("I "), Gate("never")))
+    server.route("BETA", answer(Say("I "), Gate("b")), submit("B is done."))
+    async with talking(world) as (client, session):
+        blocks = text_blocks("Have both done")
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await server.reached("never")
+        await server.reached("b")
+        here = {"sessionId": session, "taskId": "0-task"}
+        assert (await client.request("_north/tasks/cancel", here))["cancelled"]
+        server.open("b")
+        assert (await client.answer(request))["stopReason"] == "end_turn"
+    assert "[0-task] task: cancelled" in told(server)
+    assert "B is done." in told(server)
+
+
+async def test_an_agent_is_written_by_the_model(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Well.")))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/agents new reads the logs")
+    assert "The agent is to do this: reads the logs" in json.dumps(sent(server)[0])

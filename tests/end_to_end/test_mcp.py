@@ -3,10 +3,13 @@ protocol; whatever a server does, a turn goes on."""
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +252,75 @@ async def test_a_server_that_wants_a_sign_in_says_so(world: World, server: Model
     assert "wants you to sign in" in told
 
 
+async def sign_in(client: RawAcpClient, session: str) -> str:
+    """Have a browser open the page that `/mcp reauth` names; returns what the command says."""
+    before = len(client.updates)
+    blocks = text_blocks("/mcp reauth remote")
+    running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+    shown = await client.wait_update(lambda update: "/in/authorization_endpoint?" in json.dumps(update))
+    found = re.search(r'http://127[^"\s]+authorization_endpoint[^"\s]+', json.dumps(shown))
+    assert found is not None
+
+    def browse() -> str:
+        with urllib.request.urlopen(found[0]) as page:
+            return str(page.read())
+
+    assert "You can close this page" in await asyncio.to_thread(browse)
+    assert (await client.answer(running))["stopReason"] == "end_turn"
+    rows = [params["update"] for params in client.updates[before:]]
+    return "".join(row["content"]["text"] for row in rows if row["sessionUpdate"] == "agent_message_chunk")
+
+
+async def test_the_user_signs_in_to_a_server_and_out_again(world: World, server: ModelServer) -> None:
+    echo = answer(call("mcp_remote_look", text="hello"))
+    server.script(DONE, echo, DONE, echo, DONE)
+    with over_http("oauth=once") as url:
+        own(world, remote={"url": url})
+        async with talk(world) as (client, session):
+            assert await prompt(client, session, "Hello") == "end_turn"
+            assert "`/mcp reauth` with its name" in "".join(notices(client))
+            told = await sign_in(client, session)
+            assert "You are signed in" in told
+            assert "`remote`: ready" in told
+            assert await prompt(client, session, "Look") == "end_turn"  # its first token ends with that
+            assert "echo: hello" in last_result(server)
+        async with talk(world) as (client, session):  # the sign-in is kept
+            assert await prompt(client, session, "Look") == "end_turn"
+            assert "echo: hello" in last_result(server)
+            told = await command(client, session, "/mcp unauth remote")
+            assert "has no sign-in" in told
+            assert "HTTP 401" in told
+            assert "You are not signed in" in await command(client, session, "/mcp unauth remote")
+    stored = b"".join(path.read_bytes() for path in world.data.rglob("*.jsonl"))
+    assert b"access-1" not in stored
+    assert b"refresh-1" not in stored
+
+
+@pytest.mark.parametrize(("mode", "why"), [("odd", "by PKCE"), ("refuses", "the sign-in came to nothing: no")])
+async def test_a_sign_in_that_comes_to_nothing_says_why(world: World, server: ModelServer, mode: str, why: str) -> None:
+    with over_http(f"oauth={mode}") as url:
+        own(world, remote={"url": url}, local=entry())
+        async with talk(world) as (client, session):
+            told = await (sign_in if mode == "refuses" else partial(command, text="/mcp reauth remote"))(
+                client, session
+            )
+            assert why in told
+            assert "only servers behind an address" in await command(client, session, "/mcp reauth local")
+            assert "there is no MCP server" in await command(client, session, "/mcp reauth other")
+
+
+async def test_a_sign_in_is_given_up(world: World, server: ModelServer) -> None:
+    with over_http("oauth") as url:
+        own(world, remote={"url": url})
+        async with talk(world) as (client, session):
+            blocks = text_blocks("/mcp reauth remote")
+            running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+            await client.wait_update(lambda update: "/in/authorization_endpoint?" in json.dumps(update))
+            await client.notify("session/cancel", {"sessionId": session})
+            await client.answer(running)
+            assert "You are not signed in" in await command(client, session, "/mcp unauth remote")
+
+
 async def test_a_forgotten_session_begins_anew(world: World, server: ModelServer) -> None:
     echo = answer(call("mcp_remote_look", text="hello"))
     server.script(echo, DONE, echo, DONE, echo, DONE)
@@ -426,6 +498,18 @@ async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed_or_i
         assert await prompt(client, session, "Hello") == "end_turn"
         assert "mcp_theirs_echo" in offered(server)
         assert "mcp_other_echo" not in offered(server)
+
+
+async def test_a_client_that_cannot_ask_is_told_how_a_new_server_starts(world: World, server: ModelServer) -> None:
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": entry()}}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        del client.handlers["session/request_permission"]
+        assert await prompt(client, session, "Hello") == "end_turn"
+        await client.wait_update(lambda update: "`/mcp enable theirs` starts it" in json.dumps(update))
+        assert "mcp_theirs_echo" not in offered(server)
 
 
 async def test_the_servers_of_a_project_end_as_soon_as_trust_goes(
@@ -643,6 +727,18 @@ async def test_answers_that_make_no_sense_fail_alone(world: World, server: Model
     assert "its result is not an object" in "".join(text for _, text in sent(server)[1])
     assert "`content` is not a list" in last_result(server)
     assert offered(server)["mcp_bad_wrong"]["input_schema"] == {"type": "object", "properties": {"ok": {}}}
+
+
+async def test_tools_that_are_described_at_great_length_leave_room(world: World, server: ModelServer) -> None:
+    configure(world, **{"tools.discoveryThreshold": 0})
+    server.script(DONE)
+    own(world, bad=entry("huge"))
+    async with talk(world) as (client, session):
+        while "`bad`: ready" not in (listed := await command(client, session, "/mcp")):
+            await asyncio.sleep(0.02)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "described at too great length; the first 64 are used" in listed
+    assert len([name for name in offered(server) if name.startswith("mcp_bad")]) == 64
 
 
 async def test_an_answer_that_is_too_long_fails_alone(world: World, server: ModelServer) -> None:

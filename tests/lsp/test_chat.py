@@ -365,6 +365,63 @@ async def test_code_actions_on_any_file_ask_about_it_and_fix_what_is_wrong(world
         assert client.text(chat).split("\n")[at.line][: at.character] == "@json/tool.py:5-7 "
 
 
+async def test_what_was_answered_before_and_while_the_document_was_asked_for_is_in_it(
+    world: World, server: ModelServer
+) -> None:
+    gate = Gate("half")
+    server.script(answer(Say("Before.")), answer(Say("One. "), gate, Say("Two.")))
+    async with lsp_client(world) as client:
+        await client.command("north.ask", "First")
+        asked = asyncio.create_task(client.command("north.ask", "Second"))
+        await client.until(lambda: len(client.progress) > 2)
+        uri = await opened(client)
+        server.open(gate.name)
+        assert (await asked)["text"] == "One. Two."
+        await client.until(lambda: "## You\n\nSecond\n\n## North\n\nOne. Two.\n\n## You" in client.text(uri))
+        assert client.text(uri).count("## North") == 2
+
+
+async def test_a_prompt_that_the_user_goes_back_to_is_below_the_last_heading_again(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two.")))
+    async with lsp_client(world) as client:
+        uri = await opened(client)
+        for prompt, said in (("First", "One."), ("Second", "Two.")):
+            client.write(uri, prompt)
+            await client.command("north.send", {"uri": uri})
+            await answered(client, uri, said)
+        await client.command("north.run", "/rewind 2 conversation")
+        await client.until(lambda: "Two." not in client.text(uri))
+        await client.until(lambda: client.text(uri).endswith("\n\n## You\n\nSecond\n\n\n"))
+
+
+async def test_what_replaces_text_of_the_user_is_confirmed_where_the_editor_can(
+    world: World, server: ModelServer
+) -> None:
+    edits = {"documentChanges": True, "changeAnnotationSupport": {}}
+    capabilities = {**FULL, "workspace": {**FULL["workspace"], "workspaceEdit": edits}}
+    server.script(answer(Say("One.")))
+    async with lsp_client(world, capabilities) as client:
+        uri = await opened(client)
+        client.write(uri, "First")
+        await client.command("north.send", {"uri": uri})
+        await answered(client, uri, "One.")
+        assert all("changeAnnotations" not in edit for edit in client.edits)
+        client.set(uri, client.text(uri).replace("One.", "One, as I noted."))
+        await client.command("north.renewChat", {"uri": uri})
+        await client.until(lambda: "as I noted" not in client.text(uri))
+        (annotation,) = client.edits[-1]["changeAnnotations"].values()
+        assert annotation["needsConfirmation"] is True
+
+
+async def test_an_editor_that_shows_the_document_without_north_is_told_of(world: World, server: ModelServer) -> None:
+    async with lsp_client(world) as client:
+        client.opens_shown = False
+        await client.command("north.openChat")
+        await client.until(lambda: any("does not connect North" in message for message in client.messages))
+
+
 async def test_an_editor_that_drops_results_gets_the_answer_in_the_document(world: World, server: ModelServer) -> None:
     server.script(answer(Say("Here it is.")))
     async with lsp_client(world, name="helix") as client:
@@ -437,3 +494,30 @@ def test_nothing_that_a_model_says_is_taken_for_a_heading() -> None:
     new = text[: insertion.offset] + insertion.text + text[insertion.offset :]
     assert len(chat_text.sections(new)) == 3
     assert "\\## You" in new
+
+
+async def test_a_client_with_a_chat_of_its_own_has_code_actions_that_go_there(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("It dumps.")))
+    uri = (world.project / "json" / "tool.py").as_uri()
+    async with lsp_client(world, options={"acp": True}) as client:
+        client.open(uri)
+        actions = await client.actions(uri, 4, 7)
+        assert "North: ask about the selection" not in actions
+        await client.press(actions["North: explain the selection"])
+        await client.until(lambda: any("open North's chat first" in message for message in client.messages))
+        await client.request("session/new", cwd=str(world.project), mcpServers=[])
+        await client.press(actions["North: explain the selection"])
+        await client.until(lambda: "It dumps." in "".join(_said(client, "agent_message_chunk")))
+        assert _said(client, "user_message_chunk") == ["Explain lines 5-7 of json/tool.py."]
+
+
+def _said(client: LspClient, kind: str) -> list[str]:
+    return [one["content"]["text"] for one in client.updates if one["sessionUpdate"] == kind]
+
+
+async def test_a_client_with_code_actions_of_its_own_is_offered_none(world: World) -> None:
+    async with lsp_client(world, options={"acp": True, "editorFeatures": False}) as client:
+        assert "codeActionProvider" not in client.server_capabilities
+        assert "completionProvider" not in client.server_capabilities

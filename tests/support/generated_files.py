@@ -1,6 +1,6 @@
 """Files of this repository that are generated from the code's tables: the schema in the VS Code extension, the table on
-the settings page, and the pages about variables, the command line and slash commands.
-`python -m tests.support.generated_files` writes them again."""
+the settings page, the schemas of the tools' arguments, and the pages about variables, the command line and slash
+commands. `python -m tests.support.generated_files` writes them again."""
 
 import argparse
 import json
@@ -15,10 +15,14 @@ from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_schema import json_schema, value_schema
+from north_lsp.tools.builtin import builtin_tools
+from north_lsp.tools.registry import make_schema
+from north_lsp.tools.support.discovery import SearchTools
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "vscode-client" / "config.schema.json"
 PAGE = ROOT / "docs" / "settings.md"
+TOOLS = ROOT / "north_lsp" / "tools" / "schemas.json"
 _CONFIGURE = ROOT / "docs" / "configure"
 _MADE = "<!-- Made by `just generate` from the code's tables: change those. -->\n"
 _BEGIN, _END = "<!-- Made by `just generate` from the declarations. -->\n\n", "\n<!-- End of what is made. -->\n"
@@ -31,11 +35,21 @@ def generated() -> dict[Path, str]:
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
     return {
         SCHEMA: schema,
+        TOOLS: tool_schemas(),
         PAGE: before + _BEGIN + table() + _END + after,
         _CONFIGURE / "environment.md": environment(),
         _CONFIGURE / "command-line.md": command_line(),
         _CONFIGURE / "slash-commands.md": slash_commands(),
     }
+
+
+def tool_schemas() -> str:
+    """Return the schemas of the arguments of all tools, by the names of their models."""
+    models = [tool.args for tool in (*builtin_tools().tools(), SearchTools())]
+    schemas = {model.__name__: make_schema(model) for model in sorted(models, key=lambda model: model.__name__)}
+    assert len(schemas) == len(models), "two models of arguments have one name"
+    rows = (f"  {json.dumps(name)}: {json.dumps(schema, ensure_ascii=False)}" for name, schema in schemas.items())
+    return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 def environment() -> str:

@@ -62,8 +62,11 @@ class LspClient:
         self.edits: list[dict[str, Any]] = []
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
         self.progress: list[dict[str, Any]] = []
+        self.updates: list[dict[str, Any]] = []
+        self.server_capabilities: dict[str, Any] = {}
         self.refreshed = 0
         self.holds_changes = False
+        self.opens_shown = True
         self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
         self._unknown = unknown
@@ -129,6 +132,8 @@ class LspClient:
                 self.messages.append(params["message"])
             case "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
+            case "session/update":
+                self.updates.append(params["update"])
             case "$/progress":
                 self.progress.append(params["value"])
 
@@ -146,7 +151,7 @@ class LspClient:
             case "window/showDocument":
                 assert "showDocument" in self.capabilities["window"]
                 uri = params["uri"]
-                if uri not in self.documents:
+                if uri not in self.documents and self.opens_shown:
                     self.open(uri)
                 if "selection" in params:
                     start = params["selection"]["start"]
@@ -275,7 +280,7 @@ async def lsp_client(
         *world.server, "lsp", stdin=pipe, stdout=pipe, env=world.environ, cwd=world.project
     )
     client = LspClient(process, capabilities, unknown)
-    await client.request(
+    result = await client.request(
         "initialize",
         capabilities=capabilities,
         processId=None,
@@ -283,6 +288,7 @@ async def lsp_client(
         workspaceFolders=[{"uri": world.project.as_uri(), "name": "project"}],
         **({"initializationOptions": {"north": options}} if options is not None else {}),
     )
+    client.server_capabilities = result["capabilities"]
     client.notify("initialized")
     try:
         yield client

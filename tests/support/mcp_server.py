@@ -16,6 +16,8 @@ Modes, hostile ones first:
     hold=FILE       does not answer `initialize` as long as there is such a file
     old             speaks a version of the protocol that nobody does
     token=TOKEN     (HTTP) answers only who sends this token
+    oauth=WHAT      (HTTP) answers only who has signed in: `once` has its first token end with the first call, `odd`
+                    signs users in without PKCE, `refuses` lets nobody in
     no-session      (HTTP) forgets its session after the first call
 """
 
@@ -25,9 +27,12 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlencode
 
 Row = dict[str, Any]
 Send = Callable[[Row | str], None]
@@ -231,10 +236,67 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         pass
 
+    granted: ClassVar[dict[str, Any]] = {}
+
+    def home(self) -> str:
+        return f"http://{self.headers['host']}"
+
+    def may_come(self, message: Row) -> bool:
+        sent = self.headers.get("authorization")
+        if MODES["oauth"] == "once" and message.get("method") == "tools/call":
+            self.granted["number"] = max(self.granted.get("number", 0), 2)
+        return sent == f"Bearer access-{self.granted.get('number', 1)}" and "client" in self.granted
+
+    def describe(self) -> None:
+        path, _, query = self.path.partition("?")
+        given = {key: values[0] for key, values in parse_qs(query).items()}
+        if path == "/.well-known/oauth-protected-resource/mcp":
+            self.json({"resource": f"{self.home()}/mcp", "authorization_servers": [f"{self.home()}/in"]})
+        elif path == "/.well-known/oauth-authorization-server/in":
+            places = ("authorization_endpoint", "token_endpoint", "registration_endpoint")
+            about: Row = {key: f"{self.home()}/in/{key}" for key in places} | {"issuer": f"{self.home()}/in"}
+            self.json(about | {"code_challenge_methods_supported": ["plain" if MODES["oauth"] == "odd" else "S256"]})
+        elif path == "/in/authorization_endpoint" and given["client_id"] == self.granted.get("client"):
+            self.granted.update(given)
+            answer = {"code": "code-1", "iss": f"{self.home()}/in"} if MODES["oauth"] != "refuses" else {"error": "no"}
+            where = f"{given['redirect_uri']}?{urlencode(answer | {'state': given['state']})}"
+            self.plain(302, b"", {"location": where})
+        else:
+            self.plain(405, b"")
+
+    def grant(self, data: bytes) -> None:
+        if self.path == "/in/registration_endpoint":
+            assert json.loads(data)["token_endpoint_auth_method"] == "none"
+            self.granted["client"] = "client-1"
+            return self.json({"client_id": "client-1"}, 201)
+        given = {key: values[0] for key, values in parse_qs(data.decode()).items()}
+        challenge = urlsafe_b64encode(sha256(given.get("code_verifier", "").encode()).digest()).decode().rstrip("=")
+        number = 1 if given["grant_type"] == "authorization_code" else 2
+        is_right = given["client_id"] == "client-1" and given["resource"] == f"{self.home()}/mcp"
+        if number == 1:
+            is_right &= given["code"] == "code-1" and challenge == self.granted["code_challenge"]
+            is_right &= given["redirect_uri"] == self.granted["redirect_uri"]
+        elif given["refresh_token"] != "refresh-1":
+            is_right = False
+        if not is_right:
+            return self.json({"error": "invalid_grant"}, 400)
+        self.granted["number"] = number
+        kept = {"refresh_token": "refresh-1"} if number == 1 else {}
+        return self.json({"access_token": f"access-{number}", "token_type": "Bearer", "expires_in": 3600} | kept)
+
+    def json(self, value: object, status: int = 200) -> None:
+        self.plain(status, json.dumps(value).encode(), kind="application/json")
+
     def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        data = self.rfile.read(int(self.headers["content-length"]))
+        if self.path.startswith("/in/"):
+            return self.grant(data)
+        message = json.loads(data)
         if "token" in MODES and self.headers.get("authorization") != f"Bearer {MODES['token']}":
             return self.plain(401, b"sign in first", {"www-authenticate": 'Bearer realm="test"'})
+        if "oauth" in MODES and not self.may_come(message):
+            where = f"{self.home()}/.well-known/oauth-protected-resource/mcp"
+            return self.plain(401, b"sign in first", {"www-authenticate": f'Bearer resource_metadata="{where}"'})
         session = self.headers.get("mcp-session-id")
         if message.get("method") == "initialize":
             session = f"session-{len(self.sessions)}"
@@ -265,7 +327,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.plain(200, body, kind="text/event-stream")
 
     def do_GET(self) -> None:
-        self.plain(405, b"")
+        self.describe() if "oauth" in MODES else self.plain(405, b"")
 
     def do_DELETE(self) -> None:
         self.sessions.pop(self.headers.get("mcp-session-id"), None)

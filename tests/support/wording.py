@@ -2,6 +2,7 @@
 `wording.txt`. `python -m tests.support.wording` names each place and the plain words, and fails if there is one."""
 
 import ast
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_suffix(".txt")
-_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**/*.md", "north_lsp/**/*.md")
+_PAGES = (
+    "*.md",
+    "docs/**/*.md",
+    "north_lsp/**/*.md",
+    "vscode-client/*.md",
+    "nvim-client/*.md",
+    "nvim-client/doc/*.txt",
+)
+_TEXTS = ("vscode-client/l10n/bundle.l10n.json", "vscode-client/package.nls.json")
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]+`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 _MESSAGE = re.compile(r"\S+ \S+ \S")
 
@@ -45,6 +55,13 @@ def hits() -> Iterator[Hit]:
     for path in sorted(ROOT.glob("north_lsp/**/*.py")):
         if "sample" not in path.parts:
             yield from in_module(path, path.read_text("utf-8"))
+    for name in _TEXTS:
+        for text in json.loads((ROOT / name).read_text("utf-8")).values():
+            yield from _found(ROOT / name, 1, text)
+    for path in sorted(ROOT.glob("nvim-client/**/*.lua")):
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            for text in _STRING.findall(line.partition(" --")[0]):
+                yield from _found(path, number, text)
 
 
 def in_page(path: Path, text: str) -> Iterator[Hit]:

@@ -256,7 +256,7 @@ async def test_searxng(site: Site, environ: Mapping[str, str], sent: str | None)
     assert (len(searched.found.sources), searched.found.answer) == (4, "Jump.")
 
 
-# -- one after the other ------------------------------------------------------------------------------------------------
+# -- one after the other ---------------------------------------------------------------------------------
 
 
 async def test_the_next_one_is_asked_when_one_fails(site: Site) -> None:
@@ -318,7 +318,7 @@ async def test_whatever_is_answered_is_told(site: Site, page: Page, said: str) -
         assert KEY not in shown(searched)
 
 
-# -- what a model is told -----------------------------------------------------------------------------------------------
+# -- what a model is told --------------------------------------------------------------------------------
 
 
 async def test_failures_are_told(site: Site) -> None:

@@ -58,6 +58,8 @@ export interface CallMeta {
   group?: string;
   /** The model got a part of the result. */
   truncation?: { totalLines?: number; outputLines?: number };
+  /** What agents do for it: rows, which are looked at before they are shown. */
+  tasks?: unknown;
 }
 
 /** A part of the todo list. North's extension: plans of other servers have no phases. */
@@ -90,7 +92,7 @@ export type Update =
   /** `stopped`: it is not North's, but what the user did. North's extension. */
   | { sessionUpdate: "notice"; severity: string; title: string; _meta?: { north?: { stopped?: boolean } } | null };
 
-/** The older part of the conversation is summarised for the model. */
+/** The older part of the conversation is summarized for the model. */
 export interface Compaction {
   compactionId: string;
   status: "in_progress" | "completed" | "failed" | "cancelled";

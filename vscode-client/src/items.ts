@@ -73,7 +73,19 @@ export type ToolPart =
   | { kind: "text"; text: string; code: boolean }
   /** It runs in a terminal of VS Code's. */
   | { kind: "terminal" }
+  /** What agents do for it. */
+  | { kind: "tasks"; rows: TaskItem[] }
   | ShownDiff;
+
+/** A task of an agent: its state in words, what it does now, and its tokens. */
+export interface TaskItem {
+  id: string;
+  agent: string;
+  status: ToolStatus;
+  state: string;
+  doing: string;
+  tokens: string;
+}
 
 /** A changed file, or what has come of an edit that is still being written (`preview`). */
 export interface ShownDiff {

@@ -85,6 +85,9 @@ export interface QueuedRow {
   steers: boolean;
 }
 
+export const TASK_ACTS = ["open", "cancel"] as const;
+export type TaskAct = (typeof TASK_ACTS)[number];
+
 export const QUEUE_ACTS = ["edit", "remove", "earlier", "later"] as const;
 export type QueueAct = (typeof QUEUE_ACTS)[number];
 
@@ -194,6 +197,8 @@ export type FromPage =
   /** What the user does with a message that waits. */
   | { type: "queue"; id: string; act: QueueAct }
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
+  /** What the user does with the task of an agent. */
+  | { type: "task"; task: string; act: TaskAct }
   /** What a summary took the place of. */
   | { type: "replaced"; compaction: string }
   | { type: "elsewhere"; act: ElsewhereAct }

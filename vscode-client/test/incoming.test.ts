@@ -13,6 +13,7 @@ test("a message of the page is read", () => {
     { type: "code", what: "terminal", text: "ls", name: "", language: "sh" },
     { type: "symbols", names: ["greet"] },
     { type: "replaced", compaction: "c1" },
+    { type: "task", task: "0-find", act: "open" },
     { type: "run", command: "north.showPermissions" },
   ]) {
     assert.deepEqual(readMessage(message), message);
@@ -30,6 +31,7 @@ test("whatever else arrives is left out", () => {
     { type: "__proto__" },
     { type: "send" },
     { type: "replaced", compaction: 1 },
+    { type: "task", task: "0-find", act: "delete" },
     { type: "send", text: 1 },
     { type: "open", file: "/a.py", line: 1.5 },
     { type: "decide", id: "question:1", option: "accept" },

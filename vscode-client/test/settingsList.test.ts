@@ -66,7 +66,7 @@ test("only what is possible is offered", () => {
     "Change in VS Code’s Settings",
     "Change for This Conversation…",
     "Make Stricter for This Project…",
-    "Take Back: project",
+    "Reset: project",
     "Open the Project’s Settings File",
   ]);
   assert.deepEqual(actionsOf(row({}), { user: "/c" }, around).map(({ label }) => label), ["Change in VS Code’s Settings", "Change for This Conversation…"]);

@@ -10,7 +10,7 @@ import { fill } from "../src/webview/views";
 const called: string[] = [];
 const note = (name: string) => (...parts: unknown[]) => void called.push([name, ...parts].join(" "));
 const actions: Actions = {
-  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"),
+  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"), onTask: note("onTask"),
 };
 
 function shown(item: Item): { row: HTMLElement; show: (item: Item) => void } {
@@ -187,13 +187,13 @@ test("what can be done with a message, once it is an entry", () => {
 });
 
 test("a summary is stopped while it is written, and unfolds when it is there", () => {
-  const summary: Item = { kind: "summary", id: "summary:c", compaction: "c", state: "in_progress", text: "being summarised", markdown: "", files: [] };
+  const summary: Item = { kind: "summary", id: "summary:c", compaction: "c", state: "in_progress", text: "being summarized", markdown: "", files: [] };
   const { row, show } = shown(summary);
   const folded = row.querySelector("details");
   assert.equal(folded?.hidden, true);
   assert.deepEqual([...row.querySelectorAll(".buttons button")].map((one) => one.textContent), ["Stop"]);
-  show({ ...summary, state: "completed", text: "was summarised", markdown: "The **goal**", files: ["a.py (read)"] });
-  assert.equal(row.querySelector(".summary-line")?.textContent, "was summarised");
+  show({ ...summary, state: "completed", text: "was summarized", markdown: "The **goal**", files: ["a.py (read)"] });
+  assert.equal(row.querySelector(".summary-line")?.textContent, "was summarized");
   assert.deepEqual([...row.querySelectorAll(".buttons button")].map((one) => one.textContent), ["Show what it replaced"]);
   assert.equal(folded?.hidden, false);
   assert.ok(folded);
@@ -201,4 +201,20 @@ test("a summary is stopped while it is written, and unfolds when it is there", (
   folded.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("toggle"));
   assert.equal(row.querySelector(".summary-body strong")?.textContent, "goal");
   assert.equal(row.querySelector(".summary-body li")?.textContent, "a.py (read)");
+});
+
+test("the tasks of agents are rows whose conversations open, and those that work can be cancelled", () => {
+  const rows = [
+    { id: "0-a", agent: "explore", status: "in_progress" as const, state: "working", doing: "Searching", tokens: "1,200 tokens" },
+    { id: "1-b", agent: "task", status: "failed" as const, state: "failed", doing: "", tokens: "" },
+  ];
+  const { row } = shown({ ...tool, title: "Agents at work: explore, task", parts: [{ kind: "tasks", rows }] });
+  assert.equal(details(row)?.hidden, false);
+  const lines = [...row.querySelectorAll(".task")];
+  assert.deepEqual(lines.map((line) => line.textContent), ["explore: workingSearching1,200 tokens", "task: failedfailed"]);
+  called.length = 0;
+  click(lines[0]?.querySelectorAll("button")[1]);
+  click(lines[1]?.querySelector("button"));
+  assert.equal(lines[1]?.querySelectorAll("button").length, 1);
+  assert.deepEqual(called, ["onTask 0-a cancel", "onTask 1-b open"]);
 });

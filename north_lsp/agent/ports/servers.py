@@ -33,6 +33,7 @@ class ServerSpec:
     in_project: bool = False
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    client_id: str = ""
     enabled: bool = True
     seconds: float = 30.0
     include: frozenset[str] | None = None
@@ -145,4 +146,13 @@ class Connect(Protocol):
         self, spec: ServerSpec, roots: Sequence[Path], listener: Listener
     ) -> AbstractAsyncContextManager[Connection]:
         """Connect to a server, and end it afterwards with everything that it started. Raises ToolError."""
+        ...
+
+    async def sign_in(self, spec: ServerSpec, show: Callable[[str], Awaitable[None]]) -> None:
+        """Have the user sign in to a server behind an address, on a page that `show` has opened. Raises ToolError,
+        OSError."""
+        ...
+
+    async def sign_out(self, spec: ServerSpec) -> bool:
+        """Forget the sign-in to a server; False if there is none. Raises OSError."""
         ...

@@ -75,7 +75,11 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
     if address is not None:
         if not isinstance(address, str) or not address.startswith(("http://", "https://", "$")):
             raise Unusable("its `url` must begin with http:// or https://")
-        spec = replace(spec, url=address, headers=_texts(entry, "headers", "http_headers"))
+        oauth = entry.get("oauth")
+        client = oauth.get("clientId", "") if isinstance(oauth, Mapping) else ""
+        if not isinstance(client, str):
+            raise Unusable("`clientId` of its `oauth` must be a text")
+        spec = replace(spec, url=address, headers=_texts(entry, "headers", "http_headers"), client_id=client)
     else:
         words = [command, *_list(entry, "args")] if isinstance(command, str) else command
         if not isinstance(words, list) or not words or not all(isinstance(one, str) for one in words) or not words[0]:

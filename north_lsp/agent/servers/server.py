@@ -84,6 +84,11 @@ class Server:
         self._set("connecting")
         self._background.start_soon(self._run, self._scope)
 
+    async def tried(self) -> None:
+        """Wait until it is known what came of connecting."""
+        while self.state == "connecting":
+            await self._news.wait()
+
     async def stop(self) -> None:
         """Disconnect; what the server has started has ended then, or is left behind after a while."""
         scope, self._scope = self._scope, None

@@ -93,6 +93,10 @@ class SessionServers:
     def locations(self) -> Locations:
         return self._means.locations
 
+    @property
+    def connect(self) -> Connect | None:
+        return self._means.connect
+
     # -- their life -------------------------------------------------------------------------------------------------
 
     def begin(self, given: Sequence[ServerSpec] | None = None) -> None:
@@ -391,7 +395,7 @@ class SessionServers:
 
 async def _settled(server: Server) -> None:
     with anyio.move_on_after(server.spec.seconds):
-        await server.settled.wait()
+        await server.tried()
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

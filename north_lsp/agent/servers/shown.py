@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Mapping
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.masking import KEY_FORMS, MASK, is_secret_name
 
-_LITERAL = re.compile(r"(?:(?:bearer|basic|token) )?(?![/.~])[\w.~+/=-]{8,}", re.IGNORECASE)
+_LITERAL = lazy_pattern(r"(?:(?:bearer|basic|token) )?(?![/.~])[\w.~+/=-]{8,}", re.IGNORECASE)
 """What looks like a key: no path, no words, no variable."""
 
 

@@ -2,7 +2,7 @@
 is recorded in the conversation that it works for, and asked about there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +44,7 @@ from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Steering, Stop
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.web.means import WebMeans
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model

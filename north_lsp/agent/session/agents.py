@@ -2,23 +2,27 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import Notice, TaskRow
 from north_lsp.agent.ports.results import StopTurn
+from north_lsp.agent.session.exporting import read_log
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.model import Model
+from north_lsp.storage.blobs import Blobs
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.agent_run import AgentRun, Outcome, Shared, Work
@@ -288,10 +292,41 @@ class Agents:
         running.scope.cancel()
         return True
 
-    @property
-    def rows(self) -> list[TaskRow]:
-        """The tasks of this process."""
-        return [one.progress.row for one in self.tasks.values()]
+    # -- looking at them ---------------------------------------------------------------------------------------------
+
+    async def known(self) -> "Definitions":
+        """Read all definitions."""
+        return await anyio.to_thread.run_sync(self.definitions)
+
+    def listed(self) -> list[TaskRow]:
+        """List the tasks of the conversation: those that the log has, and those of this process."""
+        from north_lsp.agent.log.task_rows import task_rows
+
+        results = [one.entry for one in self._means.stored.log.path() if isinstance(one.entry, ResultEntry)]
+        rows = {row.id: row for result in results for row in task_rows(result.details.of_tool)}
+        rows |= {id: one.progress.row for id, one in self.tasks.items()}
+        return list(rows.values())
+
+    async def transcript(self, id: str) -> str:
+        """Return an agent's conversation as Markdown. Raises ToolError NOT_FOUND, IO_ERROR."""
+        from north_lsp.agent.subagents.outputs import is_output_id
+
+        path = self.outputs.logs / f"{id}.jsonl"
+        if not is_output_id(id) or not await anyio.to_thread.run_sync(path.is_file):
+            told = ", ".join(row.id for row in self.listed()) or "none"
+            raise ToolError("NOT_FOUND", f"there is no task {one_line(id, 60)!r}; known: {told}")
+        environment, secrets = self._means.environment, self._means.stored.secrets
+        tools = await anyio.to_thread.run_sync(environment.load_tools)
+
+        def rendered() -> str:
+            from north_lsp.agent.exports.export import render, source_of
+            from north_lsp.agent.secrets.log_veil import LogVeil
+
+            log = read_log(path)
+            log.conversation.wear(LogVeil(secrets))
+            return render(source_of(log, Blobs(environment.locations.blobs)), tools, "md", None)
+
+        return await anyio.to_thread.run_sync(rendered, abandon_on_cancel=True)
 
 
 def _output(rows: "Sequence[Progress]", outcomes: "Mapping[str, Outcome]", seconds: Mapping[str, float]) -> "Output":

@@ -13,14 +13,14 @@ class Questions:
     """The questions of one session that belong to no turn: of slash commands, and about the conversation itself."""
 
     def __init__(self, editor: UserInterface) -> None:
-        self._editor = editor
+        self.editor = editor
         self._waiting: list[anyio.CancelScope] = []
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
         """Ask the user to choose; return the option's id, None if nobody chose or the question was given up. `detail`
         is Markdown below the question."""
         with self.waiting():
-            return await self._editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))
+            return await self.editor.choose(Choice(f"choice-{new_entry_id(())}", question, tuple(options), detail))
         return None
 
     @contextmanager

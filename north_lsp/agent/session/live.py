@@ -10,6 +10,7 @@ from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.servers.session_servers import SessionServers
+from north_lsp.agent.session.agents import Agents
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
@@ -39,6 +40,7 @@ class LiveSession(Protocol):
     navigation: Navigation
     compacting: Compacting
     learning: Learning
+    agents: Agents
     memory: Memory
     templates: ConversationTemplates
     remembering: Remembering

@@ -17,6 +17,7 @@ from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
 from north_lsp.agent.servers.session_servers import SessionServers
+from north_lsp.agent.session.slash_agents import AgentsHost
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_compaction import CompactionHost
 from north_lsp.agent.session.slash_config import ConfigHost
@@ -144,6 +145,7 @@ class SessionHost(
     ConversationsHost,
     ExportsHost,
     KeepingHost,
+    AgentsHost,
     LearningHost,
     PlacesHost,
     ProvidersHost,
@@ -156,6 +158,7 @@ class SessionHost(
         CompactionHost.__init__(self, session)
         ConfigHost.__init__(self, environment, editor)
         ConversationsHost.__init__(self, session, editor, environment)
+        AgentsHost.__init__(self, session)
         LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)

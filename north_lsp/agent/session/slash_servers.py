@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool
-from north_lsp.agent.servers.own_servers import add_server, remove_server
 from north_lsp.agent.servers.server import Server
 from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
 from north_lsp.display import counted, fenced, one_line, visible
@@ -117,6 +116,8 @@ class ServersHost:
         return "\n".join(_state_of(server) for server in found)
 
     async def add_server(self, name: str, entry: Mapping[str, object]) -> str:
+        from north_lsp.agent.servers.own_servers import add_server
+
         await self._session.servers.settle()
         try:
             path, server = await add_server(self._session.servers, name, entry)
@@ -128,6 +129,8 @@ class ServersHost:
         return f"{told}\n{_state_of(server)}{_tools_of(server)}" if server is not None else told
 
     async def remove_server(self, name: str) -> str:
+        from north_lsp.agent.servers.own_servers import remove_server
+
         await self._session.servers.settle()
         try:
             path = await remove_server(self._session.servers, name)
@@ -138,6 +141,35 @@ class ServersHost:
         except OSError as error:
             raise CommandError(f"this could not be stored: {error.strerror or error}") from None
         return f"The MCP server `{name}` is not in `{visible(str(path))}` any more."
+
+    async def sign_in_to_server(self, name: str) -> str:
+        from north_lsp.agent.servers.signing_in import sign_in
+
+        session = self._session
+        await session.servers.settle()
+        with session.questions.waiting():
+            try:
+                await sign_in(session.servers, name, session.questions.editor)
+            except KeyError:
+                raise CommandError(self._unknown(name)) from None
+            except (ValueError, OSError) as error:
+                raise CommandError(f"you are not signed in: {error}") from None
+            return f"You are signed in to the MCP server `{name}`.\n{await self.reconnect_servers(name)}"
+        return "You have not signed in: it was cancelled."
+
+    async def sign_out_of_server(self, name: str) -> str:
+        from north_lsp.agent.servers.signing_in import sign_out
+
+        await self._session.servers.settle()
+        try:
+            was_in = await sign_out(self._session.servers, name)
+        except KeyError:
+            raise CommandError(self._unknown(name)) from None
+        except (ValueError, OSError) as error:
+            raise CommandError(f"this could not be done: {error}") from None
+        if not was_in:
+            return f"You are not signed in to the MCP server `{name}`."
+        return f"North has no sign-in to the MCP server `{name}` any more.\n{await self.reconnect_servers(name)}"
 
     def server_log(self, name: str) -> str:
         for row in self._session.servers.rows():

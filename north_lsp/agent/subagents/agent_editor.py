@@ -2,7 +2,7 @@
 question after the other; everything else only says how far it is."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -38,6 +38,7 @@ from north_lsp.agent.subagents.contract import SUBMIT
 from north_lsp.agent.subagents.progress import Progress
 from north_lsp.agent.subagents.tool_words import TASK
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.proposal import FileChange
 

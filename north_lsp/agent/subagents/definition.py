@@ -1,12 +1,13 @@
 """What an agent is, and how its file says so. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import Level, as_level
 
 Family = Literal["north", "claude", "codex", "gemini", "builtin"]

@@ -1,7 +1,6 @@
 """Who may have what done by whom. Whatever a model asks for, an agent gets nothing that whoever asks does not have."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from north_lsp.agent.subagents.definition import ANY, Definition
 from north_lsp.agent.subagents.slots import Slot
@@ -9,6 +8,7 @@ from north_lsp.agent.subagents.sources import Definitions
 from north_lsp.agent.subagents.tool_words import TASK, chosen_tools, writes
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
 from north_lsp.tools.base import Tool
 from north_lsp.tools.registry import plan_required

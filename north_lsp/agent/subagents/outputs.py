@@ -2,18 +2,23 @@
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
 
-_NAME = re.compile(r"((?:\d+-[A-Za-z0-9_-]{1,40}\.)*)(\d+)-([A-Za-z0-9_-]{1,40})")
+_NAME = lazy_pattern(r"((?:\d+-[A-Za-z0-9_-]{1,40}\.)*)(\d+)-([A-Za-z0-9_-]{1,40})")
 _MOST_BYTES, _MOST_LINES = 500_000, 5_000
 _BYTES, _LINES = "NORTH_TASK_MAX_OUTPUT_BYTES", "NORTH_TASK_MAX_OUTPUT_LINES"
 _SHOWN = 10_000
+
+
+def is_output_id(id: str) -> bool:
+    """Tell whether a text has the form of an id."""
+    return _NAME.fullmatch(id) is not None
 
 
 class Outputs:

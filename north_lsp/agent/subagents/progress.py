@@ -1,11 +1,12 @@
 """How far the tasks of a call are, as people see it."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from north_lsp.agent.ports.events import Event, TaskRow, TasksChanged
 from north_lsp.display import one_line
+from north_lsp.lazy_dataclass import dataclass
 
 State = Literal["queued", "running", "done", "unstructured", "invalid", "failed", "cancelled", "timed_out", "limit"]
 WORDS: dict[str, str] = {

@@ -1,16 +1,16 @@
 """What a call of `task` asks for, checked. Pure."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.registry import Arguments, invalid
 
 MOST_TASKS = 16
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
 _LONGEST_ID = 32
 
 

@@ -2,7 +2,7 @@
 then what North brings along. The table is all there is to add for another tool."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from north_lsp.agent.context.documents import Place, documents_in, read_document
 from north_lsp.agent.subagents.definition import Definition, Family, NotAnAgent, Source, parse_definition
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 
 FAMILIES: Sequence[tuple[Family, str]] = (

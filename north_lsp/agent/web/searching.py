@@ -29,7 +29,8 @@ class WebSearcher:
 
     async def search(self, context: TurnContext, call: ToolCall, title: str, query: Query) -> Output:
         """Search, and tell the user once in a conversation who is asked. Raises ToolError."""
-        if await anyio.to_thread.run_sync(self.has_secret, {"query": query.text}):
+        sent: dict[str, object] = {"query": query.text}
+        if await anyio.to_thread.run_sync(self.has_secret, sent):
             raise ToolError("DENIED", "the query has a secret of the user in it", "search without it")
         chain = self.means.chain(context.settings)
         await self.ports.show(CallRunning(call.id))

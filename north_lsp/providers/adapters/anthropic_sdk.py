@@ -1,4 +1,5 @@
-"""The client of the Anthropic SDK alone, without helpers, tracing, types and the clients for other vendors' clouds.
+"""The client of the Anthropic SDK alone, without helpers, tracing, types, classes of errors and the clients for other
+vendors' clouds.
 
 Tracing is what pulls in the types of all messages. Make each client with `open_telemetry=False`, or its first request
 loads them after all.
@@ -16,6 +17,8 @@ else:
     _TRACING = tuple(
         f"_tracing.{name}" for name in ("_api_call", "_content", "_streaming", "_tools", "_utils", "_work")
     )
-    anthropic = import_lean("anthropic", [f"lib.{name}" for name in (*_CLOUDS, *_HELPERS, *_TRACING)])
+    # A class for each error that the vendor knows; the first refusal loads them.
+    _ERRORS = "_error_classes"
+    anthropic = import_lean("anthropic", [_ERRORS, *(f"lib.{name}" for name in (*_CLOUDS, *_HELPERS, *_TRACING))])
 
 __all__ = ["anthropic"]

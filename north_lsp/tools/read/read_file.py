@@ -19,7 +19,7 @@ from north_lsp.vocabulary import Location
 from north_lsp.workspace.edit.anchors import LOOSE, find_anchors
 from north_lsp.workspace.edit.closest_match import diagnose
 from north_lsp.workspace.edit.conflicts import find_conflicts
-from north_lsp.workspace.formats.archives import split_archive_path
+from north_lsp.workspace.formats.endings import split_archive_path
 from north_lsp.workspace.formats.parsing_child import parse_in_child, scale_in_child
 from north_lsp.workspace.formats.pictures import PICTURES, TooLarge, describe_picture, load_picture
 from north_lsp.workspace.languages import language_of

@@ -132,7 +132,7 @@ async def codex(query: Query, client: SearchClient) -> Found:
     whole = "\n".join(one for one in said if one)
     pages = {one.url: Source(one.title or one.url, one.url) for one in cited}
     if not pages:
-        words = (word.strip("()[]<>,;\"'").rstrip(".") for word in whole.split())
+        words = (word.strip("()[]<>,;.\"'") for word in whole.split())
         pages = {word: Source(word, word) for word in words if word.startswith(_ADDRESSES)}
     return Found(list(pages.values()), whole, cited, queries=[one for one in queries if one])
 

@@ -12,14 +12,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from north_lsp.errors import ToolError
-from north_lsp.workspace.formats.office import DOCUMENTS, read_document
-from north_lsp.workspace.formats.pictures import PICTURES
-from north_lsp.workspace.paths import Resolved
+from north_lsp.workspace.formats.endings import ARCHIVES, DATABASES
+from north_lsp.workspace.formats.office import read_document
 from north_lsp.workspace.text import decode, is_binary
 
-_TARS = (".tar", ".tar.gz", ".tgz")
-_ARCHIVES = (*_TARS, ".zip")
-_DATABASES = (".sqlite", ".sqlite3", ".db")
 _MAX_ENTRIES = 1000
 _MAX_MEMBER = 4 * 1024 * 1024
 _MAX_DATABASE = 256 * 1024 * 1024
@@ -28,16 +24,6 @@ _MAX_NOTEBOOK = 20 * 1024 * 1024
 _MAX_OUTPUT_LINES = 20
 _MAX_ROWS = 20
 _MAX_CELL = 500
-
-
-def split_archive_path(resolved: Resolved, raw_path: str) -> tuple[Path | None, str]:
-    """Return the file to look into, or None if it is to be read as it is, and the part that is asked for inside it
-    (which may not exist)."""
-    name = resolved.path.name.lower()
-    at = raw_path.find(f"{resolved.path.name}:")
-    archive_path = raw_path[at + len(resolved.path.name) + 1 :] if at >= 0 else ""
-    known = (*_ARCHIVES, *_DATABASES, *DOCUMENTS, *PICTURES, ".ipynb")
-    return (resolved.path, archive_path) if name.endswith(known) else (None, archive_path)
 
 
 def parse(path: Path, name: str, archive_path: str) -> str | None:
@@ -49,9 +35,9 @@ def parse(path: Path, name: str, archive_path: str) -> str | None:
     """
     kind = name.lower()
     try:
-        if kind.endswith(_ARCHIVES):
+        if kind.endswith(ARCHIVES):
             return _zip(path, name, archive_path) if kind.endswith(".zip") else _tar(path, name, archive_path)
-        if kind.endswith(_DATABASES):
+        if kind.endswith(DATABASES):
             return _database(path, name, archive_path)
         if kind.endswith(".ipynb"):
             return _notebook(path)

@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
 
-DOCUMENTS = (".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp")
 _MAX_PART = 16 * 1024 * 1024
 _MAX_ROWS = 5000
 _SECONDS = 20.0

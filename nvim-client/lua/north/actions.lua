@@ -1,5 +1,6 @@
 ---What is often asked about code: by `:North explain` and the like, and from the menu of code actions.
 local attachments = require("north.attachments")
+local compat = require("north.compat")
 local conversation = require("north.conversation")
 
 local M = {}
@@ -54,7 +55,7 @@ end
 ---@param words string what the user adds
 ---@param selection? north.Selection without one: the whole buffer, and for `fix` the line of the cursor
 function M.run(name, words, selection)
-  vim.validate("name", name, "string")
+  compat.validate("name", name, "string")
   if not is_code() then
     return
   end
@@ -84,6 +85,39 @@ function M.edit(words, selection)
     require("north.permission").show_inline()
     conversation.ask(EDIT:format(words), selection or M.lines(vim.fn.line("."), vim.fn.line(".")))
   end
+end
+
+---The lines of an LSP range; what ends before a line's first character leaves that line out.
+---@param range any
+---@return integer first from 1
+---@return integer last
+local function lines_of(range)
+  local from, to = vim.tbl_get(range or {}, "start"), vim.tbl_get(range or {}, "end")
+  if type(from) ~= "table" or type(to) ~= "table" then
+    return vim.fn.line("."), vim.fn.line(".")
+  end
+  local last = to.character == 0 and to.line > from.line and to.line or to.line + 1
+  return from.line + 1, math.min(last, vim.api.nvim_buf_line_count(0))
+end
+
+---What one of North's code actions does here: it asks in the chat.
+---@param command lsp.Command
+function M.perform(command)
+  local given = (command.arguments or {})[1]
+  if type(given) ~= "table" or type(given.uri) ~= "string" or vim.uri_from_bufnr(0) ~= given.uri then
+    vim.notify("North: this code action is about another file", vim.log.levels.WARN)
+    return
+  end
+  local lines = M.lines(lines_of(given.range))
+  if M.known[given.what] then
+    M.run(given.what, "", lines)
+    return
+  end
+  vim.ui.input({ prompt = ("North, about %s: "):format(lines.label) }, function(text)
+    if text and vim.trim(text) ~= "" then
+      conversation.ask(text, lines)
+    end
+  end)
 end
 
 ---Lines of the present buffer, as they go along with a prompt.

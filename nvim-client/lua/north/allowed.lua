@@ -17,7 +17,7 @@ function M.choose(ask)
       return
     end
     vim.ui.select(result.permissions, {
-      prompt = "Allowed without a question: choose what to take back",
+      prompt = "Allowed without a question: choose what to revoke",
       kind = "north.permission",
       format_item = function(row)
         local since = type(row.since) == "string" and ", since " .. row.since:sub(1, 10) or ""

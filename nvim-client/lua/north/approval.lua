@@ -1,5 +1,6 @@
 ---A command (or another question without texts to compare) in a split of its own: why it asks and the keys on top, the
 ---whole of it below. It opens without the cursor, and no key decides outside of it.
+local compat = require("north.compat")
 local config = require("north.config")
 local keys = require("north.keys")
 
@@ -53,7 +54,7 @@ local function header_of(shown)
   if shown.armed then
     local option = shown.armed.option
     local scope = vim.tbl_get(option, "_meta", "north", "scope") or option.name
-    lines[#lines + 1] = ("⚠ Without asking: %s. It holds until you take it back with /permissions. %s again allows it."):format(
+    lines[#lines + 1] = ("⚠ Without asking: %s. It applies until you revoke it with :North permissions. %s again allows it."):format(
       scope,
       shown.armed.key
     )
@@ -130,7 +131,7 @@ local function map(shown)
       vim.keymap.set("n", config.current.keys.edit, function()
         vim.bo[shown.buffers.body].modifiable = true
         vim.api.nvim_set_current_win(shown.windows.body)
-        vim.notify("North: change it; what stands there runs", vim.log.levels.INFO)
+        vim.notify("North: change it; the text as it is then runs", vim.log.levels.INFO)
       end, { buffer = buffer, nowait = true, desc = "North: change the command" })
     end
   end
@@ -147,8 +148,8 @@ end
 ---@param focus boolean
 ---@param choose fun(option: north.Option, extra?: north.Extra) called for a key of an offered option, and for nothing else
 function M.open(approval, count, focus, choose)
-  vim.validate("approval", approval, "table")
-  vim.validate("choose", choose, "function")
+  compat.validate("approval", approval, "table")
+  compat.validate("choose", choose, "function")
   if is_open() and current and current.approval == approval then
     local here = vim.api.nvim_win_get_tabpage(current.windows.body) == vim.api.nvim_get_current_tabpage()
     if focus or here then

@@ -1,4 +1,6 @@
 ---What goes along with the next prompt besides its words: files, folders, a selection, problems, the quickfix list.
+local compat = require("north.compat")
+
 local M = {}
 
 local MOST_ROWS, MOST_BYTES = 200, 100000
@@ -54,6 +56,9 @@ end
 ---Put back what was taken, where it could not be sent.
 ---@param taken north.Attachment[]
 function M.put_back(taken)
+  if #taken == 0 then
+    return
+  end
   attached = vim.list_extend(vim.deepcopy(taken), attached)
   on_change()
 end
@@ -218,7 +223,7 @@ end
 ---Attach what a word names; without one the user chooses.
 ---@param word string
 function M.attach(word)
-  vim.validate("word", word, "string")
+  compat.validate("word", word, "string")
   if word ~= "" then
     attach(word)
     return

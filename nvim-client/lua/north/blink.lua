@@ -1,4 +1,5 @@
 ---A source for blink.cmp: `sources.providers.north = { name = "North", module = "north.blink" }`.
+local compat = require("north.compat")
 local completion = require("north.completion")
 
 local M = {}
@@ -48,8 +49,8 @@ function M:get_completions(context, callback)
   local row, column = context.cursor[1], context.cursor[2]
   local before = context.line:sub(1, column)
   return completion.find(before, row == 1, function(at, rows)
-    local first = vim.str_utfindex(before, "utf-16", math.max(at, 0))
-    local last = vim.str_utfindex(before, "utf-16")
+    local first = compat.units(before, "utf-16", math.max(at, 0))
+    local last = compat.units(before, "utf-16")
     callback({
       is_incomplete_forward = true,
       is_incomplete_backward = true,

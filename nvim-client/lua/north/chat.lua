@@ -1,6 +1,7 @@
 ---The conversation as Markdown: who says what, tool calls in a line each, notices. Windows are `layout`'s business, and
 ---the buffer to type in is `prompt`'s.
 local code = require("north.code")
+local compat = require("north.compat")
 local folds = require("north.folds")
 local layout = require("north.layout")
 local prompt = require("north.prompt")
@@ -63,7 +64,7 @@ local function draw_asides()
     lines = greet()
   end
   for _, text in ipairs(waiting) do
-    lines[#lines + 1] = { { "… waits: ", "NorthWaiting" }, { (text:gsub("%s+", " ")), "NorthFacts" } }
+    lines[#lines + 1] = { { "… waits: ", "NorthWaiting" }, { vim.fn.strtrans((text:gsub("%s+", " "))), "NorthFacts" } }
   end
   if #lines > 0 then
     vim.api.nvim_buf_set_extmark(buffer, asides, last, 0, { virt_lines = lines })
@@ -186,7 +187,7 @@ end
 ---Open the chat where it is not open in this tab page.
 ---@param focus boolean whether to go to the window to type in
 function M.open(focus)
-  vim.validate("focus", focus, "boolean")
+  compat.validate("focus", focus, "boolean")
   layout.open(M.buffers(), focus)
   M.set_state(state, facts)
   prompt.show()
@@ -408,7 +409,10 @@ end
 function M.show_details()
   local call = call_at(vim.api.nvim_win_get_cursor(0)[1] - 1)
   if call and #call.details > 0 then
-    vim.lsp.util.open_floating_preview(call.details, "markdown", { border = "rounded", focus_id = "north" })
+    local options = { border = "rounded", focus_id = "north" }
+    if not pcall(vim.lsp.util.open_floating_preview, call.details, "markdown", options) then
+      vim.lsp.util.open_floating_preview(call.details, "", options) -- there is no parser for Markdown
+    end
   else
     vim.notify("North: no details here", vim.log.levels.INFO)
   end

@@ -1,5 +1,6 @@
 ---A source for nvim-cmp: `require("cmp").register_source("north", require("north.cmp").new())`.
 local blink = require("north.blink")
+local compat = require("north.compat")
 local completion = require("north.completion")
 
 local M = {}
@@ -30,8 +31,8 @@ end
 function M:complete(params, callback)
   local before, cursor = params.context.cursor_before_line, params.context.cursor
   completion.find(before, cursor.row == 1, function(at, rows)
-    local first = vim.str_utfindex(before, "utf-16", math.max(at, 0))
-    local last = vim.str_utfindex(before, "utf-16")
+    local first = compat.units(before, "utf-16", math.max(at, 0))
+    local last = compat.units(before, "utf-16")
     callback({ isIncomplete = true, items = at >= 0 and blink.items(rows, cursor.line, first, last) or {} })
   end)
 end

@@ -1,4 +1,6 @@
 ---Colours in the chat: Markdown by treesitter, and fenced code of languages that have no parser by Vim's own syntax.
+local compat = require("north.compat")
+
 local M = {}
 
 local MOST = 20
@@ -17,14 +19,6 @@ function M.start(buffer)
   end
 end
 
----@param language string
----@return boolean
-local function has_parser(language)
-  local name = vim.treesitter.language.get_lang(language) or language
-  local ok, added = pcall(vim.treesitter.language.add, name)
-  return ok and added ~= nil and added ~= false
-end
-
 ---Colour the code of a language that begins here.
 ---@param buffer integer
 ---@param word string as it stands behind the fence
@@ -36,7 +30,7 @@ local function take(buffer, word)
   end
   known[word] = true
   vim.b[buffer].north_languages = known
-  if has_parser(language) or #vim.api.nvim_get_runtime_file(("syntax/%s.vim"):format(language), false) == 0 then
+  if compat.has_parser(vim.treesitter.language.get_lang(language) or language) or #vim.api.nvim_get_runtime_file(("syntax/%s.vim"):format(language), false) == 0 then
     return
   end
   local cluster = "north_" .. language:gsub("%W", "_")

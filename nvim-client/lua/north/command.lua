@@ -16,6 +16,7 @@ local rewind = require("north.rewind")
 local settings = require("north.settings")
 local storage = require("north.storage")
 local summaries = require("north.summaries")
+local tasks = require("north.tasks")
 local todo = require("north.todo")
 local undo = require("north.undo")
 
@@ -208,6 +209,9 @@ local subcommands = {
     else
       vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
     end
+  end,
+  tasks = function()
+    tasks.choose(conversation.ask_server)
   end,
   todo = function()
     todo.edit(conversation.ask_server)

@@ -1,5 +1,6 @@
 ---What fits the word that is being typed into the window for prompts: slash commands at the beginning, and files and
 ---folders behind an `@`. It comes by itself where nothing is inserted unasked (Neovim 0.11), and with CTRL-X CTRL-O.
+local compat = require("north.compat")
 local config = require("north.config")
 
 local M = {}
@@ -85,7 +86,7 @@ local function omnifunc(current)
       return {}
     end
     local params = { sessionId = now.session_id, query = base:sub(2), limit = LIMIT }
-    local answer = now.client:request_sync("_north/paths/complete", params, PATIENCE_MS)
+    local answer = compat.call(now.client, "request_sync", "_north/paths/complete", params, PATIENCE_MS)
     return fitting_paths(answer and answer.result)
   end
 end
@@ -112,12 +113,12 @@ function M.find(line, is_first, on_found)
     return nil
   end
   local params = { sessionId = now.session_id, query = word, limit = LIMIT }
-  local ok, id = now.client:request("_north/paths/complete", params, function(_, result)
+  local ok, id = compat.call(now.client, "request", "_north/paths/complete", params, function(_, result)
     on_found(at, fitting_paths(result))
   end)
   return function()
     if ok and id then
-      now.client:cancel_request(id)
+      compat.call(now.client, "cancel_request", id)
     end
   end
 end
@@ -139,8 +140,8 @@ end
 ---@param buffer integer
 ---@param current fun(): { client: vim.lsp.Client?, session_id: string? }
 function M.attach(buffer, current)
-  vim.validate("buffer", buffer, "number")
-  vim.validate("current", current, "function")
+  compat.validate("buffer", buffer, "number")
+  compat.validate("current", current, "function")
   complete_word = omnifunc(current)
   now_of = current
   if vim.b[buffer].north_completion then
@@ -169,7 +170,7 @@ function M.attach(buffer, current)
         return
       end
       local params = { sessionId = now.session_id, query = word, limit = LIMIT }
-      now.client:request("_north/paths/complete", params, function(_, result)
+      compat.call(now.client, "request", "_north/paths/complete", params, function(_, result)
         local is_here = vim.api.nvim_get_current_buf() == buffer and vim.fn.mode() == "i"
         -- What was typed meanwhile has asked again.
         if is_here and vim.api.nvim_get_current_line():sub(1, vim.fn.col(".") - 1) == before then

@@ -1,4 +1,6 @@
 ---What the user can set, with its defaults.
+local compat = require("north.compat")
+
 local M = {}
 
 ---@class north.Keys
@@ -31,6 +33,7 @@ local M = {}
 ---@field save boolean whether a file that an accepted edit changed is written, if it was not modified before
 ---@field layout "auto"|"right"|"left"|"bottom"|"float"|"tab" where the chat stands; "auto" is right, or below on narrow screens
 ---@field completion "auto"|"omni" whether completion comes by itself, or with CTRL-X CTRL-O and the plugins' sources only
+---@field code_actions boolean whether the menu of code actions has North's
 ---@field review "never"|"auto"|"always" whether a review opens by itself; "auto": unless keys were typed in a file meanwhile
 ---@field review_style "tab"|"inline" where an edit is reviewed: side by side, or inside the files
 ---@field keys north.Keys
@@ -43,6 +46,7 @@ local defaults = {
   save = true,
   layout = "auto",
   completion = "auto",
+  code_actions = true,
   review = "never",
   review_style = "tab",
   keys = {
@@ -86,33 +90,34 @@ M.current = vim.deepcopy(defaults)
 
 ---@param given? table
 function M.set(given)
-  vim.validate("options", given, "table", true)
+  compat.validate("options", given, "table", true)
   given = given or {}
   for name in pairs(given) do
     if defaults[name] == nil and not vim.list_contains({ "cmd", "env", "settings" }, name) then
       error(("north: unknown option %q"):format(name), 0)
     end
   end
-  vim.validate("options.cmd", given.cmd, function(cmd)
+  compat.validate("options.cmd", given.cmd, function(cmd)
     return cmd == nil or (vim.islist(cmd) and #cmd > 0)
   end, "a list such as { 'north-lsp', 'lsp' }")
-  vim.validate("options.env", given.env, "table", true)
-  vim.validate("options.settings", given.settings, "table", true)
-  vim.validate("options.width", given.width, "number", true)
-  vim.validate("options.prompt_height", given.prompt_height, "number", true)
-  vim.validate("options.save", given.save, "boolean", true)
+  compat.validate("options.env", given.env, "table", true)
+  compat.validate("options.settings", given.settings, "table", true)
+  compat.validate("options.width", given.width, "number", true)
+  compat.validate("options.prompt_height", given.prompt_height, "number", true)
+  compat.validate("options.save", given.save, "boolean", true)
+  compat.validate("options.code_actions", given.code_actions, "boolean", true)
   for name, values in pairs(CHOICES) do
     local words = ('one of "%s"'):format(table.concat(values, '", "'))
-    vim.validate("options." .. name, given[name], function(value)
+    compat.validate("options." .. name, given[name], function(value)
       return value == nil or vim.list_contains(values, value)
     end, words)
   end
-  vim.validate("options.keys", given.keys, "table", true)
+  compat.validate("options.keys", given.keys, "table", true)
   for name, key in pairs(given.keys or {}) do
     if defaults.keys[name] == nil then
       error(("north: unknown key %q"):format(name), 0)
     end
-    vim.validate("options.keys." .. name, key, function(value)
+    compat.validate("options.keys." .. name, key, function(value)
       return type(value) == "string" or (value == false and not NEEDED[name])
     end, NEEDED[name] and "a key" or "a key, or false for none")
   end

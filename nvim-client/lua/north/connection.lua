@@ -1,5 +1,7 @@
 ---The server of the conversation: started when it is needed, and again when it dies.
+local attachments = require("north.attachments")
 local chat = require("north.chat")
+local compat = require("north.compat")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
 local options = require("north.options")
@@ -34,11 +36,12 @@ local function give_up()
   local connection = state.client()
   state.phase, state.client_id = "stopped", nil
   if connection then
-    connection:stop()
+    compat.call(connection, "stop")
   end
   for _, item in ipairs(state.waiting) do
     if item.text then
       chat.add_notice("Not sent: " .. item.text, "warning")
+      attachments.put_back(item.attached or {})
     end
   end
   state.waiting = {}
@@ -81,7 +84,7 @@ local function tell_of_restart()
   local kept = running and state.replayed and vim.startswith(vim.trim(state.replayed), vim.trim(running.text))
   if state.ending then
     local words = ("North's server ended (%s) and was started again."):format(state.ending)
-    words = running and kept and words .. " The turn that ran was not finished: ask again to go on." or words
+    words = running and kept and words .. " The turn that ran was not finished: ask again to continue." or words
     chat.add_notice(words, "warning")
   end
   for index, prompt in ipairs(state.prompts) do
@@ -163,7 +166,7 @@ vim.api.nvim_create_autocmd("ExitPre", {
   callback = function()
     local connection = state.client()
     if connection and (#state.prompts > 0 or state.elsewhere) then
-      connection:notify("_north/leaving", vim.empty_dict())
+      compat.call(connection, "notify", "_north/leaving", vim.empty_dict())
     end
   end,
 })
@@ -198,12 +201,13 @@ end
 ---Run an action when there is a conversation.
 ---@param action fun()
 ---@param text? string the prompt's
-function M.when_ready(action, text)
+---@param attached? north.Attachment[] what goes along with it
+function M.when_ready(action, text, attached)
   if state.phase == "ready" then
     action()
     return
   end
-  table.insert(state.waiting, { run = action, text = text })
+  table.insert(state.waiting, { run = action, text = text, attached = attached })
   if state.phase == "stopped" then
     M.start()
   end

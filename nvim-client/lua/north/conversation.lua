@@ -2,6 +2,7 @@
 local attachments = require("north.attachments")
 local attention = require("north.attention")
 local chat = require("north.chat")
+local compat = require("north.compat")
 local completion = require("north.completion")
 local connection = require("north.connection")
 local greeting = require("north.greeting")
@@ -105,8 +106,8 @@ end
 ---@param text string
 ---@param selection? north.Selection
 function M.ask(text, selection)
-  vim.validate("text", text, "string")
-  vim.validate("selection", selection, "table", true)
+  compat.validate("text", text, "string")
+  compat.validate("selection", selection, "table", true)
   text = vim.trim(text)
   if text == "" then
     vim.notify("North: what shall it be? :North ask <text>", vim.log.levels.WARN)
@@ -120,13 +121,14 @@ function M.ask(text, selection)
     table.insert(blocks, { type = "resource", resource = { uri = selection.uri, text = selection.text } })
     shown = ("%s\n\n[%s]"):format(text, selection.label)
   end
-  for _, one in ipairs(attachments.take()) do
+  local attached = attachments.take()
+  for _, one in ipairs(attached) do
     table.insert(blocks, one.block)
     shown = ("%s%s[%s]"):format(shown, shown == text and "\n\n" or " ", one.label)
   end
   connection.when_ready(function()
-    prompts.send({ blocks = blocks, text = text, shown = shown, visible = false })
-  end, text)
+    prompts.send({ blocks = blocks, text = text, shown = shown, visible = false, attached = attached })
+  end, text, attached)
 end
 
 ---Stop the running turn and give up the prompts that wait.
@@ -143,7 +145,7 @@ function M.stop()
   for _, prompt in ipairs(state.prompts) do
     prompt.stopped = true
   end
-  client:notify("session/cancel", { sessionId = state.session_id })
+  compat.call(client, "notify", "session/cancel", { sessionId = state.session_id })
   permission.withdraw_all()
 end
 
@@ -158,7 +160,7 @@ end
 ---Say something to the turn that runs, at its next step; a prompt of its own where no turn takes it.
 ---@param text string
 function M.steer(text)
-  vim.validate("text", text, "string")
+  compat.validate("text", text, "string")
   text = vim.trim(text)
   if text == "" or #state.prompts == 0 then
     M.ask(text)
@@ -231,7 +233,7 @@ end
 
 ---@param mode string
 function M.set_mode(mode)
-  vim.validate("mode", mode, "string")
+  compat.validate("mode", mode, "string")
   M.open(false)
   connection.when_ready(function()
     state.request("session/set_mode", { sessionId = state.session_id, modeId = mode }, function(error)
@@ -276,6 +278,7 @@ local function leave(following)
   for index = #state.prompts, 2, -1 do
     if not state.prompts[index].withdrawn then
       prompt.restore(state.prompts[index].text)
+      attachments.put_back(state.prompts[index].attached or {})
     end
   end
   state.prompts, state.waiting, state.replacing = {}, {}, false
@@ -315,7 +318,7 @@ local function replace(id, root)
   local client = state.client()
   if client and state.phase == "ready" and root == state.root then
     if old then
-      client:request("session/close", { sessionId = old }, function() end)
+      compat.call(client, "request", "session/close", { sessionId = old }, function() end)
     end
     state.phase = "starting"
     if id then
@@ -326,7 +329,7 @@ local function replace(id, root)
   elseif state.phase ~= "starting" then
     state.client_id = nil -- its end is none of our business any more
     if client then
-      client:stop()
+      compat.call(client, "stop")
     end
     state.root = root
     connection.start()
@@ -343,8 +346,8 @@ end
 ---@param id string
 ---@param cwd string the folder that it is about
 function M.switch(id, cwd)
-  vim.validate("id", id, "string")
-  vim.validate("cwd", cwd, "string")
+  compat.validate("id", id, "string")
+  compat.validate("cwd", cwd, "string")
   if state.session_id == id then
     return M.open(true)
   end

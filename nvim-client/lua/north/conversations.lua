@@ -1,4 +1,5 @@
 ---The stored conversations: found by their words, opened, renamed, archived, deleted.
+local compat = require("north.compat")
 local connection = require("north.connection")
 local conversation = require("north.conversation")
 
@@ -226,7 +227,7 @@ local acts = {
 ---Choose a conversation and what to do with it. `--all` and `--archived` among the words widen the choice.
 ---@param query string
 function M.browse(query)
-  vim.validate("query", query, "string")
+  compat.validate("query", query, "string")
   pick("Conversations", query, function(row)
     local names = { "Open", "Rename …", row.archived and "Show in the lists again" or "Archive", "Delete …" }
     choose(names, row.name, function(name)
@@ -240,16 +241,16 @@ end
 ---Go on with a conversation: the one whose id begins so, else one with these words.
 ---@param target string
 function M.resume(target)
-  vim.validate("target", target, "string")
+  compat.validate("target", target, "string")
   if target == "" or target:find("%s") then
-    return pick("Go on with", target, open)
+    return pick("Continue", target, open)
   end
   conversation.with_server(function(ask, root)
     ask("_north/sessions/find", { target = target, cwd = root }, function(error, row)
       if row then
         open(row)
       elseif error then
-        pick("Go on with", target, open)
+        pick("Continue", target, open)
       end
     end)
   end)
@@ -275,7 +276,7 @@ end
 ---Give the conversation that is shown a title.
 ---@param title string
 function M.rename(title)
-  vim.validate("title", title, "string")
+  compat.validate("title", title, "string")
   if vim.trim(title) == "" then
     vim.notify("North: :North rename {title}", vim.log.levels.ERROR)
     return
@@ -296,7 +297,7 @@ end
 ---Choose a deleted conversation, put it back and show it.
 ---@param query string words in its title or prompts; `--all`: of all projects
 function M.restore(query)
-  vim.validate("query", query, "string")
+  compat.validate("query", query, "string")
   local words, everywhere = query:gsub("%-%-all", "")
   conversation.with_server(function(ask, root)
     local params = { query = vim.trim(words), cwd = everywhere == 0 and root or nil }
@@ -331,7 +332,7 @@ end
 ---Take over the log of a conversation from a file, and show it.
 ---@param path string
 function M.import(path)
-  vim.validate("path", path, "string")
+  compat.validate("path", path, "string")
   if path == "" then
     vim.notify("North: :North import {file}", vim.log.levels.ERROR)
     return

@@ -1,5 +1,6 @@
 ---The conversation as a file, or as a text in a buffer of its own. The server makes it.
 local refused = require("north.answers").refused
+local compat = require("north.compat")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -38,7 +39,7 @@ end
 ---@param root string the project's folder
 ---@param id string the conversation's
 function M.write(ask, name, root, id)
-  vim.validate("name", name, "string")
+  compat.validate("name", name, "string")
   local path
   if name == "" then
     path = vim.fs.joinpath(root, ("north-%s-%s.html"):format(id, os.date("%Y-%m-%d")))

@@ -34,7 +34,8 @@ function M.line(row)
   if row.hunks and row.hunks.all > 0 and row.hunks.standing < row.hunks.all and not row.is_out then
     hunks = ("  %d of %d hunks"):format(row.hunks.standing, row.hunks.all)
   end
-  local name = vim.fn.fnamemodify(row.path, ":~:."):gsub("\n", "⏎")
+  local name = vim.fn.fnamemodify(row.path, ":~:.")
+  name = vim.fn.strtrans(name)
   return ("%s %-8s  %s%s%s"):format(mark, words, name, counts(row), hunks)
 end
 

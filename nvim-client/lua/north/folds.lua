@@ -1,6 +1,10 @@
 ---What is folded in the chat: thinking, and calls that only looked, three and more lines of each.
 local M = {}
 
+local EXPRESSION = "v:lua.require'north.folds'.level(v:lnum)"
+---Whether Neovim looks at all lines of a fold that gets longer; 0.10 has to be told.
+local LOOKS_AGAIN = vim.fn.has("nvim-0.11") == 1
+
 ---@class north.Fold
 ---@field key string lines with the same one belong together
 ---@field label string what the folded lines are called
@@ -19,6 +23,15 @@ end
 function M.add(first, last, key, label)
   for line = first, last do
     folds[line] = { key = key, label = label }
+  end
+  if not LOOKS_AGAIN then
+    vim.schedule(function()
+      for _, window in ipairs(vim.api.nvim_list_wins()) do
+        if vim.wo[window].foldexpr == EXPRESSION then
+          vim.wo[window][0].foldmethod = "expr"
+        end
+      end
+    end)
   end
 end
 
@@ -41,7 +54,11 @@ function M.text()
   local lines = vim.api.nvim_buf_get_lines(0, last - 1, last, false)
   local shown = (lines[1] or ""):gsub("^[>%-]%s?", "")
   local label = folds[first] and folds[first].label or "lines"
-  return ("▸ %d %s · %s"):format(last - first + 1, label, vim.trim(shown))
+  local failed = #vim.tbl_filter(function(line)
+    return vim.startswith(line, "- ✗")
+  end, vim.api.nvim_buf_get_lines(0, first - 1, last, false))
+  local words = failed > 0 and ("%s, %d failed"):format(label, failed) or label
+  return ("▸ %d %s · %s"):format(last - first + 1, words, vim.trim(shown))
 end
 
 ---Let a window fold what the chat has.
@@ -49,7 +66,7 @@ end
 function M.apply(window)
   for option, value in pairs({
     foldmethod = "expr",
-    foldexpr = "v:lua.require'north.folds'.level(v:lnum)",
+    foldexpr = EXPRESSION,
     foldtext = "v:lua.require'north.folds'.text()",
     foldlevel = 0,
     foldminlines = 2,

@@ -11,7 +11,7 @@ function M.lines()
   local function add(...)
     lines[#lines + 1] = { ... }
   end
-  local root = state.root and vim.fn.fnamemodify(state.root, ":~") or nil
+  local root = state.root and vim.fn.strtrans(vim.fn.fnamemodify(state.root, ":~")) or nil
   local model = options.name_of("model")
   add({ "North", "NorthAgent" }, { root and ("  " .. root) or "", "NorthFacts" })
   if state.phase == "starting" then

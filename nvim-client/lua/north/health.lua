@@ -115,7 +115,7 @@ local function check_initialize(cmd, root)
     local said = problem and problem.message or ended and ("it ended with exit code %d"):format(ended) or "no answer"
     vim.health.error("initialize failed: " .. said, {
       "Run `north-lsp doctor` in a terminal.",
-      "What it said stands in " .. vim.lsp.log.get_filename(),
+      "See what it said in " .. vim.lsp.log.get_filename(),
     })
   end
   if ended == nil then
@@ -125,10 +125,10 @@ end
 
 function M.check()
   vim.health.start("North")
-  if vim.fn.has("nvim-0.11") == 1 then
+  if vim.fn.has("nvim-0.10") == 1 then
     vim.health.ok("Neovim " .. tostring(vim.version()))
   else
-    vim.health.error("Neovim is older than 0.11", "Update Neovim.")
+    vim.health.error("Neovim is older than 0.10", "Update Neovim.")
   end
   local root = server.root()
   local found, problem = server.find(root)

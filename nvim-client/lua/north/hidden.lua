@@ -1,5 +1,7 @@
 ---Files that are loaded for Neovim's language servers alone, which answer about buffers. North's server is not told of
 ---them until somebody looks at them or changes them: it reads and writes such a file on the disk, as before.
+local compat = require("north.compat")
+
 local M = {}
 
 local MARK = "north_hidden"
@@ -29,7 +31,7 @@ end
 ---@param path string
 ---@return integer? buffer nil where there is no such file
 function M.load(path)
-  vim.validate("path", path, "string")
+  compat.validate("path", path, "string")
   local buffer = vim.fn.bufadd(path)
   if not vim.api.nvim_buf_is_loaded(buffer) then
     if not vim.uv.fs_stat(path) then

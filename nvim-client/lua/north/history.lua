@@ -1,4 +1,6 @@
 ---Prompts that were sent before, in the window to type in: older ones with <Up> on the first line or CTRL-P.
+local compat = require("north.compat")
+
 local M = {}
 
 local MOST = 200
@@ -101,8 +103,8 @@ end
 ---@param buffer integer
 ---@param with_server fun(action: fun(ask: fun(method: string, params: table, on_answer: function), root: string))
 function M.attach(buffer, with_server)
-  vim.validate("buffer", buffer, "number")
-  vim.validate("with_server", with_server, "function")
+  compat.validate("buffer", buffer, "number")
+  compat.validate("with_server", with_server, "function")
   if vim.b[buffer].north_history then
     return
   end

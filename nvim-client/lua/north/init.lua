@@ -1,4 +1,6 @@
 ---North, a coding agent: the plugin's public face. Everything else is reached through `:North`.
+local compat = require("north.compat")
+
 local M = {}
 
 ---Settings, all optional; the plugin works without a call.
@@ -11,8 +13,8 @@ end
 ---@param text string
 ---@param selection? north.Selection
 function M.ask(text, selection)
-  vim.validate("text", text, "string")
-  vim.validate("selection", selection, "table", true)
+  compat.validate("text", text, "string")
+  compat.validate("selection", selection, "table", true)
   require("north.conversation").ask(text, selection)
 end
 

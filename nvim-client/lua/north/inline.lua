@@ -1,6 +1,7 @@
 ---A proposed edit inside the user's own files: what goes is marked, what comes stands below it as virtual text, and the
 ---files themselves are not touched. Hunks and files can be left out. Its keys hold only in the files that are reviewed,
 ---and only after the user has gone there.
+local compat = require("north.compat")
 local config = require("north.config")
 local deciding = require("north.deciding")
 local file_rows = require("north.file_rows")
@@ -122,9 +123,48 @@ local function is_left(shown, file, hunk)
   return shown.out[file.path] or shown.left[name_of(file.path, hunk)] or false
 end
 
+---How many cells a line of a buffer has where it is shown, in the narrowest of its windows.
+---@param buffer integer
+---@return integer
+local function width_of(buffer)
+  local width = vim.o.columns
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    local info = vim.fn.getwininfo(window)[1]
+    width = math.min(width, info.width - info.textoff)
+  end
+  return math.max(width, 10)
+end
+
+---A proposed line as virtual text, which Neovim does not wrap: in as many parts as it needs, with what is not printable
+---made visible, so that nothing is accepted unseen.
+---@param line string
+---@param width integer
+---@param tabstop integer
+---@return string[]
+local function parts_of(line, width, tabstop)
+  local parts, part, used, column = {}, "", 0, 0
+  for _, character in ipairs(vim.fn.split(line, "\\zs")) do
+    local text = character
+    if character == "\t" then
+      text = (" "):rep(tabstop - column % tabstop)
+    else
+      text = vim.fn.strtrans(character)
+    end
+    local cells = vim.fn.strdisplaywidth(text)
+    if used + cells > width then
+      parts[#parts + 1] = part
+      part, used = "↪ ", 2
+    end
+    part, used, column = part .. text, used + cells, column + cells
+  end
+  parts[#parts + 1] = part == "" and " " or part
+  return parts
+end
+
 ---@param shown north.Inline
 ---@param file north.InlineFile
 local function draw_file(shown, file)
+  local width, tabstop = width_of(file.buffer), vim.bo[file.buffer].tabstop
   vim.api.nvim_buf_clear_namespace(file.buffer, namespace, 0, -1)
   for _, block in ipairs(file.blocks) do
     local left = is_left(shown, file, block.hunk)
@@ -132,11 +172,16 @@ local function draw_file(shown, file)
       local group = left and "NorthLeftOut" or "NorthRemoved"
       vim.api.nvim_buf_set_extmark(file.buffer, namespace, row, 0, { line_hl_group = group, strict = false })
     end
-    local lines = vim.tbl_map(function(line)
-      return { { line == "" and " " or line, left and "NorthLeftOut" or "NorthAdded" } }
-    end, block.added)
-    if left then
-      lines = { { { ("%d proposed lines are left out"):format(#block.added), "NorthLeftOut" } } }
+    local lines = {}
+    for _, line in ipairs(left and {} or block.added) do
+      for _, part in ipairs(parts_of(line, width, tabstop)) do
+        lines[#lines + 1] = { { part, "NorthAdded" } }
+      end
+    end
+    if left and #block.added > 0 then
+      local count = #block.added
+      local words = count == 1 and "1 proposed line is left out" or ("%d proposed lines are left out"):format(count)
+      lines = { { { words, "NorthLeftOut" } } }
     end
     if #lines > 0 then
       local row = block.removed > 0 and block.row + block.removed - 1 or block.row
@@ -459,7 +504,7 @@ end
 ---@param choose fun(option: north.Option, extra?: north.Extra)
 ---@return boolean shown false where it has to be shown otherwise
 function M.open(proposal, focus, choose)
-  vim.validate("proposal", proposal, "table")
+  compat.validate("proposal", proposal, "table")
   if not (current and current.proposal == proposal) then
     M.close()
     local files = files_of(proposal)
@@ -478,6 +523,16 @@ function M.open(proposal, focus, choose)
       undo = {},
     }
     draw(current)
+    vim.api.nvim_create_autocmd({ "WinResized", "BufWinEnter" }, {
+      group = vim.api.nvim_create_augroup("north.inline", { clear = true }),
+      desc = "North: proposed lines are as wide as their window",
+      callback = function()
+        if not current then
+          return true
+        end
+        draw(current)
+      end,
+    })
   end
   if focus then
     for _, note in ipairs(proposal.notes) do

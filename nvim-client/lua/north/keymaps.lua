@@ -114,7 +114,7 @@ function M.help()
   vim.list_extend(lines, { "", "# Where a question is shown (`:North review`)" })
   add(keys.accept, "accept, or run once")
   add(keys.reject, "reject; `" .. tostring(keys.comment) .. "` says why")
-  lines[#lines + 1] = "- all of them stand above the question"
+  lines[#lines + 1] = "- all of them are shown above the question"
   vim.list_extend(lines, { "", "`:help north` has everything." })
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)

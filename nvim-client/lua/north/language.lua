@@ -1,5 +1,6 @@
 ---Neovim's language servers and diagnostics, for North: `_north/languageFeature`. They only look: what a rename or a
 ---formatter would change is told, and goes through North's review like every edit.
+local compat = require("north.compat")
 local hidden = require("north.hidden")
 
 local M = {}
@@ -45,6 +46,13 @@ local function wait(start)
   return vim.F.unpack_len(answer)
 end
 
+---Whether a client is one of Neovim's language servers, and not North's own.
+---@param client vim.lsp.Client
+---@return boolean
+local function is_asked(client)
+  return client.name ~= "north" and client.name ~= "north-actions"
+end
+
 -- Positions ---------------------------------------------------------------------------------------
 
 ---A line of a file, of its buffer if there is one.
@@ -69,7 +77,7 @@ local function recount(uri, position, from, to)
   local at = { line = position.line, character = position.character }
   if from ~= to and at.character > 0 then
     local text = line_of(uri, at.line)
-    at.character = vim.str_utfindex(text, to, vim.str_byteindex(text, from, at.character, false), false)
+    at.character = compat.units(text, to, compat.byte(text, from, at.character))
   end
   return at
 end
@@ -92,7 +100,7 @@ end
 ---@return { client: vim.lsp.Client, result: any }[] answers of those that answered in time
 local function ask(method, buffer, params, milliseconds)
   local clients = vim.tbl_filter(function(client)
-    return client.name ~= "north"
+    return is_asked(client)
   end, vim.lsp.get_clients({ bufnr = buffer, method = method }))
   if #clients == 0 then
     error(("no language server of Neovim's answers %s here"):format(method), 0)
@@ -115,7 +123,7 @@ local function ask(method, buffer, params, milliseconds)
       end
     end))
     for _, client in ipairs(clients) do
-      local sent = client:request(method, params(client), function(failure, result)
+      local sent = compat.call(client, "request", method, params(client), function(failure, result)
         if failure then
           failures[#failures + 1] = failure.message
         elseif result ~= nil and result ~= vim.NIL then
@@ -146,7 +154,7 @@ local function buffer_of(uri)
   end
   local function attached()
     return vim.iter(vim.lsp.get_clients({ bufnr = buffer })):any(function(client)
-      return client.name ~= "north" and client.initialized
+      return is_asked(client) and client.initialized
     end)
   end
   if hidden.is(buffer) and not attached() then
@@ -288,7 +296,7 @@ local function diagnostics(params)
     local here = vim.api.nvim_buf_is_loaded(buffer) and rows(buffer) or {}
     vim.list_extend(found, here)
     local asked = vim.iter(vim.lsp.get_clients({ bufnr = buffer })):any(function(client)
-      return client.name ~= "north"
+      return is_asked(client)
     end)
     if #here > 0 or said[buffer] or (asked and not hidden.is(buffer)) then
       known[#known + 1] = uri

@@ -3,7 +3,7 @@ local refused = require("north.answers").refused
 
 local M = {}
 
-local STORE, KEEP = "Store it all the same", "Do not store it"
+local STORE, KEEP = "Store it anyway", "Do not store it"
 
 ---@param ask north.Ask
 ---@param provider { id: string, name: string }

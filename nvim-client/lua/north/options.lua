@@ -1,5 +1,6 @@
 ---The conversation's options, as the server tells them: mode, model, thinking, and what happens without a question.
 local refused = require("north.answers").refused
+local compat = require("north.compat")
 
 local M = {}
 
@@ -135,11 +136,11 @@ end
 ---@param id string
 ---@param words string
 function M.choose(ask, id, words)
-  vim.validate("id", id, "string")
-  vim.validate("words", words, "string")
+  compat.validate("id", id, "string")
+  compat.validate("words", words, "string")
   local option = find(id)
   if not option then
-    local what = id == "thought_level" and "this model does not think" or "there is no such option now"
+    local what = id == "thought_level" and "this model has no levels of thinking" or "there is no such option now"
     vim.notify("North: " .. what, vim.log.levels.WARN)
   elseif words == "" then
     choose_value(ask, option)

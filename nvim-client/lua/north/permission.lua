@@ -1,7 +1,9 @@
 ---The questions of the server: an edit is shown as a diff, a command in a split. They wait without blocking.
 local approval = require("north.approval")
 local attention = require("north.attention")
+local compat = require("north.compat")
 local config = require("north.config")
+local forms = require("north.forms")
 local inline = require("north.inline")
 local review = require("north.review")
 
@@ -12,6 +14,7 @@ local M = {}
 ---@field options north.Option[]
 ---@field reply fun(outcome: table)
 ---@field proposal? north.Proposal for an edit with texts to compare
+---@field form? table the params of `elicitation/create`, for several questions at once
 ---@field approval? north.Approval for everything else
 
 ---@type north.Question[] the first one is the one that is shown
@@ -49,9 +52,8 @@ end
 local show_next
 
 ---@param question north.Question
----@param outcome table
----@param extra? north.Extra
-local function settle(question, outcome, extra)
+---@param result table
+local function settle(question, result)
   if not is_pending(question) then
     return
   end
@@ -62,10 +64,12 @@ local function settle(question, outcome, extra)
     shows_inline = false
     inline.close()
     review.close()
+  elseif question.form then
+    forms.close(true)
   else
     approval.close()
   end
-  question.reply({ outcome = outcome, _meta = extra and { north = extra } or nil })
+  question.reply(result)
   if pending[1] then
     show_next(pending[1])
   end
@@ -75,10 +79,13 @@ end
 ---@param option? north.Option
 ---@param extra? north.Extra
 local function choose(question, option, extra)
-  if option then
-    settle(question, { outcome = "selected", optionId = option.optionId }, extra)
+  if question.form then
+    settle(question, { action = "cancel" })
+  elseif option then
+    local outcome = { outcome = "selected", optionId = option.optionId }
+    settle(question, { outcome = outcome, _meta = extra and { north = extra } or nil })
   else
-    settle(question, { outcome = "cancelled" })
+    settle(question, { outcome = { outcome = "cancelled" } })
   end
 end
 
@@ -151,6 +158,10 @@ local function present(question, focus, style)
     end
     inline.close()
     review.open(question.proposal, on_choice)
+  elseif question.form then
+    forms.open(question.form, #pending, focus, function(result)
+      settle(question, result)
+    end)
   else
     approval.open(question.approval, #pending, focus, on_choice)
   end
@@ -180,7 +191,7 @@ end
 ---Show a question that has come up by itself.
 ---@param question north.Question
 local function come_up(question)
-  if question.approval then
+  if not question.proposal then
     announce(question)
     if vim.fn.getcmdwintype() == "" then
       present(question, false)
@@ -236,6 +247,32 @@ function M.review(style)
   end)
 end
 
+---Put a question behind those that wait, and let the coroutine sleep until it is decided.
+---@param question north.Question without its reply
+---@return table result
+local function wait(question)
+  local thread = coroutine.running()
+  question.reply = function(result)
+    vim.schedule(function() -- never before the coroutine sleeps
+      coroutine.resume(thread, result)
+    end)
+  end
+  pending[#pending + 1] = question
+  approval.set_count(#pending)
+  if pending[1] == question then
+    show_next(question)
+  end
+  return coroutine.yield()
+end
+
+---Answer `elicitation/create`, to be called by its handler, as `request` is.
+---@param params table
+---@return table result
+function M.fill(params)
+  compat.validate("params", params, "table")
+  return wait({ call = { toolCallId = params.toolCallId, title = params.message }, options = {}, form = params })
+end
+
 ---How many questions wait.
 ---@return integer
 function M.count()
@@ -247,8 +284,7 @@ end
 ---@param params table
 ---@return table result
 function M.request(params)
-  vim.validate("params", params, "table")
-  local thread = coroutine.running()
+  compat.validate("params", params, "table")
   local call = params.toolCall
   local diffs = vim.tbl_filter(function(part)
     return part.type == "diff"
@@ -257,11 +293,6 @@ function M.request(params)
   local question = {
     call = call,
     options = params.options,
-    reply = function(result)
-      vim.schedule(function() -- never before the coroutine sleeps
-        coroutine.resume(thread, result)
-      end)
-    end,
   }
   if #diffs > 0 then
     question.proposal = {
@@ -274,12 +305,7 @@ function M.request(params)
   else
     question.approval = approval_of(params)
   end
-  pending[#pending + 1] = question
-  approval.set_count(#pending)
-  if pending[1] == question then
-    show_next(question)
-  end
-  return coroutine.yield()
+  return wait(question)
 end
 
 ---Withdraw the question about a tool call that has ended.

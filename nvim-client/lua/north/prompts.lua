@@ -90,12 +90,15 @@ local withdrawn = {}
 
 ---The user takes back a prompt that waits.
 ---@param text string as the server has it
+---@return north.Attachment[] attached what went along with it
 function M.withdraw(text)
   local index = index_of(state.prompts, text)
   if index then
     state.prompts[index].withdrawn = true
+    return state.prompts[index].attached or {}
   else
     withdrawn[text] = true
+    return {}
   end
 end
 

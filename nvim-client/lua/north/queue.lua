@@ -1,4 +1,5 @@
 ---The prompts that wait for their turn: taken back to be edited, removed, sent earlier or later.
+local attachments = require("north.attachments")
 local prompt = require("north.prompt")
 local prompts = require("north.prompts")
 local state = require("north.state")
@@ -41,10 +42,11 @@ end
 ---@param row north.QueuedRow
 ---@param edits boolean
 local function withdraw(row, edits)
-  prompts.withdraw(row.text)
+  local attached = prompts.withdraw(row.text)
   request("_north/queue/withdraw", { id = row.id }, function()
     if edits then
       prompt.restore(row.text)
+      attachments.put_back(attached)
     end
   end)
 end

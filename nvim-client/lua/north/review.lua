@@ -1,5 +1,6 @@
 ---A proposed edit as a tab page: the text before on the left, the proposed text on the right, the keys on top. The right
 ---side is what accepting applies: `do` takes a hunk out there, and one may type. A file can be left out as a whole.
+local compat = require("north.compat")
 local config = require("north.config")
 local deciding = require("north.deciding")
 local file_rows = require("north.file_rows")
@@ -288,8 +289,8 @@ end
 ---@param proposal north.Proposal
 ---@param choose fun(option: north.Option, extra?: north.Extra) called for a key of an offered option, and for nothing else
 function M.open(proposal, choose)
-  vim.validate("proposal", proposal, "table")
-  vim.validate("choose", choose, "function")
+  compat.validate("proposal", proposal, "table")
+  compat.validate("choose", choose, "function")
   if current and current.proposal == proposal and vim.api.nvim_tabpage_is_valid(current.tab) then
     vim.api.nvim_set_current_tabpage(current.tab)
     vim.api.nvim_set_current_win(current.windows.after)

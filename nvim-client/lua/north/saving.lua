@@ -1,4 +1,5 @@
 ---Writing what an accepted edit has changed, so that the command which runs next reads it.
+local compat = require("north.compat")
 local config = require("north.config")
 
 local M = {}
@@ -61,7 +62,7 @@ end
 ---@param files { uri: string, version: integer }[]
 ---@return { saved: string[], failed: { uri: string, reason: string }[] }
 function M.save(files)
-  vim.validate("files", files, "table")
+  compat.validate("files", files, "table")
   local result = { saved = {}, failed = {} }
   for _, file in ipairs(files) do
     local problem = save(file)

@@ -1,4 +1,5 @@
 ---Finding and starting `north-lsp lsp`, and keeping the project's buffers attached to it.
+local compat = require("north.compat")
 local config = require("north.config")
 local hidden = require("north.hidden")
 
@@ -35,7 +36,7 @@ end
 ---@return north.Server?
 ---@return string? problem what to do about it
 function M.find(root)
-  vim.validate("root", root, "string")
+  compat.validate("root", root, "string")
   local cmd = config.current.cmd
   if cmd then
     local program = cmd[1]:find("[/\\]") and cmd[1] or on_path(cmd[1])
@@ -51,7 +52,7 @@ function M.find(root)
   local own = vim.fs.joinpath(root, ".venv", "bin", "north-lsp")
   if vim.fn.executable(own) == 1 then
     local words = "north-lsp is not on PATH. There is one in the project's .venv, which is not started unless you say "
-      .. "so, since whoever made the project made it, too: require('north').setup({ cmd = { '%s', 'lsp' } })"
+      .. "so, since it comes from the author of the project: require('north').setup({ cmd = { '%s', 'lsp' } })"
     return nil, words:format(own)
   end
   return nil,
@@ -79,6 +80,7 @@ end
 function M.init_options()
   local capabilities = {
     session = { notices = vim.empty_dict(), compaction = vim.empty_dict() },
+    elicitation = { form = vim.empty_dict() },
     terminal = true,
     _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
@@ -98,7 +100,16 @@ local function belongs(buffer, root)
   end
   local real_root = vim.uv.fs_realpath(root) or root
   local real = vim.uv.fs_realpath(name) or name
-  return vim.fs.relpath(root, name) ~= nil or vim.fs.relpath(real_root, real) ~= nil
+  return compat.relpath(root, name) ~= nil or compat.relpath(real_root, real) ~= nil
+end
+
+---@param buffer integer
+---@param client_id integer
+local function attach(buffer, client_id)
+  vim.lsp.buf_attach_client(buffer, client_id)
+  if config.current.code_actions then
+    require("north.code_actions").attach(buffer)
+  end
 end
 
 ---Open documents are read from their buffers, so every file of the project has to be attached.
@@ -107,7 +118,7 @@ end
 local function attach_files(client_id, root)
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     if belongs(buffer, root) then
-      vim.lsp.buf_attach_client(buffer, client_id)
+      attach(buffer, client_id)
     end
   end
   local group = vim.api.nvim_create_augroup("north.attach", { clear = true })
@@ -116,7 +127,7 @@ local function attach_files(client_id, root)
     desc = "North sees a file that it had only Neovim's language servers look at",
     callback = function(event)
       if hidden.emerges(event.buf) and vim.lsp.get_client_by_id(client_id) and belongs(event.buf, root) then
-        vim.lsp.buf_attach_client(event.buf, client_id)
+        attach(event.buf, client_id)
       end
     end,
   })
@@ -128,7 +139,7 @@ local function attach_files(client_id, root)
         return true
       end
       if belongs(event.buf, root) then
-        vim.lsp.buf_attach_client(event.buf, client_id)
+        attach(event.buf, client_id)
       end
     end,
   })
@@ -164,16 +175,16 @@ end
 ---@param options north.StartOptions
 ---@return integer? client_id nil when it could not be started; the user has been told why
 function M.start(options)
-  vim.validate("options.root", options.root, "string")
-  vim.validate("options.handlers", options.handlers, "table")
-  vim.validate("options.on_ready", options.on_ready, "function")
-  vim.validate("options.on_exit", options.on_exit, "function")
+  compat.validate("options.root", options.root, "string")
+  compat.validate("options.handlers", options.handlers, "table")
+  compat.validate("options.on_ready", options.on_ready, "function")
+  compat.validate("options.on_exit", options.on_exit, "function")
   local server, problem = M.find(options.root)
   if not server then
     vim.notify("North: " .. problem, vim.log.levels.ERROR)
     return nil
   end
-  local id = vim.lsp.start({
+  local id = compat.start({
     name = "north",
     cmd = server.cmd,
     cmd_cwd = options.root,
@@ -194,11 +205,6 @@ function M.start(options)
           options.on_exit(client_id, code, signal)
         end
       end)
-    end,
-  }, {
-    attach = false,
-    reuse_client = function()
-      return false
     end,
   })
   if not id then

@@ -1,5 +1,6 @@
 ---The server's settings: listed with where each value comes from, changed and taken back through `vim.ui`.
 local refused = require("north.answers").refused
+local compat = require("north.compat")
 local state = require("north.state")
 
 local M = {}
@@ -110,7 +111,7 @@ local function act(ask, row, files)
   end
   if row.origin ~= "default" and row.origin ~= "editor" then
     table.insert(actions, {
-      "Take back: " .. ORIGINS[row.origin],
+      "Reset: " .. ORIGINS[row.origin],
       function()
         ask("_north/config/reset", { key = row.key, place = row.origin }, told)
       end,
@@ -133,7 +134,7 @@ end
 ---@param ask north.Ask
 ---@param words string
 function M.choose(ask, words)
-  vim.validate("words", words, "string")
+  compat.validate("words", words, "string")
   ask("_north/config/list", { query = words }, function(error, result)
     if error or not result then
       refused(error)
@@ -166,7 +167,7 @@ end
 function M.names()
   local client = state.phase == "ready" and state.client() or nil
   if #M.keys == 0 and client then
-    local answer = client:request_sync("_north/config/list", { sessionId = state.session_id }, PATIENCE_MS)
+    local answer = compat.call(client, "request_sync", "_north/config/list", { sessionId = state.session_id }, PATIENCE_MS)
     for _, row in ipairs(vim.tbl_get(answer or {}, "result", "settings") or {}) do
       table.insert(M.keys, row.key)
     end

@@ -1,5 +1,6 @@
 ---The conversation that is shown: how it stands, and requests about it.
 local chat = require("north.chat")
+local compat = require("north.compat")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
 local options = require("north.options")
@@ -14,10 +15,12 @@ local todo = require("north.todo")
 ---@field visible boolean whether the chat shows it already
 ---@field stopped? boolean
 ---@field withdrawn? boolean the user has taken it back
+---@field attached? north.Attachment[] what went along
 
 ---@class north.Waiting
 ---@field run fun()
 ---@field text? string the prompt's, to be shown when it cannot be sent
+---@field attached? north.Attachment[] what was to go along with it
 
 ---@class north.State
 ---@field phase "stopped"|"starting"|"ready"
@@ -113,7 +116,7 @@ function M.request(method, params, on_answer)
     return
   end
   local client_id = connection.id
-  connection:request(method, params, function(error, result)
+  compat.call(connection, "request", method, params, function(error, result)
     if client_id == M.client_id then
       on_answer(error, result)
     end

@@ -1,4 +1,6 @@
 ---Commands that run in a terminal of Neovim's own, with input, where the user chose that: ACP's `terminal/*`.
+local compat = require("north.compat")
+
 local M = {}
 
 local LIMIT = 50000
@@ -39,7 +41,7 @@ end
 ---@return table result
 ---@return table? error
 function M.create(params)
-  vim.validate("params.command", params.command, "string")
+  compat.validate("params.command", params.command, "string")
   local argv = vim.list_extend({ params.command }, params.args or {})
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "hide"

@@ -85,8 +85,8 @@ function M.take_back(ask, way)
 end
 
 local WAYS = {
-  { title = "Take back this one alone", key = "checkpointId" },
-  { title = "Take back this one and all later ones", key = "since" },
+  { title = "Undo this one alone", key = "checkpointId" },
+  { title = "Undo this one and all later ones", key = "since" },
 }
 
 ---Choose one of the states before applied edits, and what is taken back.
@@ -148,11 +148,11 @@ function M.choose(ask)
       end
     end
     if #edits == 0 then
-      vim.notify("North: this conversation has no edit to take back")
+      vim.notify("North: this conversation has no edit to undo")
       return
     end
     vim.ui.select(edits, {
-      prompt = "The edit to take back",
+      prompt = "The edit to undo",
       format_item = function(checkpoint)
         return checkpoint.title
       end,

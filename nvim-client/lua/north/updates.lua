@@ -102,6 +102,17 @@ M.handlers = {
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,
+  ["elicitation/create"] = function(_, params, context)
+    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id or params.mode ~= "form" then
+      return { action = "cancel" }
+    end
+    vim.schedule(state.show)
+    events.fire("Question", { kind = "form", title = params.message })
+    local result = permission.fill(params)
+    events.fire("Answered", { kind = "form", title = params.message })
+    state.show()
+    return result
+  end,
   ["terminal/create"] = for_session(terminals.create),
   ["terminal/output"] = for_session(terminals.output),
   ["terminal/wait_for_exit"] = for_session(terminals.wait_for_exit),

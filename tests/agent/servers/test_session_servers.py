@@ -37,8 +37,13 @@ class Connections:
         self.opened = self.open = 0
         self.ending, self.may_end = anyio.Event(), anyio.Event()
 
+    async def sign_in(self, spec: ServerSpec, show: object) -> None: ...
+
+    async def sign_out(self, spec: ServerSpec) -> bool:
+        return False
+
     @asynccontextmanager
-    async def connect(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
+    async def __call__(self, spec: ServerSpec, roots: Sequence[Path], listener: Listener) -> AsyncIterator[Connection]:
         self.opened, self.open = self.opened + 1, self.open + 1
         try:
             yield cast(Connection, Opened())
@@ -64,9 +69,7 @@ async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path:
     connections, silent = Connections(), cast(Any, Silent())
     (tmp_path / "project").mkdir()
     async with anyio.create_task_group() as background:
-        means = ServerMeans(
-            locations, {"HOME": str(tmp_path)}, connections.connect, background, McpSettings, frozenset, bool
-        )
+        means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, McpSettings, frozenset, bool)
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), silent, silent)
         servers.begin([ServerSpec("mine", "client", "", command="x")])
         await servers.settle()

@@ -55,6 +55,14 @@ def test_what_is_attached_is_named_sent_once_and_taken_back(bed: Bed, model: Mod
         assert "quickfix" not in json.dumps(model.requests[-1].body["messages"][-1])
 
 
+def test_what_could_not_be_sent_stays_attached(bed: Bed) -> None:
+    with bed.nvim(PATH="/usr/bin:/bin") as nvim:
+        nvim.command("North attach README.md")
+        nvim.keys(":North ask look<CR>")
+        nvim.until(in_chat("Not sent: look"))
+        assert "[README.md]" in str(nvim.lua(f"return {PROMPT_BAR}"))
+
+
 def test_open_files_go_along(bed: Bed, model: ModelServer) -> None:
     model.script(answer(Say("Done.")))
     with nvim_with(bed, model) as nvim:
@@ -86,6 +94,29 @@ def test_what_is_often_asked_about_code(bed: Bed, model: ModelServer, command: s
         nvim.command("North")
         nvim.command("North fix")
         assert "go to the code" in nvim.messages()
+
+
+def test_code_actions_ask_in_the_chat(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("First.")), answer(Say("Second.")))
+    with nvim_with(bed, model) as nvim:
+        nvim.command("North")
+        nvim.until("require('north.state').phase == 'ready'")
+        nvim.command("wincmd t")
+        nvim.lua(PROBLEM)
+        nvim.command("5")
+        nvim.lua(
+            "_G.words = { 'North: fix', 'North: ask about' } vim.ui.select = function(items, options, choose)"
+            " for index, item in ipairs(items) do"
+            " if options.format_item(item):find(_G.words[1], 1, true) then table.remove(_G.words, 1)"
+            " return choose(item, index) end end choose(nil) end"
+            " vim.ui.input = function(_, done) done('what is it?') end"
+        )
+        nvim.lua("vim.lsp.buf.code_action()")
+        nvim.until(f"{in_chat('First.')} and {ENDED}")
+        assert "- line 5: wrong name" in told(model)
+        nvim.lua("vim.lsp.buf.code_action()")
+        nvim.until(f"{in_chat('Second.')} and {ENDED}")
+        assert "what is it?\n\n[greeting.py:5]" in chat(nvim)
 
 
 SOURCES = """

@@ -127,6 +127,35 @@ def test_lines_are_changed_where_they_are(bed: Bed) -> None:
         assert OLD in text_of(nvim)
 
 
+def test_a_long_line_is_shown_whole_and_what_is_not_printable_is_seen(bed: Bed) -> None:
+    long = "x = '" + "word " * 60 + "rm -rf'"
+    with bed.nvim(init=INLINE) as nvim:
+        nvim.lua(
+            """
+            local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), "\\n") .. "\\n"
+            require("north.inline").open({
+              title = "One file", notes = {},
+              files = { { path = vim.api.nvim_buf_get_name(0), kind = "update",
+                hunks = { { id = "h1", oldStart = 1, oldLines = 3 } } } },
+              diffs = { { path = vim.api.nvim_buf_get_name(0), oldText = text, newText = ... .. "\\n" .. text } },
+              options = {},
+            }, false, function() end)
+            """,
+            f"{long}\n\ta\u202eb",
+        )
+        lines = (
+            "vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['north.inline'], 0, -1, { details = true })"
+        )
+        rows = f"vim.tbl_map(function(l) return l[1][1] end, {lines}[1][4].virt_lines)"
+        shown = cast(list[str], nvim.lua(f"return {rows}"))
+        assert "".join(shown[:-1]).replace("↪ ", "") == long
+        assert shown[-1] == " " * int(str(nvim.lua("return vim.bo.tabstop"))) + "a<202e>b"
+        width = int(str(nvim.lua("return vim.api.nvim_win_get_width(0)")))
+        assert max(map(len, shown)) <= width
+        nvim.command("vsplit")
+        nvim.until(f"#{rows} > {len(shown)}")
+
+
 SEVERAL = """
 local function file(name, old, new) return { path = name, oldText = old, newText = new } end
 local root = vim.fn.getcwd() .. "/"

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.e2e.nvim.nvim_driver import Nvim
-from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, in_chat
+from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, in_chat, review
 
 LANGUAGE_SERVER = Path(__file__).parent / "language_server.py"
 WITH_SERVER = f"""
@@ -136,7 +136,7 @@ def test_north_has_language_servers_look_at_a_file_and_leaves_it_to_the_disk_unt
         assert r"\"message\":\"this is bad\"" in told(bed)
         assert attached(nvim) == ["stub"]
         nvim.command("edit two.py")
-        assert attached(nvim) == ["north", "stub"]
+        assert attached(nvim) == ["north", "north-actions", "stub"]
 
 
 def test_the_model_learns_what_its_edit_made_wrong(bed: Bed) -> None:
@@ -146,7 +146,7 @@ def test_the_model_learns_what_its_edit_made_wrong(bed: Bed) -> None:
     edit = {"call": "edit_replace_exact", "arguments": {"path": "two.py", "old": "fine = 1", "new": "fine = BAD"}}
     with bed.nvim("one.py", init=WITH_SERVER, **played(bed, [read], [edit], [{"say": "It is done."}])) as nvim:
         nvim.command("North ask go on")
-        nvim.until("#vim.api.nvim_list_tabpages() == 2")
+        review(nvim)
         nvim.keys("ga")
         nvim.until(in_chat("It is done."))
         nvim.until(IDLE)

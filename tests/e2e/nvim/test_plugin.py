@@ -328,6 +328,7 @@ def test_completion(bed: Bed) -> None:
             "stop",
             "storage",
             "takeover",
+            "tasks",
             "tests",
             "thinking",
             "todo",
@@ -340,6 +341,14 @@ def test_completion(bed: Bed) -> None:
         assert nvim.lua(complete, "North mode a") == ["ask", "agent"]
         assert nvim.lua(complete, "North log ") == ["debug", "info", "warn", "error"]
         assert nvim.lua(complete, "North export hel") == ["hello/"]
+
+
+def test_the_help_s_tags_are_those_of_its_text(bed: Bed) -> None:
+    shutil.copytree(PLUGIN / "doc", bed.folder / "doc")
+    with bed.nvim() as nvim:
+        nvim.command(f"helptags {bed.folder / 'doc'}")
+        nvim.command("help north-keys")
+    assert (bed.folder / "doc" / "tags").read_text() == (PLUGIN / "doc" / "tags").read_text()
 
 
 # -- exports ---------------------------------------------------------------------------------------------------------
@@ -386,11 +395,11 @@ def test_a_summary_is_shown_and_what_it_replaced_is_opened(bed: Bed) -> None:
     script.write_text(json.dumps([[{"say": "word " * 4_000}], [{"say": '{"goal": "Say a word"}'}], [{"say": "Yes."}]]))
     with bed.nvim(NORTH_TEST_PROVIDER=str(script), NORTH_MODEL="north-test/test") as nvim:
         nvim.command("North replaced")
-        nvim.until("vim.fn.execute('messages'):find('was summarised', 1, true)")
+        nvim.until("vim.fn.execute('messages'):find('was summarized', 1, true)")
         ask(nvim, "Tell me many words")
         nvim.until(f"{in_chat('word word')} and {IDLE}")
         ask(nvim, "/summarize --keep-last 0")
-        nvim.until(in_chat("\n- ✓ The conversation up to here was summarised: "))
+        nvim.until(in_chat("\n- ✓ The conversation up to here was summarized: "))
         nvim.until(IDLE)
         nvim.command("North replaced")
         nvim.until("vim.fn.search('Tell me many words') > 0")
@@ -398,7 +407,7 @@ def test_a_summary_is_shown_and_what_it_replaced_is_opened(bed: Bed) -> None:
         nvim.command("tabclose")
         nvim.command("North")
         nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('north://chat'))")
-        nvim.lua("vim.fn.search('was summarised', 'bw')")
+        nvim.lua("vim.fn.search('was summarized', 'bw')")
         nvim.lua("require('north.chat').show_details()")
         nvim.until(
             "vim.iter(vim.api.nvim_list_bufs()):any(function(buffer)"
@@ -489,7 +498,7 @@ def test_a_key_is_stored_without_being_shown(bed: Bed) -> None:
     key = "sk-e2e-0123456789abcdef"
     with bed.nvim(OPENAI_BASE_URL="http://127.0.0.1:1/v1") as nvim:
         nvim.command(f"lua vim.fn.inputsecret = function(prompt) _G.secret_prompt = prompt; return '{key}' end")
-        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it all the same")
+        replace_select(nvim, "OpenAI (openai)", "Do not store it", "Store it anyway")
         nvim.command("North login")
         nvim.until("#require('helpers').asked == 2")
         assert nvim.lua("return _G.secret_prompt") == "API key of OpenAI: "
@@ -681,7 +690,7 @@ def test_no_question_takes_the_cursor_or_a_key_by_itself(bed: Bed, where: str) -
         here = f"return {{ vim.api.nvim_get_current_win(), {maps} }}"
         before = nvim.lua(here)
         nvim.until(ASKED)
-        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.until("vim.fn.execute('messages'):find('North asks.*:North review')")
         assert nvim.lua(here) == before
         assert nvim.lua(f"return {REVIEW_IS_CLOSED}")
         nvim.keys("ga")
@@ -704,7 +713,7 @@ def test_a_review_does_not_take_the_cursor_from_somebody_who_works_in_a_file(bed
         ask(nvim, REPLACE)
         nvim.keys("G")
         nvim.until(in_chat("asks you (:North review)"))
-        nvim.until("vim.fn.execute('messages'):find('North asks .*:North review')")
+        nvim.until("vim.fn.execute('messages'):find('North asks.*:North review')")
         nvim.keys("ggdd")
         nvim.until("vim.bo.modified")
         assert nvim.lua(f"return {REVIEW_IS_CLOSED}")

@@ -44,7 +44,7 @@ def test_a_setting_is_chosen_changed_and_taken_back(bed: Bed) -> None:
         assert json.loads(path.read_text())["edits.staleCheck"] == "strict"
         rows = cast(list[dict[str, list[str]]], nvim.lua("return _G.offered"))
         assert any(row.startswith("edits.tolerance = none  (default)  With ") for row in rows[0]["rows"])
-        nvim.lua(_CHOOSE, ["Take back"])
+        nvim.lua(_CHOOSE, ["Reset"])
         nvim.command("North config edits.staleCheck")
         assert "edits.staleCheck is warn, from default" in told(nvim, "is warn")
         assert "staleCheck" not in path.read_text()

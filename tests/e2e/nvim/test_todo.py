@@ -85,13 +85,12 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
         nvim.command("North mode plan")
         nvim.until(f"{WINBAR}:find('plan', 1, true) ~= nil")
         ask(nvim, "plan it")
-        nvim.until(in_chat("asks you (:North review)"))
+        nvim.until("require('north.permission').count() > 0")
         nvim.command("North review")
-        nvim.until(
-            "table.concat(vim.iter(vim.api.nvim_list_bufs()):map(function(b) return table.concat("
-            "vim.api.nvim_buf_get_lines(b, 0, -1, true), ' ') end):totable(), ' '):find('Which one?', 1, true) ~= nil"
-        )
-        nvim.keys("g2")
+        nvim.until("vim.fn.search('^Which one?') == 1 and vim.fn.search('( ) B') > 0")
+        nvim.keys("<CR>")
+        nvim.until("vim.api.nvim_get_current_line() == '  (•) B'")
+        nvim.keys("ga")
         nvim.until(in_chat("Present the plan"))
         nvim.until("#require('north.state').prompts > 0 and require('north.permission').count() > 0")
         nvim.command("North review")
@@ -107,3 +106,51 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
     assert "1. Look twice" in told
     assert "I approve the plan" in told
     assert "Chosen: B" in json.dumps(model.requests[1].body["messages"])
+
+
+def test_several_questions_are_one_form_that_keeps_what_was_chosen(bed: Bed, model: ModelServer) -> None:
+    one = {"id": "a", "question": "Which parser?", "options": [{"label": "Old"}, {"label": "New"}]}
+    several = {"id": "b", "question": "Which files?", "multi": True, "options": [{"label": "X"}, {"label": "Y"}]}
+    model.script(answer(call("ask", questions=[one, several])), answer(Say("I see.")))
+    with nvim_with(bed, model) as nvim:
+        nvim.lua("vim.ui.input = function(_, done) done('my own words') end")
+        ask(nvim, "ask me")
+        nvim.until("require('north.permission').count() > 0")
+        bar = "vim.wo[w].winbar:find('choose or type') ~= nil"
+        form = f"vim.iter(vim.api.nvim_list_wins()):find(function(w) return {bar} end)"
+        nvim.until(f"{form} ~= nil")
+        assert nvim.lua(f"return {form} ~= vim.api.nvim_get_current_win()")  # the cursor stays
+        nvim.command("North review")
+        nvim.keys("/Other<CR><CR>/\\[ ] X<CR><CR>/\\[ ] Y<CR><Space>:quit<CR>")
+        nvim.until(f"{form} == nil")
+        nvim.command("North review")
+        nvim.until("vim.fn.search('\\\\[x] X', 'w') > 0 and vim.fn.search('\\\\[x] Y', 'w') > 0")
+        nvim.keys("<CR>ga")
+        nvim.until(f"{in_chat('I see.')} and {ENDED}")
+        assert nvim.lua(f"return {form} == nil")
+    told = json.dumps(model.requests[1].body["messages"], ensure_ascii=False)
+    assert "Own answer: my own words" in told
+    assert "Chosen: X" in told
+    assert "Chosen: X, Y" not in told
+
+
+def test_a_form_is_closed_without_an_answer_or_with_the_turn(bed: Bed, model: ModelServer) -> None:
+    question = {"id": "a", "question": "Which parser?", "options": [{"label": "Old"}, {"label": "New"}]}
+    (bed.folder / "config").mkdir()
+    (bed.folder / "config" / "config.json").write_text('{"profile.offer": false}')
+    model.script(
+        answer(call("ask", questions=[question])), answer(Say("I go on.")), answer(call("ask", questions=[question]))
+    )
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "ask me")
+        nvim.until("require('north.permission').count() > 0")
+        nvim.command("North review")
+        nvim.keys("gr")
+        nvim.until(f"{in_chat('I go on.')} and {ENDED}")
+        ask(nvim, "again")
+        nvim.until("require('north.permission').count() > 0 and #vim.api.nvim_list_wins() == 4")
+        nvim.command("North stop")
+        nvim.until(f"{in_chat('Stopped.')} and {ENDED}")
+        assert nvim.lua("return require('north.permission').count()") == 0
+        assert nvim.lua("return #vim.api.nvim_list_wins()") == 3
+    assert "closed the question" in json.dumps(model.requests[1].body["messages"])

@@ -34,6 +34,21 @@ await bed.each({
     await palette(page, "View: Close All Editors");
   },
 
+  async "agents at work are rows, and the conversation of one opens"() {
+    model.answers.push([["task", { tasks: [{ id: "look", agent: "task", prompt: "Look around" }] }]], [["submit_result", { result: "Nothing there." }]], "It says so.");
+    await chat.send("have it looked at");
+    await chat.idle();
+    const row = chat.frame.locator(".row.tool", { hasText: "Agents: 1 of 1 tasks done" });
+    await row.locator(".line .icon").click();
+    const task = row.locator(".task");
+    await until("the task", async () => /task/.test(await task.innerText()));
+    await screenshot(page, "planning-agents");
+    await task.locator("button").first().click();
+    await editorTab(page, "0-look.md").waitFor();
+    await until("the agent's conversation", async () => /Look around/.test(await page.locator(".monaco-editor").last().innerText()));
+    await palette(page, "View: Close All Editors");
+  },
+
   async "a question is answered in one's own words, a plan is rejected with a comment and then approved"() {
     model.answers.push([["ask", { questions: [{ id: "q", question: "Which one?", options: [{ label: "A" }, { label: "B" }] }] }]], "Good.");
     await chat.send("/todo clear");

@@ -161,7 +161,7 @@ const cases = {
     const all = () => chat.question("command").getByRole("button", { name: "Run every command without asking…" });
     await chat.send("run `touch all-1.txt`");
     await all().click();
-    await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
+    await dialog.filter({ hasText: "It applies until you revoke it" }).waitFor();
     await screenshot(page, "safety-7-confirmation");
     await page.keyboard.press("Enter"); // the button that has the focus allows nothing
     await dialog.waitFor({ state: "detached" });
@@ -189,7 +189,7 @@ const cases = {
     // The same for edits.
     await chat.send('replace "stranger" by "friend" in hello/greeting.py');
     await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
-    await dialog.filter({ hasText: "It holds until you take it back" }).waitFor();
+    await dialog.filter({ hasText: "It applies until you revoke it" }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await palette(page, "North: Always Accept in This Project");

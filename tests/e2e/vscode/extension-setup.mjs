@@ -184,7 +184,7 @@ const cases = {
       await page.locator(".quick-input-list .monaco-list-row", { hasText: "OpenAI" }).first().click();
       await page.locator('.quick-input-widget input[type="password"]').fill("sk-not-a-key");
       await page.keyboard.press("Enter");
-      await page.locator(".monaco-dialog-box").getByRole("button", { name: "Store It All the Same" }).click();
+      await page.locator(".monaco-dialog-box").getByRole("button", { name: "Store It Anyway" }).click();
       await notification(page, "North has stored the key").getByRole("button", { name: "Choose a Model" }).click();
       await page.locator(".quick-input-widget", { hasText: "Switch Model" }).waitFor();
       await screenshot(page, "setup-choose-model");

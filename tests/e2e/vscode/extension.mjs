@@ -195,7 +195,7 @@ const cases = {
     await pick(page, "openai", "OpenAI");
     await page.locator('.quick-input-widget input[type="password"]').fill(secret);
     await page.keyboard.press("Enter");
-    await dialog(page).getByRole("button", { name: "Store It All the Same" }).click();
+    await dialog(page).getByRole("button", { name: "Store It Anyway" }).click();
     await notification(page, "North has stored the key …cdef of OpenAI.").waitFor();
     assert.ok((await readFile(bed.path("data/agent.db"))).includes(secret));
     assert.ok(!(await page.content()).includes(secret));

@@ -10,12 +10,16 @@ ANTHROPIC = """
 import sys
 import north_lsp.providers.adapters.anthropic
 loaded = len([name for name in sys.modules if name.startswith("anthropic.")])
-assert loaded < 350, loaded  # 2,900 with everything
+assert loaded < 120, loaded  # 2,900 with everything
 assert not [name for name in sys.modules if name.startswith(("anthropic.resources.beta", "anthropic.lib.vertex"))]
 import anthropic
 from anthropic.types import Message, MessageParam
 from anthropic.lib.streaming import MessageStream
 assert anthropic.AsyncAnthropic(api_key="k").messages.create
+import httpx2
+from anthropic._base_client import make_status_error
+refused = httpx2.Response(404, request=httpx2.Request("GET", "https://example.org"))
+assert isinstance(make_status_error("gone", body=None, response=refused), anthropic.NotFoundError)
 from anthropic.lib._tracing import get
 assert get({"a": 1}, "a") == 1
 assert anthropic.types.beta.BetaMessage.__name__ == "BetaMessage" and Message and MessageStream

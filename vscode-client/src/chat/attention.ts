@@ -27,7 +27,7 @@ function notifyWaiting(question: OpenQuestion): Thenable<void> {
 
 async function notifyEnded({ session, panel }: Conversation, failed: boolean): Promise<void> {
   const title = session.title || vscode.l10n.t("New Chat");
-  const text = failed ? vscode.l10n.t("North could not go on: {0}", title) : vscode.l10n.t("North is done: {0}", title);
+  const text = failed ? vscode.l10n.t("North could not continue: {0}", title) : vscode.l10n.t("North is done: {0}", title);
   const show = vscode.l10n.t("Show");
   const chosen = failed ? await vscode.window.showWarningMessage(text, show) : await vscode.window.showInformationMessage(text, show);
   if (chosen === show) await panel.show(false);

@@ -43,7 +43,7 @@ export async function browse(conversations: Conversations, value = ""): Promise<
 /** The same for those who use no mouse: what is done with the chosen one is asked. */
 export async function manage(conversations: Conversations): Promise<void> {
   await choose(conversations, vscode.l10n.t("North: Manage Conversations"), "", async (stored) => {
-    const acts = [{ icon: "comment", name: vscode.l10n.t("Go On with It"), run: goOn }, ...actsOf(stored)];
+    const acts = [{ icon: "comment", name: vscode.l10n.t("Continue It"), run: goOn }, ...actsOf(stored)];
     const rows = acts.map((act) => ({ label: `$(${act.icon}) ${act.name}`, act }));
     const chosen = await vscode.window.showQuickPick(rows, { title: stored.title });
     await chosen?.act.run(conversations, stored);

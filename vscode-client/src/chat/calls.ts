@@ -4,6 +4,7 @@ import type { CallMeta, ToolCall, ToolContent } from "../acp";
 import { visible } from "../common/visible";
 import type { RetryItem, ToolItem, ToolPart } from "../messages";
 import { shownDiff } from "./diffs";
+import { tasksPart } from "./taskRows";
 
 /** The server's kinds of failures, as far as they are told apart here. */
 const CAUSES: Record<string, RetryItem["cause"]> = { network: "network", rate_limit: "limited", overloaded: "overloaded" };
@@ -36,12 +37,21 @@ export function callAfter(before: ToolItem | undefined, call: ToolCall, words: C
     does: call.kind ?? before?.does ?? "other",
     status,
     input: call.rawInput ? inputOf(call.rawInput) : (before?.input ?? []),
-    parts: call.content ? call.content.flatMap((content) => partOf(content, words)) : (before?.parts ?? []),
+    parts: partsAfter(before, call, status, words),
     ...(file !== undefined ? { file } : {}),
     ...(line !== undefined && line !== null ? { line } : {}),
     ...(group !== undefined ? { group } : {}),
     ...(shortened !== undefined ? { shortened } : {}),
   };
+}
+
+/** While agents work, their rows say more than the text for other clients. */
+function partsAfter(before: ToolItem | undefined, call: ToolCall, status: ToolItem["status"], words: CallTexts): ToolPart[] {
+  const known = before?.parts ?? [];
+  const tasks = tasksPart(call._meta?.north?.tasks) ?? known.find((part) => part.kind === "tasks");
+  const others = call.content ? call.content.flatMap((content) => partOf(content, words)) : known.filter((part) => part.kind !== "tasks");
+  if (tasks === undefined) return others;
+  return status === "completed" || status === "failed" ? [tasks, ...others] : [tasks];
 }
 
 /** A wait; one that follows another right away goes on in its row. */

@@ -10,7 +10,7 @@ import { sessionFolders } from "./sessionFolders";
 /** `isTaking`: the user wants it here; `canFork`: the server can copy it. */
 export function bannerOf(by: OpenElsewhere | undefined, isTaking: boolean, canFork: boolean): ElsewhereBanner | undefined {
   if (by === undefined) return undefined;
-  if (by.leaving) return { text: l10n.t("What ran before this window was reloaded goes on; it can be answered and continued here in a moment."), buttons: [] };
+  if (by.leaving) return { text: l10n.t("What ran before this window was reloaded continues; it can be answered and continued here in a moment."), buttons: [] };
   const client = by.client === "" ? l10n.t("another North") : by.client;
   const open = l10n.t("Open elsewhere ({0}, process {1}): following live.", client, by.pid);
   const more = isTaking ? l10n.t("It is taken over as soon as nothing runs there.") : doing(by.state ?? "idle");

@@ -1,6 +1,6 @@
 /** What the page may say: whatever else arrives is left out. */
 
-import { CODE_USES, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, QUEUE_ACTS, SOURCE_NAMES } from "../messages";
+import { CODE_USES, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, QUEUE_ACTS, SOURCE_NAMES, TASK_ACTS } from "../messages";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (fields: Fields) => boolean;
@@ -14,6 +14,7 @@ const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"]
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
 const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
 const ON_QUEUE: readonly unknown[] = QUEUE_ACTS;
+const ON_TASKS: readonly unknown[] = TASK_ACTS;
 const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
 
 const checks: Record<FromPage["type"], Check> = {
@@ -38,6 +39,7 @@ const checks: Record<FromPage["type"], Check> = {
   decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
+  task: (fields) => text(fields.task) && ON_TASKS.includes(fields.act),
   replaced: (fields) => text(fields.compaction),
   elsewhere: (fields) => ELSEWHERE_ACTS.includes(fields.act),
   prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),

@@ -19,7 +19,7 @@ export type Where = "fork" | "own";
 /** Where a conversation that belongs elsewhere goes on; undefined if the user leaves it. */
 export async function askWhere(folder: string): Promise<Where | undefined> {
   const [fork, own] = [l10n.t("Copy It into This Folder"), l10n.t("Open Its Own Folder")];
-  const detail = l10n.t("A copy goes on here, with this folder's files, and leaves the original as it is. Its own folder opens in another window, with the conversation.");
+  const detail = l10n.t("A copy continues here, with this folder's files, and leaves the original as it is. Its own folder opens in another window, with the conversation.");
   const chosen = await vscode.window.showInformationMessage(l10n.t("This conversation is about {0}.", folder), { modal: true, detail }, fork, own);
   return chosen === fork ? "fork" : chosen === own ? "own" : undefined;
 }

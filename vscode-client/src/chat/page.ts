@@ -43,7 +43,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <span id="activity" role="status"></span>
 <span id="buttons">
 <button type="button" id="stop" class="secondary" title="${say(t("Stop (Escape)"))}" hidden><span class="codicon codicon-debug-stop" aria-hidden="true"></span><span class="visually-hidden">${say(t("Stop"))}</span></button>
-<button type="button" id="steer" class="secondary" title="${say(t("For the turn that runs, at its next step (Alt+Enter)"))}" hidden>${say(t("Steer"))}</button>
+<button type="button" id="steer" class="secondary" title="${say(t("For the running turn, at its next step (Alt+Enter)"))}" hidden>${say(t("Steer"))}</button>
 <button type="button" id="send">${say(t("Send"))}</button>
 </span>
 </div>
@@ -54,7 +54,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <button type="button" id="model" class="picker" hidden></button>
 <button type="button" id="thought_level" class="picker" hidden></button>
 <button type="button" id="approvals" class="picker" hidden></button>
-<button type="button" id="permitted" class="plain" title="${say(t("Allowed without a question: click to take it back"))}" hidden></button>
+<button type="button" id="permitted" class="plain" title="${say(t("Allowed without a question: click to revoke it"))}" hidden></button>
 <button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>

@@ -26,6 +26,7 @@ import type { Session } from "./session";
 import { showReplaced } from "./summaries";
 import { StartingState } from "./starting";
 import { knownSymbols, openSymbol } from "./symbols";
+import { actOnTask } from "./tasks";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
 import { welcomeOf } from "./welcome";
@@ -176,16 +177,15 @@ export class Panel implements vscode.Disposable {
         return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim()));
       case "review":
         return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
-      case "replaced":
-        return this.report(showReplaced(this.session, message.compaction));
+      case "replaced": return this.report(showReplaced(this.session, message.compaction));
+      case "task": return this.report(actOnTask(this.session, message.task, message.act));
       case "prompt":
         return this.report(this.onPrompt(message.entry, message.act));
       case "queue": return this.report(this.session.queue.act(message.id, message.act));
       case "stopEditing": return this.rewinding.stopEditing();
       case "changes":
         return this.report(this.turns.act(message.id, message.act));
-      case "elsewhere":
-        return this.report(actElsewhere(this.session, message.act));
+      case "elsewhere": return this.report(actElsewhere(this.session, message.act));
       case "pick":
         return this.report(this.pick(message.picker));
       case "run":
@@ -223,7 +223,7 @@ export class Panel implements vscode.Disposable {
     }
     if (text === "" && this.composer.isEmpty) return;
     if (this.session.elsewhere !== undefined) {
-      this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to go on with it here."));
+      this.transcript.note("info", vscode.l10n.t("This conversation is open elsewhere: take it over to continue it here."));
       return this.post({ type: "draft", text });
     }
     const goes = await this.rewinding.beforeSending().catch((error: unknown) => (this.transcript.note("error", reason(error)), false));

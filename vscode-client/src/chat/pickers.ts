@@ -62,7 +62,7 @@ function show(title: string, rows: Row[]): Promise<Row | undefined> {
 
 function means(offer: Offer): Promise<boolean> {
   const question = offer.option === "_edits" ? vscode.l10n.t("Accept edits in this project without asking?") : vscode.l10n.t("Run commands in this project without asking?");
-  const detail = vscode.l10n.t("{0}.\n\nIt holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.", offer.detail);
+  const detail = vscode.l10n.t("{0}.\n\nIt applies until you revoke it: the shield in the status bar shows what is allowed, and revokes it.", offer.detail);
   return confirm(question, detail, offer.option === "_edits" ? vscode.l10n.t("Accept Edits") : vscode.l10n.t("Run Commands"), vscode.l10n.t("Keep Asking"));
 }
 

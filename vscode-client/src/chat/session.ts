@@ -243,7 +243,7 @@ export class Session extends ConversationState {
       this.storedIdChanged.fire(id);
       this.setElsewhere(answer._meta?.north?.openElsewhere);
       if (answer._meta?.north?.unfinished !== undefined) void this.goOn();
-      else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to go on with it."));
+      else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to resume it."));
       this.wasCut = false;
       return true;
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
 import { openLearned } from "../chat/learned";
+import { showTasks } from "../chat/tasks";
 import { TodoDocuments } from "../chat/todo";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
@@ -92,6 +93,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showContext: () => contextPage.show(here()),
     openLearned: () => openLearned(here()),
     editTodo: () => todo.show(here()),
+    showTasks: () => showTasks(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
     openSetting: () => openSetting(),

@@ -34,7 +34,7 @@ export async function storeKey(session: Session): Promise<void> {
     told(await session.ask<Stored>("_north/keys/set", given));
   } catch (error) {
     if (!mayForce(error)) throw error;
-    const anyway = vscode.l10n.t("Store It All the Same");
+    const anyway = vscode.l10n.t("Store It Anyway");
     const answer = await vscode.window.showWarningMessage(`North: ${reason(error)}`, { modal: true }, anyway);
     if (answer === anyway) told(await session.ask<Stored>("_north/keys/set", { ...given, force: true }));
   }

@@ -61,7 +61,7 @@ export function actionsOf(row: SettingRow, files: Listed["files"], around: Aroun
   if (row.project !== "no" && files.project !== undefined) actions.push(change(row.project === "yes" ? l10n.t("Change for This Project…") : l10n.t("Make Stricter for This Project…"), "project"));
   const { origin } = row;
   if (origin === "user" || origin === "project" || origin === "session") {
-    actions.push({ label: l10n.t("Take Back: {0}", originName(origin)), run: () => around.ask("_north/config/reset", { key: row.key, place: origin }) });
+    actions.push({ label: l10n.t("Reset: {0}", originName(origin)), run: () => around.ask("_north/config/reset", { key: row.key, place: origin }) });
   }
   if (origin === "project" && files.project !== undefined) {
     const path = files.project;

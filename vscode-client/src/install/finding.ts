@@ -26,7 +26,7 @@ export async function installForLater(installer: Installer): Promise<void> {
   const wheel = await installer.wheel();
   if (choice.kind === "start") {
     void vscode.window.showInformationMessage(
-      vscode.l10n.t("North starts {0}, as your settings say. Nothing has to be installed.", choice.program),
+      vscode.l10n.t("North starts {0}, as your settings say. Nothing needs to be installed.", choice.program),
     );
     return;
   }

@@ -47,7 +47,7 @@ export async function confirmLasting(question: OpenQuestion, option: PermissionO
   if (option.kind !== "allow_always") return "project";
   const told = option._meta?.north?.scope;
   const scope = told === undefined ? scopeOf(question, option) : l10n.t("Without asking: {0}.", told);
-  const back = l10n.t("It holds until you take it back: the shield in the status bar shows what is allowed, and takes it back.");
+  const back = l10n.t("It applies until you revoke it: the shield in the status bar shows what is allowed, and revokes it.");
   const here = l10n.t("Only in This Conversation");
   const may = mayHoldForConversation(question, option) ? [here] : [];
   const options = { modal: true, detail: `${scope}\n\n${back}` };

@@ -36,7 +36,7 @@ export class Permissions implements vscode.Disposable {
       row,
     }));
     const title = vscode.l10n.t("North: Allowed Without a Question");
-    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The one to take back") });
+    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The one to revoke") });
     if (chosen === undefined) return;
     await session.ask("_north/permissions/revoke", { id: chosen.row.id });
     await session.askPermissions();
@@ -47,7 +47,7 @@ export class Permissions implements vscode.Disposable {
     const broad = rows.filter((row) => BROAD.includes(row.allows));
     this.item.text = `$(shield) ${permittedSummary(rows)}`;
     this.item.backgroundColor = broad.length > 0 ? new vscode.ThemeColor("statusBarItem.warningBackground") : undefined;
-    this.item.tooltip = vscode.l10n.t("Without a question: {0}. Click to take it back.", rows.map((row) => row.allows).join("; "));
+    this.item.tooltip = vscode.l10n.t("Without a question: {0}. Click to revoke it.", rows.map((row) => row.allows).join("; "));
     this.item.accessibilityInformation = { label: `North, ${this.item.text}`, role: "button" };
     this.item.show();
   }

@@ -42,7 +42,7 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
   const { checkpoints } = await session.ask<{ checkpoints: Checkpoint[] }>("_north/checkpoints/list", {});
   const edits = checkpoints.filter((one) => one.kind === "edit" && one.files.some((file) => !file.undone)).reverse();
   if (edits.length === 0) {
-    void vscode.window.showInformationMessage(l10n.t("North: this conversation has no edit to take back."));
+    void vscode.window.showInformationMessage(l10n.t("North: this conversation has no edit to undo."));
     return;
   }
   const items = edits.map((one) => ({
@@ -51,7 +51,7 @@ export async function chooseAndTakeBack(session: Session): Promise<void> {
     detail: one.files.map((file) => vscode.workspace.asRelativePath(file.newPath ?? file.path)).join(", "),
     id: one.checkpointId,
   }));
-  const chosen = await vscode.window.showQuickPick(items, { title: l10n.t("North: Undo an Edit"), placeHolder: l10n.t("The edit to take back") });
+  const chosen = await vscode.window.showQuickPick(items, { title: l10n.t("North: Undo an Edit"), placeHolder: l10n.t("The edit to undo") });
   if (chosen === undefined) return;
   const ways = [
     { label: l10n.t("Undo this edit only"), way: { checkpointId: chosen.id } },

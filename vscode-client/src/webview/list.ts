@@ -23,6 +23,7 @@ const actions: Actions = {
   retry: (now) => post({ type: "retry", now }),
   showTerminal: () => post({ type: "run", command: "north.showTerminal" }),
   onPrompt: (entry, act) => post({ type: "prompt", entry, act }),
+  onTask: (task, act) => post({ type: "task", task, act }),
   afterFailure: (action) => post({ type: "failure", action }),
 };
 

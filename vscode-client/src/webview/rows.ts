@@ -1,6 +1,6 @@
 /** What the user decides in the conversation: questions, and the wait before a model is asked again. */
 
-import type { FailureAction, PromptAct, Question } from "../messages";
+import type { FailureAction, PromptAct, Question, TaskAct } from "../messages";
 import { button, element } from "./elements";
 import { render } from "./streamedMarkdown";
 import { WORDS } from "./texts";
@@ -20,6 +20,7 @@ export interface Actions {
   showTerminal(): void;
   afterFailure(action: FailureAction): void;
   onPrompt(entry: string, act: PromptAct): void;
+  onTask(task: string, act: TaskAct): void;
 }
 
 export function retryButtons(actions: Actions): HTMLElement {

@@ -7,6 +7,7 @@ import { foundLines } from "./found";
 import { TOOL_STATUS } from "./names";
 import { render } from "./streamedMarkdown";
 import type { Actions } from "./rows";
+import { taskList } from "./tasks";
 import { WORDS } from "./texts";
 
 const ICONS = { pending: "circle-large-outline", in_progress: "loading", completed: "check", failed: "error" };
@@ -133,6 +134,7 @@ class ToolView {
 
   private part(item: ToolItem, part: ToolItem["parts"][number], index: number): HTMLElement {
     if (part.kind === "diff") return diff(part, this.actions, () => this.actions.openDiff(item.id, index));
+    if (part.kind === "tasks") return taskList(part.rows, this.actions);
     if (part.kind === "terminal") return button(WORDS.showTerminal, "secondary", () => this.actions.showTerminal());
     const found = part.code && LOOKS.has(item.does) && item.status === "completed" ? foundLines(part.text) : undefined;
     if (found !== undefined) return found;

@@ -1,0 +1,51 @@
+"""Has the user sign in to a server behind an address, and out again."""
+
+from north_lsp.agent.ports.editor import UserInterface
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.forms import Page
+from north_lsp.agent.ports.servers import Connect, ServerSpec
+from north_lsp.agent.servers.session_servers import Row, SessionServers
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.storage.entries import new_entry_id
+
+
+async def sign_in(servers: SessionServers, name: str, editor: UserInterface) -> None:
+    """Have the user sign in to a server that may be started. Raises ValueError, OSError, KeyError if there is none of
+    that name."""
+    connect, spec = _of(servers, name)
+    page: Page | None = None
+
+    async def show(address: str) -> None:
+        nonlocal page
+        page = Page(f"mcp-{new_entry_id(())}", f"Sign in to the MCP server {name}", address)
+        answer = await editor.open_page(page)
+        if answer is None:
+            text = f"to sign in to the MCP server {name}, open this address in a browser on this machine: {address}"
+            await editor.show(Notice("info", text))
+        elif answer.kind != "accepted":
+            raise ToolError("REJECTED", "the page to sign in was not opened")
+
+    try:
+        await connect.sign_in(spec, show)
+    except ToolError as error:
+        raise ValueError(error.message.removeprefix("MCP error: ")) from None
+    if page is not None:
+        await editor.page_done(page)
+
+
+async def sign_out(servers: SessionServers, name: str) -> bool:
+    """Forget the sign-in to a server; False if there is none. Raises ValueError, OSError, KeyError."""
+    connect, spec = _of(servers, name)
+    return await connect.sign_out(spec)
+
+
+def _of(servers: SessionServers, name: str) -> tuple[Connect, ServerSpec]:
+    row: Row | None = next((one for one in servers.rows() if one.spec.name == name and not one.shadowed), None)
+    if row is None or servers.connect is None:
+        raise KeyError(name)
+    if row.server is None:
+        raise ValueError(f"the MCP server {one_line(name)} is not started: `/mcp` says why")
+    if not row.spec.url:
+        raise ValueError(f"the MCP server {one_line(name)} is a program: only servers behind an address have sign-ins")
+    return servers.connect, row.spec

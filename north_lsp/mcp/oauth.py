@@ -1,0 +1,334 @@
+"""Signs in to a server behind an address, by OAuth as the protocol has it: the server says who signs users in, the user
+does it in a browser, and North gets a token, which it refreshes."""
+
+import base64
+import hashlib
+import json
+import re
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import anyio
+import anyio.to_thread
+import httpx2
+
+from north_lsp import __version__
+from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.mcp.callback import callback
+from north_lsp.mcp.transport import failure
+from north_lsp.providers.tls import verification
+from north_lsp.storage.credentials import CredentialStore
+
+Show = Callable[[str], Awaitable[None]]
+"""Has the user open an address in a browser."""
+
+_SECONDS = 15.0
+_WAIT_SECONDS = 300.0
+_MAX_BYTES = 256 * 1024
+_EARLY = 60.0
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ADDRESS = re.compile(r"[!-~]{1,2000}")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What a sign-in gave, and what is needed to refresh it."""
+
+    access: str
+    refresh: str
+    expires_at: float
+    endpoint: str
+    client: str
+    resource: str
+
+    @property
+    def is_old(self) -> bool:
+        return 0 < self.expires_at < time.time() + _EARLY
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Who signs users in: its addresses, as it names them itself."""
+
+    issuer: str
+    authorize: str
+    token: str
+    register: str
+
+
+class SignIns:
+    """The sign-ins to servers, kept with the user's keys."""
+
+    def __init__(self, environ: Mapping[str, str], store: CredentialStore) -> None:
+        self._environ = environ
+        self._store = store
+        self._lock = anyio.Lock()
+
+    async def sign_in(self, spec: ServerSpec, show: Show) -> None:
+        """Have the user sign in. Raises ToolError, OSError."""
+        if not is_safe(spec.url, spec):
+            raise failure("its address must begin with https://: a token would be sent there")
+        async with self._client(spec.url) as client:
+            resource, signers, scope = await _resource(client, spec)
+            signer = await _signer(client, signers, spec)
+            state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
+            async with callback(state) as answer:
+                client_id = spec.client_id or await _registered(client, signer, answer.address)
+                asked = {
+                    "response_type": "code",
+                    "client_id": client_id,
+                    "redirect_uri": answer.address,
+                    "state": state,
+                    "code_challenge": _unpadded(hashlib.sha256(verifier.encode()).digest()),
+                    "code_challenge_method": "S256",
+                    "resource": resource,
+                } | ({"scope": scope} if scope else {})
+                await show(f"{signer.authorize}{'&' if '?' in signer.authorize else '?'}{urlencode(asked)}")
+                code = await _code(answer.wait, signer)
+                form = {"grant_type": "authorization_code", "code": code, "redirect_uri": answer.address}
+                form |= {"code_verifier": verifier, "client_id": client_id, "resource": resource}
+                granted = await _granted(client, signer.token, form)
+            tokens = _tokens(granted, Tokens("", "", 0, signer.token, client_id, resource))
+        await anyio.to_thread.run_sync(self.keep, spec, json.dumps(asdict(tokens)))
+
+    async def sign_out(self, spec: ServerSpec) -> bool:
+        """Forget the sign-in to a server; False if there is none. Raises OSError."""
+        return bool(await anyio.to_thread.run_sync(lambda: self._store.remove(provider=_name(spec))))
+
+    async def token(self, spec: ServerSpec, refused: str = "") -> str:
+        """Return the token for a server, empty without a sign-in. One that is too old, or that was `refused`, is
+        refreshed. Raises ToolError, OSError."""
+        async with self._lock:
+            tokens = await anyio.to_thread.run_sync(self._kept, spec)
+            if tokens is None:
+                return ""
+            if tokens.access == refused or tokens.is_old:
+                if not tokens.refresh:
+                    return "" if refused else tokens.access
+                tokens = await self._refreshed(spec, tokens)
+            return tokens.access
+
+    async def _refreshed(self, spec: ServerSpec, tokens: Tokens) -> Tokens:
+        form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": tokens.client}
+        async with self._client(tokens.endpoint) as client:
+            granted = await _granted(client, tokens.endpoint, form | {"resource": tokens.resource})
+        tokens = _tokens(granted, tokens)
+        await anyio.to_thread.run_sync(self.keep, spec, json.dumps(asdict(tokens)))
+        return tokens
+
+    def keep(self, spec: ServerSpec, tokens: str) -> None:
+        """Store what a sign-in gave. Blocks; raises OSError."""
+        self._store.keep_sign_in(_name(spec), f"MCP server {spec.name}", tokens)
+
+    def _kept(self, spec: ServerSpec) -> Tokens | None:
+        kept = self._store.sign_in(_name(spec))
+        if kept is None:
+            return None
+        try:
+            return Tokens(**json.loads(kept))
+        except (ValueError, TypeError):
+            return None
+
+    @asynccontextmanager
+    async def _client(self, address: str) -> AsyncIterator[httpx2.AsyncClient]:
+        """Make a client that knows none of the server's headers: they are for nobody else."""
+        try:
+            verify = await anyio.to_thread.run_sync(verification, self._environ, address)
+        except (OSError, ValueError) as error:
+            raise failure(f"its connection cannot be prepared: {error}") from None
+        headers = {"user-agent": f"north-lsp/{__version__}", "accept": "application/json"}
+        async with httpx2.AsyncClient(
+            headers=headers, timeout=_SECONDS, verify=verify, follow_redirects=False
+        ) as client:
+            yield client
+
+
+class SignedIn(httpx2.Auth):
+    """Puts the token of a sign-in into each request. A request that is refused was not carried out: it is sent once
+    more with another token, if there is one."""
+
+    def __init__(self, spec: ServerSpec, sign_ins: SignIns) -> None:
+        self._spec = spec
+        self._sign_ins = sign_ins
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        token = await self._token("")
+        if token:
+            request.headers["authorization"] = f"Bearer {token}"
+        response = yield request
+        if response.status_code == 401 and token and (another := await self._token(token)) not in ("", token):
+            request.headers["authorization"] = f"Bearer {another}"
+            yield request
+
+    async def _token(self, refused: str) -> str:
+        try:
+            return await self._sign_ins.token(self._spec, refused)
+        except (ToolError, OSError):
+            return ""  # the server says what is missing
+
+
+def _name(spec: ServerSpec) -> str:
+    """Name the sign-in: of this server, as it is named there, at this address."""
+    return "mcp:" + hashlib.sha256(json.dumps([spec.origin, spec.name, spec.url]).encode()).hexdigest()[:32]
+
+
+async def _resource(client: httpx2.AsyncClient, spec: ServerSpec) -> tuple[str, Sequence[str], str]:
+    """Ask the server what it is called, who signs users in, and for what scope."""
+    home = urlsplit(spec.url)
+    origin = f"{home.scheme}://{home.netloc}"
+    response = await _sent(client, "POST", spec.url, content=b"{}", headers={"content-type": "application/json"})
+    said = response.headers.get("www-authenticate", "")
+    named = re.search(r'resource_metadata="([^"]{1,2000})"', said)
+    scope = re.search(r'scope="([^"]{1,1000})"', said)
+    places = [named[1]] if named and named[1].startswith(f"{origin}/") else []
+    places += [f"{origin}/.well-known/oauth-protected-resource{home.path.rstrip('/')}"]
+    places += [f"{origin}/.well-known/oauth-protected-resource"]
+    for place in dict.fromkeys(places):
+        match await _json(client, place):
+            case {"resource": str(resource), "authorization_servers": [*signers], **rest}:
+                if resource != origin and not spec.url.startswith(resource.rstrip("/")):
+                    raise failure(f"its description is that of another resource: {one_line(resource, 200)}")
+                scopes = rest.get("scopes_supported")
+                listed = " ".join(map(str, scopes)) if isinstance(scopes, list) else ""
+                return resource, [one for one in signers if isinstance(one, str)], scope[1] if scope else listed
+            case _:
+                pass
+    if response.status_code != 401:
+        raise failure("it does not say that it wants you to sign in")
+    return spec.url, [origin], scope[1] if scope else ""
+
+
+async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: ServerSpec) -> Signer:
+    for issuer in issuers[:3]:
+        if not is_safe(issuer, spec):
+            continue
+        home = urlsplit(issuer)
+        path = home.path.rstrip("/")
+        kinds = ("oauth-authorization-server", "openid-configuration")
+        places = [f"{home.scheme}://{home.netloc}/.well-known/{kind}{path}" for kind in kinds]
+        places += [f"{home.scheme}://{home.netloc}{path}/.well-known/{kinds[1]}"] if path else []
+        for place in places:
+            about = await _json(client, place)
+            if not isinstance(about, Mapping) or str(about.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
+                continue
+            known = ("authorization_endpoint", "token_endpoint", "registration_endpoint")
+            authorize, token, register = (str(about.get(key) or "") for key in known)
+            if not all(is_safe(one, spec) for one in (authorize, token, *([register] if register else []))):
+                raise failure(f"an address of {one_line(issuer, 200)} is not one that North signs in at")
+            methods = about.get("code_challenge_methods_supported")
+            if not isinstance(methods, list) or "S256" not in methods:
+                raise failure(f"{one_line(issuer, 200)} does not protect sign-ins by PKCE (S256)")
+            return Signer(str(about["issuer"]), authorize, token, register)
+    raise failure("nobody is found who signs users in: put a token into its `headers`")
+
+
+def is_safe(address: str, spec: ServerSpec) -> bool:
+    """Tell whether a sign-in may lead to an address: by https, or on this machine if the server is here, too."""
+    if not _ADDRESS.fullmatch(address):
+        return False
+    try:
+        there, here = urlsplit(address), urlsplit(spec.url)
+    except ValueError:
+        return False
+    local = there.scheme == "http" and there.hostname in _LOOPBACK and here.hostname in _LOOPBACK
+    return bool(there.hostname) and (there.scheme == "https" or local)
+
+
+async def _registered(client: httpx2.AsyncClient, signer: Signer, address: str) -> str:
+    """Have North registered; returns its id."""
+    if not signer.register:
+        raise failure("its sign-in takes no new programs: add `oauth` with the `clientId` of one that is registered")
+    about = {
+        "client_name": "North",
+        "redirect_uris": [address],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }
+    response = await _sent(client, "POST", signer.register, json=about)
+    match _read(response):
+        case {"client_id": str(client_id)} if client_id and response.status_code in (200, 201):
+            return client_id
+        case _:
+            raise failure(f"North could not be registered for its sign-in: {_said(response)}")
+
+
+async def _code(wait: Callable[[], Awaitable[Mapping[str, str]]], signer: Signer) -> str:
+    """Wait for the answer of the browser; returns its code."""
+    with anyio.move_on_after(_WAIT_SECONDS):
+        given = await wait()
+        if given.get("iss", signer.issuer) != signer.issuer:
+            raise failure("the answer to the sign-in comes from somebody else")
+        if "error" in given or not given.get("code"):
+            why = given.get("error_description") or given.get("error") or "it has no code"
+            raise failure(f"the sign-in came to nothing: {one_line(why, 300)}")
+        return given["code"]
+    raise failure(f"nobody has signed in within {_WAIT_SECONDS / 60:g} minutes")
+
+
+async def _granted(client: httpx2.AsyncClient, endpoint: str, form: Mapping[str, str]) -> Mapping[str, Any]:
+    response = await _sent(client, "POST", endpoint, data=dict(form))
+    granted = _read(response)
+    if response.status_code != 200 or not isinstance(granted, Mapping):
+        raise failure(f"its sign-in gives no token: {_said(response)}")
+    if str(granted.get("token_type", "")).lower() != "bearer" or not isinstance(granted.get("access_token"), str):
+        raise failure("its sign-in gives a token of a kind that North does not know")
+    return granted
+
+
+def _tokens(granted: Mapping[str, Any], before: Tokens) -> Tokens:
+    refresh, seconds = granted.get("refresh_token"), granted.get("expires_in")
+    expires_at = time.time() + seconds if isinstance(seconds, int | float) and 0 < seconds < 1e9 else 0.0
+    kept = refresh if isinstance(refresh, str) else before.refresh
+    return replace(before, access=str(granted["access_token"]), refresh=kept, expires_at=expires_at)
+
+
+async def _json(client: httpx2.AsyncClient, address: str) -> object:
+    response = await _sent(client, "GET", address)
+    return _read(response) if response.status_code == 200 else None
+
+
+async def _sent(client: httpx2.AsyncClient, method: str, address: str, **more: Any) -> httpx2.Response:
+    """Send a request and read its answer, which has a limit. Raises ToolError."""
+    try:
+        async with client.stream(method, address, **more) as response:
+            data = b""
+            async for chunk in response.aiter_bytes():
+                data += chunk
+                if len(data) > _MAX_BYTES:
+                    raise failure(f"the answer of {one_line(address, 200)} is too long")
+            return httpx2.Response(response.status_code, headers=_plain(response.headers), content=data)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise failure(f"{one_line(address, 200)} cannot be reached: {one_line(str(error), 200)}") from None
+
+
+def _plain(headers: httpx2.Headers) -> dict[str, str]:
+    """Return what counts of headers: the contents are decoded already."""
+    return {name: value for name in ("www-authenticate", "content-type") if (value := headers.get(name))}
+
+
+def _read(response: httpx2.Response) -> object:
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _said(response: httpx2.Response) -> str:
+    match _read(response):
+        case {"error_description": str(text)} | {"error": str(text)}:
+            return one_line(text, 300)
+        case _:
+            return f"HTTP {response.status_code}"
+
+
+def _unpadded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
