@@ -466,3 +466,45 @@ async def test_an_agent_is_written_by_the_model(world: World, server: ModelServe
     async with talking(world) as (client, session):
         await prompt(client, session, "/agents new reads the logs")
     assert "The agent is to do this: reads the logs" in json.dumps(sent(server)[0])
+
+
+async def test_a_task_in_the_background_holds_up_no_turn_and_is_told_later(world: World, server: ModelServer) -> None:
+    behind = call("task", "toolu_task", tasks=[task("task", "ALPHA", background=True)])
+    server.route("ALPHA-FIRST", answer(behind), answer(Say("It works.")), answer(Say("I see.")))
+    server.route('"ALPHA"', answer(Say("I "), Gate("a")), submit("A is done."))
+    async with talking(world) as (client, session):
+        assert await prompt(client, session, "ALPHA-FIRST") == "end_turn"
+        await server.reached("a")  # the requests of the two models come in any order
+        assert any("[0-task] task: works in the background" in json.dumps(one.body) for one in server.requests)
+        (row,) = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
+        assert row["state"] == "running"
+        server.open("a")
+        await client.wait(lambda message: "has ended its task 0-task" in json.dumps(message))
+        assert await prompt(client, session, "And now?") == "end_turn"
+    last = json.dumps(server.requests[-1].body["messages"])
+    assert "A task in the background has ended" in last
+    assert "A is done." in last
+    assert updates_of(client, "toolu_task")[-1].get("status") is None
+
+
+async def test_a_cancel_ends_tasks_in_the_background(world: World, server: ModelServer) -> None:
+    behind = call("task", tasks=[task("task", "ALPHA", background=True)])
+    server.route("ALPHA-FIRST", answer(behind), answer(Say("It works.")))
+    server.route('"ALPHA"', answer(Say("I "), Gate("never")))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "ALPHA-FIRST")
+        await server.reached("never")
+        await client.notify("session/cancel", {"sessionId": session})
+        await client.wait(lambda message: '"state": "cancelled"' in json.dumps(message))
+        (row,) = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
+    assert row["state"] == "cancelled"
+
+
+async def test_two_calls_of_one_answer_give_different_ids(world: World, server: ModelServer) -> None:
+    one, other = call("task", tasks=[task("task", "ALPHA")]), call("task", tasks=[task("task", "BETA")])
+    server.route("Have both done", answer(one, other), answer(Say("Well.")))
+    server.route("ALPHA", submit("A"))
+    server.route("BETA", submit("B"))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Have both done")
+    assert sorted(agent_logs(world)) == ["0-task", "1-task"]
