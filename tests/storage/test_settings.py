@@ -228,7 +228,7 @@ _FLIPPED = {
     "edits.saveAfterApply": "false", "lsp.diagnosticsOnWrite": "false",
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false",
-    "web_search.enabled": "false", "providers.webSearch": '"brave"', "searxng.endpoint": '"http://x"',
+    "completion.inline": "true", "web_search.enabled": "false", "providers.webSearch": '"brave"', "searxng.endpoint": '"http://x"',
     "exa.enabled": "false", "todo.reminders": "false",
     "task.enabled": "false", "task.maxConcurrency": "2", "task.maxRecursionDepth": "1", "task.maxRequests": "9",
     "task.timeoutS": "7",
