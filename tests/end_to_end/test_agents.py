@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.left import NORTH, client_of, load, new_session
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import configure, entries, opened, prompt, sent, texts
-from tests.end_to_end.test_left_turns import results
+from tests.end_to_end.test_left_turns import results, statuses
 from tests.end_to_end.test_plan_mode import hostile, tree
 from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.world import World
@@ -218,9 +219,10 @@ async def test_who_stops_without_a_result_is_reminded_once(world: World, server:
         (task("Explore", "Do it"), "there is no agent called 'Explore'"),
         (task("task", "Do it", skills=["none-such"]), "there are no skills called none-such"),
         (task("task", "Do it", isolation="moon"), "isolation is none or worktree"),
+        (task("task", "Do it", isolation="worktree"), "wants a work tree of its own"),
         ({"agent": "task"}, "prompt"),
     ],
-    ids=["unknown", "case", "skill", "isolation", "no prompt"],
+    ids=["unknown", "case", "skill", "isolation", "work tree", "no prompt"],
 )
 async def test_what_cannot_be_begun_begins_nothing(
     world: World, server: ModelServer, row: dict[str, Any], says: str
@@ -508,3 +510,37 @@ async def test_two_calls_of_one_answer_give_different_ids(world: World, server: 
     async with talking(world) as (client, session):
         await prompt(client, session, "Have both done")
     assert sorted(agent_logs(world)) == ["0-task", "1-task"]
+
+
+async def test_after_a_kill_the_turn_is_over_and_what_an_agent_changed_can_be_undone(
+    world: World, server: ModelServer
+) -> None:
+    """Nobody knows how far the agent was, so its question is not asked again, and its task is not begun again."""
+    other = {"path": "other.txt", "content": "x\n"}
+    server.script(tasks(task("task", "Write")), answer(call("edit_create_file", **EDIT)))
+    server.script(answer(call("edit_create_file", **other)))
+    async with client_of(world, **NORTH) as client:
+        questions: list[dict[str, Any]] = []
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any] | None:
+            questions.append(params)
+            accepted = {"outcome": {"outcome": "selected", "optionId": "accept"}}
+            return accepted if len(questions) == 1 else None
+
+        client.handlers["session/request_permission"] = decide
+        session = await new_session(client, world)
+        blocks = text_blocks("Have it written")
+        await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await client.wait(lambda message: "other.txt" in json.dumps(message) and "options" in json.dumps(message))
+        client.process.kill()
+        await client.wait_exit()
+    server.script(answer(Say("I see.")))
+    async with client_of(world, **NORTH) as client:
+        assert "unfinished" not in await load(client, world, session)
+        assert "Interrupted before a result was produced." in json.dumps(client.updates)
+        assert await prompt(client, session, "What now?") == "end_turn"
+        assert statuses(world) == ["accepted", "rejected"]
+        assert "new.txt" not in json.dumps(server.requests[-1].body["messages"])  # it is no interrupted edit
+        assert await prompt(client, session, "/undo") == "end_turn"
+    assert not (world.project / "new.txt").exists()
+    assert not (world.project / "other.txt").exists()

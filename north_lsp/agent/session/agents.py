@@ -201,6 +201,9 @@ class Agents:
 
         environment = self._means.environment
         agent = permitted(request.agent, asker, known, environment.environ)
+        if (request.isolation or agent.isolation) == "worktree":
+            told = f"the task {request.id} wants a work tree of its own, which agents cannot have yet"
+            raise ToolError("UNAVAILABLE", told, "give it isolation none: its edits are reviewed like any other")
         own, unknown = chosen_tools(agent.tools, asker.tools)
         if unknown:
             await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
