@@ -196,6 +196,11 @@ def test_slash_commands_that_pages_name_exist() -> None:
     assert sorted(unknown) == []
 
 
+def test_the_page_about_turns_has_every_slash_command() -> None:
+    text = (ROOT / "docs" / "turns.md").read_text("utf-8")
+    assert [one.name for one in Commands().all() if not re.search(rf"`/{one.name}\b", text)] == []
+
+
 def test_the_examples_of_rules_are_true(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "use" / "approvals.md").read_text("utf-8").partition("## Examples of rules")[2]
     place = make_place(tmp_path, contained=True)

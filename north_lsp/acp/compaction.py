@@ -62,16 +62,16 @@ def _update(event: CompactionChanged) -> dict[str, Any]:
 def _in_words(event: CompactionChanged) -> str:
     match event.state:
         case "running":
-            return "The older part of this conversation is being summarised, to make room; cancelling stops it"
+            return "The older part of this conversation is being summarized, to make room; cancelling stops it"
         case "done" if event.reason == "handoff":
             return "This conversation continues another one, of which the model has a summary"
         case "done" if event.tokens_after is not None and event.tokens_before:
             numbers = f" (about {event.tokens_before:,} tokens before, {event.tokens_after:,} now)"
-            return f"The conversation up to here was summarised for the model{numbers}. Nothing of it is lost"
+            return f"The conversation up to here was summarized for the model{numbers}. Nothing of it is lost"
         case "done":
-            return "The conversation up to here was summarised for the model. Nothing of it is lost"
+            return "The conversation up to here was summarized for the model. Nothing of it is lost"
         case "cancelled":
-            return "Summarising was cancelled. The conversation is as it was"
+            return "Summarizing was cancelled. The conversation is as it was"
         case "failed":
             text = failure_in_words(event)
             return text[:1].upper() + text[1:]

@@ -72,6 +72,9 @@ def _lsp(parser: Parser) -> None:
 
 
 def _demo(parser: Parser) -> None:
+    parser.add_argument(
+        "--path", metavar="DIR", default=argparse.SUPPRESS, help="show it on a copy of this project (default: a sample)"
+    )
     parser.add_argument("--yes", action="store_true", help="approve every edit and command without asking")
     parser.add_argument("--prompt", metavar="TEXT", help="what to ask (default: a prompt that shows everything)")
 
@@ -366,7 +369,8 @@ def _add_global(parser: Parser, *, takes_model: bool, default: Any) -> None:
     def add(name: str, **options: Any) -> None:
         shared.add_argument(name, default=default, **options)
 
-    add("--path", metavar="DIR", help="the project's folder (default: the current one)")
+    if "--path" not in parser._option_string_actions:  # the demo has its own
+        add("--path", metavar="DIR", help="the project's folder (default: the current one)")
     if takes_model:
         add("--model", metavar="SELECTOR", help="which model answers, for example sonnet-4-5 or offline")
         add("--mode", choices=_MODES, help="ask only reads; plan writes a plan; agent proposes edits and commands")

@@ -100,7 +100,7 @@ def _sandbox(options: Options) -> Iterator[Finding]:
     ask for it for all commands."""
     wanted = load_settings(Locations.from_environment(options.environ)).sandbox != "off"
     held = probe()
-    costs = "commands that you have allowed for good still ask, except plain ones that only read"
+    costs = "commands that you have allowed permanently still ask, except plain ones that only read"
     if isinstance(held, str):
         remedy = "; so does every other command: the settings ask for the sandbox" if wanted else ""
         yield Finding("warning", f"sandbox: not available here ({held})", costs + remedy)

@@ -1,5 +1,6 @@
 """Opens the connections to tool servers: the core's port, in terms of the protocol."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from north_lsp.mcp.oauth import SignIns
 
 _MAX_PAGES = 20
+_MAX_TOOLS_TEXT = 256 * 1024
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
 
 
@@ -75,7 +77,10 @@ class McpConnection:
                 break
         if len(tools) > MAX_TOOLS:
             problems.append(f"it offers {len(tools)} tools; the first {MAX_TOOLS} are used")
-        return tuple(tools.values())[:MAX_TOOLS], problems[:20]
+        used = await anyio.to_thread.run_sync(_bounded, tuple(tools.values())[:MAX_TOOLS])
+        if len(used) < min(len(tools), MAX_TOOLS):
+            problems.append(f"its tools are described at too great length; the first {len(used)} are used")
+        return used, problems[-20:]
 
     async def call(self, tool: str, arguments: Mapping[str, object], report: Report) -> ServerAnswer:
         params = {"name": tool, "arguments": dict(arguments)}
@@ -111,6 +116,16 @@ class McpConnection:
 
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()
+
+
+def _bounded(tools: tuple[OfferedTool, ...]) -> tuple[OfferedTool, ...]:
+    """Return the tools whose descriptions leave room for a conversation."""
+    size = 0
+    for number, tool in enumerate(tools):
+        size += len(tool.description) + len(json.dumps(tool.schema, default=str))
+        if size > _MAX_TOOLS_TEXT:
+            return tools[:number]
+    return tools
 
 
 def _rows(page: Mapping[str, Any]) -> list[OfferedTool | str]:

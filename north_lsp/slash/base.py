@@ -203,7 +203,7 @@ class Host(Protocol):
         ...
 
     async def compact(self, instructions: str, keep_last: int | None) -> Reply:
-        """Have the older part of the conversation summarised; `keep_last` is how many of the last messages stay, None
+        """Have the older part of the conversation summarized; `keep_last` is how many of the last messages stay, None
         for as many as are short enough."""
         ...
 

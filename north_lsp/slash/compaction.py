@@ -30,7 +30,7 @@ async def _handoff(host: Host, words: Sequence[str]) -> Reply:
 COMPACTION = (
     Command(
         "compact",
-        "Summarise the older part of this conversation, to make room",
+        "Summarize the older part of this conversation, to make room",
         _compact,
         "[what the summary should keep]",
         takes_text=True,
@@ -42,5 +42,5 @@ COMPACTION = (
         "[what matters]",
         takes_text=True,
     ),
-    Command("summarize", "Summarise all but the last messages", _summarize, "[--keep-last <number>]"),
+    Command("summarize", "Summarize all but the last messages", _summarize, "[--keep-last <number>]"),
 )

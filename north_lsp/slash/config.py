@@ -21,7 +21,7 @@ async def _config(host: Host, words: Sequence[str]) -> Reply:
         raise CommandError("/config takes one of `--user`, `--project` and `--session`")
     place = places[0] if places else None
     if name.startswith("--"):
-        raise CommandError(f"/config knows {_FLAGS}, behind the name of a setting")
+        raise CommandError(f"/config knows {_FLAGS}, after the name of a setting")
     if "reset" in flags:
         if not name or value.strip():
             raise CommandError("/config resets one setting: `/config <key> --reset`")

@@ -23,7 +23,7 @@ def _what(words: Sequence[str], name: str, formats: Sequence[str] = ()) -> _What
     path: str | None = None
     format: str | None = None
     raw = False
-    usage = f"/{name} takes {'[path] [--raw]' if not formats else _HINT}; a path with blanks needs quotation marks"
+    usage = f"/{name} takes {'[path] [--raw]' if not formats else _HINT}; a path with spaces needs quotation marks"
     left = list(words)
     while left:
         word = left.pop(0)

@@ -58,9 +58,9 @@ def _entry(words: Sequence[str]) -> dict[str, object]:
             case _:
                 raise CommandError(f"{option} is unknown: `--url`, `--header`, `--token` and `--env` are options")
     if ("url" in entry) == ("command" in entry):
-        raise CommandError("give either an address with `--url`, or a command behind `--`")
+        raise CommandError("give either an address with `--url`, or a command after `--`")
     if "url" in entry and tables["env"]:
-        raise CommandError("`--env` belongs to a command; a server behind an address has `--header`")
+        raise CommandError("`--env` belongs to a command; a server at an address has `--header`")
     if "command" in entry and tables["headers"]:
         raise CommandError("`--header` and `--token` belong to an address; a command has `--env`")
     return entry | {key: table for key, table in tables.items() if table}

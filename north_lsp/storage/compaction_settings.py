@@ -6,12 +6,12 @@ from north_lsp.storage.setting import setting
 
 @dataclass(frozen=True)
 class CompactionSettings:
-    """When conversations are summarised, by whom, and how much of them stays as it is."""
+    """When conversations are summarized, by whom, and how much of them stays as it is."""
 
     enabled: bool = setting(
         "compaction.enabled",
         True,
-        "Summarise the older part of a conversation when it has nearly filled the model's context window; what is "
+        "Summarize the older part of a conversation when it has nearly filled the model's context window; what is "
         "replaced stays in the conversation's log. With `false`, only `/compact` does.",
         project="yes",
     )
@@ -19,7 +19,7 @@ class CompactionSettings:
         "compaction.reserveTokens",
         16_384,
         "How many tokens of the context window are left free, at most a quarter of it: a conversation that needs them "
-        "is summarised.",
+        "is summarized.",
         high=1_000_000,
         project="yes",
     )

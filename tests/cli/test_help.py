@@ -1,9 +1,12 @@
 """Help, examples, completions, and what is printed where."""
 
 import json
+import os
+import pty
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,9 @@ import pytest
 from north_lsp.cli.arguments import COMMANDS, EXIT_CODES, parser, subparsers
 from north_lsp.cli.main import _COMMANDS
 from north_lsp.cli.talking import is_colored, waiting
+from north_lsp.storage.locations import Locations
 from tests.cli.test_command_line import run
+from tests.storage.test_listing import header, put, said
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,6 +50,48 @@ def test_options_stand_before_the_command_or_after_it() -> None:
         assert (found.path, found.log_level, found.model) == ("p", "debug", None)
     found = parser().parse_args(["--model", "one", "--mode", "ask", "acp", "--model", "two"])
     assert (found.model, found.mode, found.path) == ("two", "ask", None)
+
+
+@pytest.mark.parametrize("protocol", ["acp", "lsp"])
+def test_a_server_that_is_started_by_hand_says_what_it_waits_for(tmp_path: Path, protocol: str) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execv(sys.executable, [sys.executable, "-m", "north_lsp", protocol])
+    shown = b""
+    while b"Ctrl-C" not in shown:
+        shown += os.read(terminal, 4096)
+    os.write(terminal, b"\x03")
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert f"north-lsp {protocol} waits for an editor's messages" in shown.decode()
+    assert "north-lsp demo" in shown.decode()
+
+
+def test_questions_are_not_part_of_the_output(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "north.log").write_text("{}\n")
+    done = run(tmp_path, "purge", stdin=b"no\n")
+    assert (done.returncode, "Type yes" in done.stderr, "Type yes" in done.stdout) == (1, True, False)
+    assert "Nothing was removed." in done.stdout
+
+
+def test_a_conversation_is_exported_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    put(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"), "aa11", header(1), said(2, "Explain it"))
+    done = run(tmp_path, "conversations", "export", "aa", "notes.md")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "Explain it" in (tmp_path / "notes.md").read_text()
+    done = run(tmp_path, "conversations", "export", "zz")
+    assert done.returncode == 1
+    assert "no conversation starts with 'zz'" in done.stderr
+
+
+def test_the_demo_says_that_its_path_is_a_copys() -> None:
+    text = subparsers(parser())["demo"].format_help()
+    assert text.count("--path DIR  ") == 1
+    assert "default: a sample" in text
+    assert parser().parse_args(["--path", "p", "demo"]).path == "p"
+    assert parser().parse_args(["demo", "--path", "p"]).path == "p"
 
 
 def test_the_manual_is_printed_and_listed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A conversation goes on however long it gets: what is pruned, what is summarised, and what the user sees of it."""
+"""A conversation goes on however long it gets: what is pruned, what is summarized, and what the user sees of it."""
 
 import json
 from typing import Any
@@ -98,13 +98,13 @@ async def test_a_plain_client_is_told_in_words_live_and_on_replay(world: World, 
         await talked(client, server, session, "First", "Second " + "long " * 3_000)
         server.script(answer(Say(SAID)))
         assert await prompt(client, session, "/summarize --keep-last 0") == "end_turn"
-        assert "being summarised" in texts(client)
-        assert "The conversation up to here was summarised for the model (about " in texts(client)
+        assert "being summarized" in texts(client)
+        assert "The conversation up to here was summarized for the model (about " in texts(client)
         client.updates.clear()
         await client.request("session/close", {"sessionId": session})
         where = {"cwd": str(world.project), "mcpServers": []}
         await client.request("session/load", {"sessionId": session, **where})
-        assert "The conversation up to here was summarised for the model (about " in texts(client)
+        assert "The conversation up to here was summarized for the model (about " in texts(client)
     assert not rows(client)
 
 
@@ -114,7 +114,7 @@ async def test_compact_says_why_there_is_nothing_to_do(world: World, server: Mod
         assert await prompt(client, session, "/compact") == "end_turn"
         await talked(client, server, session, "Hello")
         assert await prompt(client, session, "/compact now") == "end_turn"
-        assert texts(client).count("there is nothing to summarise yet") == 2
+        assert texts(client).count("there is nothing to summarize yet") == 2
         assert await prompt(client, session, "/summarize --keep-last 101") == "end_turn"
         assert "a number from 0 to 100" in texts(client)
     assert not rows(client)

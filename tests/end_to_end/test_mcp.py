@@ -500,6 +500,18 @@ async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed_or_i
         assert "mcp_other_echo" not in offered(server)
 
 
+async def test_a_client_that_cannot_ask_is_told_how_a_new_server_starts(world: World, server: ModelServer) -> None:
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": entry()}}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        del client.handlers["session/request_permission"]
+        assert await prompt(client, session, "Hello") == "end_turn"
+        await client.wait_update(lambda update: "`/mcp enable theirs` starts it" in json.dumps(update))
+        assert "mcp_theirs_echo" not in offered(server)
+
+
 async def test_the_servers_of_a_project_end_as_soon_as_trust_goes(
     world: World, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -715,6 +727,18 @@ async def test_answers_that_make_no_sense_fail_alone(world: World, server: Model
     assert "its result is not an object" in "".join(text for _, text in sent(server)[1])
     assert "`content` is not a list" in last_result(server)
     assert offered(server)["mcp_bad_wrong"]["input_schema"] == {"type": "object", "properties": {"ok": {}}}
+
+
+async def test_tools_that_are_described_at_great_length_leave_room(world: World, server: ModelServer) -> None:
+    configure(world, **{"tools.discoveryThreshold": 0})
+    server.script(DONE)
+    own(world, bad=entry("huge"))
+    async with talk(world) as (client, session):
+        while "`bad`: ready" not in (listed := await command(client, session, "/mcp")):
+            await asyncio.sleep(0.02)
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert "described at too great length; the first 64 are used" in listed
+    assert len([name for name in offered(server) if name.startswith("mcp_bad")]) == 64
 
 
 async def test_an_answer_that_is_too_long_fails_alone(world: World, server: ModelServer) -> None:

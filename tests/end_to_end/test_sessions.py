@@ -220,11 +220,11 @@ async def test_a_log_of_another_format_goes_on(world: World, server: ModelServer
         assert "I will look" in texts(client)
         assert await prompt(client, "a1b2c3", "more") == "end_turn"
     said = [text for role, text in sent(server)[0] if role == "user"]
-    # What a former version has summarised is told as the summary.
-    summarised = any(line["type"] in ("compaction", "rolling_summary_set") for line in LOGS[name])
-    assert said[0].startswith("<summary>") if summarised else said[0] == "rename it"
+    # What a former version has summarized is told as the summary.
+    summarized = any(line["type"] in ("compaction", "rolling_summary_set") for line in LOGS[name])
+    assert said[0].startswith("<summary>") if summarized else said[0] == "rename it"
     assert said[-1].split("\n\n")[-1] == "more"  # after the day, if that has changed since
-    assert summarised or any("x = 1" in text for _, text in sent(server)[0])
+    assert summarized or any("x = 1" in text for _, text in sent(server)[0])
 
 
 async def test_a_log_that_cannot_be_read_is_said(world: World) -> None:

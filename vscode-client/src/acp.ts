@@ -92,7 +92,7 @@ export type Update =
   /** `stopped`: it is not North's, but what the user did. North's extension. */
   | { sessionUpdate: "notice"; severity: string; title: string; _meta?: { north?: { stopped?: boolean } } | null };
 
-/** The older part of the conversation is summarised for the model. */
+/** The older part of the conversation is summarized for the model. */
 export interface Compaction {
   compactionId: string;
   status: "in_progress" | "completed" | "failed" | "cancelled";

@@ -18,8 +18,8 @@ test("a summary is one row, from its beginning to its end", () => {
   const transcript = after(update("in_progress"), update("in_progress", { _meta: { north: { written: 1200 } } }), done);
   const [row, ...more] = transcript.all();
   assert.deepEqual(more, []);
-  assert.deepEqual(row, { kind: "summary", id: "summary:c", compaction: "c", state: "completed", text: "The conversation up to here was summarised: 90,000 → 12,000 tokens", markdown: "## Goal", files: ["a.py (read)", "b.py (changed)"] });
-  assert.match(readable(transcript.all()).text, /summarised: 90,000 → 12,000 tokens:\n## Goal/);
+  assert.deepEqual(row, { kind: "summary", id: "summary:c", compaction: "c", state: "completed", text: "The conversation up to here was summarized: 90,000 → 12,000 tokens", markdown: "## Goal", files: ["a.py (read)", "b.py (changed)"] });
+  assert.match(readable(transcript.all()).text, /summarized: 90,000 → 12,000 tokens:\n## Goal/);
 });
 
 test("the row says how far it has come, and why there is no summary", () => {
@@ -28,8 +28,8 @@ test("the row says how far it has come, and why there is no summary", () => {
     return row?.kind === "summary" ? row.text : "";
   });
   assert.deepEqual(texts, [
-    "The older part of this conversation is being summarised (1,200 characters so far)",
+    "The older part of this conversation is being summarized (1,200 characters so far)",
     "compaction did not succeed: no key",
-    "Summarising was cancelled; the conversation is as it was",
+    "Summarizing was cancelled; the conversation is as it was",
   ]);
 });

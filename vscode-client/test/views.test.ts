@@ -187,13 +187,13 @@ test("what can be done with a message, once it is an entry", () => {
 });
 
 test("a summary is stopped while it is written, and unfolds when it is there", () => {
-  const summary: Item = { kind: "summary", id: "summary:c", compaction: "c", state: "in_progress", text: "being summarised", markdown: "", files: [] };
+  const summary: Item = { kind: "summary", id: "summary:c", compaction: "c", state: "in_progress", text: "being summarized", markdown: "", files: [] };
   const { row, show } = shown(summary);
   const folded = row.querySelector("details");
   assert.equal(folded?.hidden, true);
   assert.deepEqual([...row.querySelectorAll(".buttons button")].map((one) => one.textContent), ["Stop"]);
-  show({ ...summary, state: "completed", text: "was summarised", markdown: "The **goal**", files: ["a.py (read)"] });
-  assert.equal(row.querySelector(".summary-line")?.textContent, "was summarised");
+  show({ ...summary, state: "completed", text: "was summarized", markdown: "The **goal**", files: ["a.py (read)"] });
+  assert.equal(row.querySelector(".summary-line")?.textContent, "was summarized");
   assert.deepEqual([...row.querySelectorAll(".buttons button")].map((one) => one.textContent), ["Show what it replaced"]);
   assert.equal(folded?.hidden, false);
   assert.ok(folded);

@@ -1,1 +1,1 @@
-"""Keeps a conversation within its model's window: old outputs are pruned, old parts summarised."""
+"""Keeps a conversation within its model's window: old outputs are pruned, old parts summarized."""

@@ -1,4 +1,4 @@
-"""Shortens a conversation: prunes old results where that is enough, else has its older part summarised.
+"""Shortens a conversation: prunes old results where that is enough, else has its older part summarized.
 
 Nothing is changed before a summary is there, and nothing is ever removed from the log.
 """
@@ -35,7 +35,7 @@ from north_lsp.storage.compaction_settings import CompactionSettings
 _LEAST_REDUCTION = 0.10
 _PROGRESS_CHARACTERS = 500
 _TURN = "\n\n---\n\n**Beginning of the current turn:**\n\n"
-_NOTHING = "there is nothing to summarise yet: all of this conversation is recent enough to be kept as it is"
+_NOTHING = "there is nothing to summarize yet: all of this conversation is recent enough to be kept as it is"
 _NOT_SHORTER = "the summary would not have made the conversation shorter"
 
 
@@ -97,7 +97,7 @@ class Compactor:
         return find_cut(context, sizes_of(context, self._sizes, occasion.model), limits)
 
     async def compact(self, occasion: Occasion) -> bool:
-        """Have the older part summarised; returns whether it was. Shows how it goes, and why it did not succeed. Raises
+        """Have the older part summarized; returns whether it was. Shows how it goes, and why it did not succeed. Raises
         NothingToCompact."""
         cut = self.find_cut(occasion)
         if cut is None:

@@ -1,4 +1,4 @@
-"""A part of a conversation as text that a model summarises. Long outputs are cut; the log still has them whole.
+"""A part of a conversation as text that a model summarizes. Long outputs are cut; the log still has them whole.
 Pure."""
 
 import json

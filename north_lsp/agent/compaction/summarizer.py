@@ -45,7 +45,7 @@ class NoSummary(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is to be summarised by one prompt file, with the summary of what came before it, if there is one."""
+    """What is to be summarized by one prompt file, with the summary of what came before it, if there is one."""
 
     prompt: str
     rows: Sequence[str]
@@ -155,7 +155,7 @@ class _Writer:
         self._room = max(window - self._longest - _FRAME_TOKENS, _LEAST_TOKENS)
 
     async def write(self, part: Part, instructions: str) -> Summary:
-        """Summarise a part, piece by piece if it is too long: each piece with the summary of those before it. If the
+        """Summarize a part, piece by piece if it is too long: each piece with the summary of those before it. If the
         vendor refuses a piece for its length, the rest is asked for in smaller ones."""
         previous, last, room = part.previous, None, self._summarizer.characters(self._room, self._model)
         added = f"\n<additional-instructions>\n{instructions}\n</additional-instructions>\n" if instructions else ""
@@ -173,7 +173,7 @@ class _Writer:
                 continue
             previous, rows = last.text, rows[count:]
         if last is None:
-            raise _Refused(Failed("bad_request", "there was nothing to summarise", AssistantMessage(())))
+            raise _Refused(Failed("bad_request", "there was nothing to summarize", AssistantMessage(())))
         return last
 
     async def _piece(self, prompt: str, text: str, previous: str, added: str) -> Summary:

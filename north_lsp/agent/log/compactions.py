@@ -8,7 +8,7 @@ from north_lsp.agent.log.fields import FIXED, Json, as_list, as_object, as_text,
 from north_lsp.lazy_dataclass import dataclass
 
 Reason = Literal["manual", "threshold", "overflow", "handoff", "summary"]
-"""Why a conversation was summarised: the user asked, the window was nearly full, the model refused it for its length,
+"""Why a conversation was summarized: the user asked, the window was nearly full, the model refused it for its length,
 another conversation goes on from there; "summary" comes from logs of other formats."""
 
 PRUNED = "pruned"

@@ -141,7 +141,7 @@ def said_by_user(entry: PromptEntry | OwnCommandEntry) -> str:
 
 
 def summary_text(entry: CompactionEntry) -> str:
-    """Return the text that the model reads in place of what was summarised."""
+    """Return the text that the model reads in place of what was summarized."""
     files = (("read-files", entry.files.read), ("modified-files", entry.files.modified))
     lists = [f"<{tag}>\n" + "\n".join(names) + f"\n</{tag}>" for tag, names in files if names]
     return render("compacted", summary="\n\n".join([_FRAME.sub("&lt;", entry.summary), *lists]))

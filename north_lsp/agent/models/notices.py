@@ -19,7 +19,7 @@ def obstacles(model: Model, known: Catalog, usage: UsageChanged | None, tier: st
     if usage is not None and usage.used > model.window:
         told.append(
             f"this conversation has {usage.used:,} tokens, more than {model.title} can take ({model.window:,}): its "
-            "older part is summarised before the next request"
+            "older part is summarized before the next request"
         )
     if tier is not None and not serves_tiers(model.provider.address_in(known.environ), model.api):
         told.append(f"{model.provider.title} has no service tiers; serviceTier ({tier}) is ignored for {model.title}")

@@ -303,7 +303,7 @@ CompactionState = Literal["running", "done", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class CompactionChanged:
-    """The older part of the conversation is being summarised for the model, or has been: `summary` (Markdown) takes its
+    """The older part of the conversation is being summarized for the model, or has been: `summary` (Markdown) takes its
     place from here on. `reason` says why, `written` how many characters of the summary have arrived; tokens are
     estimates of a whole request before and after."""
 

@@ -32,7 +32,7 @@ class SpilledOutput:
 @dataclass(frozen=True, slots=True)
 class NextPrompt:
     """A prompt that follows a turn by itself, since the user has decided so in it; `compacts`: after the conversation
-    was summarised."""
+    was summarized."""
 
     text: str
     mode: Mode

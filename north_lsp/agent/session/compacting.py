@@ -1,4 +1,4 @@
-"""Has a conversation summarised between two turns, since the user asks for it. A cancel ends that like a turn."""
+"""Has a conversation summarized between two turns, since the user asks for it. A cancel ends that like a turn."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
@@ -41,11 +41,11 @@ class Compacting:
         self._surroundings = surroundings
 
     async def check(self, keep_last: int | None) -> None:
-        """Check that there is something to summarise. Raises ValueError."""
+        """Check that there is something to summarize. Raises ValueError."""
         (await self._builder()).check_summary(self._session.choice.model, keep_last)
 
     async def run(self, instructions: str, keep_last: int | None) -> None:
-        """Have the older part summarised. What stands in the way is shown."""
+        """Have the older part summarized. What stands in the way is shown."""
         try:
             async with self._session.cancellable():
                 builder = await self._builder()

@@ -132,7 +132,7 @@ class Configuration:
         if place == "session":
             if setting.restart:
                 raise WrongSetting(
-                    f"{setting.key} counts only from the next start of North on: set it for good instead"
+                    f"{setting.key} counts only from the next start of North on: set it permanently instead"
                 )
             return
         if "project" not in self.files:

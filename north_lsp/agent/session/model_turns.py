@@ -99,7 +99,7 @@ class ModelTurns:
             is_stopped = stopped == "cancelled"
             if (following := turn.next) is not None and not is_stopped:
                 if following.compacts:
-                    with suppress(ValueError):  # there is nothing to summarise
+                    with suppress(ValueError):  # there is nothing to summarize
                         await parts.builder(context, self._choice).summarize_now(model, "", None)
                 queue.put("followUp", (TextPart(following.text),), following.mode)
             return stopped

@@ -8,7 +8,7 @@ from north_lsp.slash.base import CommandError, Reply
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
 
-_BEGUN = "The older part of this conversation is summarised now; `/cancel` stops that."
+_BEGUN = "The older part of this conversation is summarized now; `/cancel` stops that."
 
 _HANDS_OVER = (
     "A summary of this conversation is written for a new one, which opens then if your editor can; `/cancel` stops "
@@ -23,7 +23,7 @@ class CompactionHost:
         self._compacted = session
 
     async def compact(self, instructions: str, keep_last: int | None) -> Reply:
-        """End the running turn, then have the older part of the conversation summarised."""
+        """End the running turn, then have the older part of the conversation summarized."""
         session = self._compacted
         await self._end_turn()
         try:

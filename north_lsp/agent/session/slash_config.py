@@ -89,7 +89,7 @@ class ConfigHost:
 
     def _changed(self) -> str:
         rows = [row for row in self._configuration.rows() if row.origin != "default"]
-        usage = "`/config <words>` searches all settings, `/config <key> <value>` changes one, `--reset` behind a key "
+        usage = "`/config <words>` searches all settings, `/config <key> <value>` changes one, `--reset` after a key "
         usage += "undoes that; `--project` does so for the project, `--session` for this conversation."
         head = "These settings are not at their default:" if rows else "All settings are at their default."
         problems = [f"- {visible(problem)}" for problem in self._configuration.problems]

@@ -10,7 +10,7 @@ from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.workspace import Workspace
 
 COST = (
-    "Commands that you have allowed for good still ask, except for plain commands that only read. "
+    "Commands that you have allowed permanently still ask, except for plain commands that only read. "
     "Run `north-lsp doctor` for details."
 )
 

@@ -61,12 +61,12 @@ class RequestBuilder:
             await self._make_room(Occasion(model, usage.used, "threshold", self._settings))
 
     def check_summary(self, model: Model, keep_last: int | None) -> None:
-        """Check that the user can have something summarised. Raises NothingToCompact."""
+        """Check that the user can have something summarized. Raises NothingToCompact."""
         if self._compactor.find_cut(self._asked(model, "", keep_last)) is None:
             raise NothingToCompact
 
     async def summarize_now(self, model: Model, instructions: str, keep_last: int | None) -> None:
-        """Have the older part summarised since the user asks for it. Raises NothingToCompact."""
+        """Have the older part summarized since the user asks for it. Raises NothingToCompact."""
         if await self._compactor.compact(self._asked(model, instructions, keep_last)):
             self._context.workspace.seen.restart(self._history.sightings())
 

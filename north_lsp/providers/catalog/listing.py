@@ -83,10 +83,10 @@ def _reason(known: Catalog, model: Model, allowed: Allowed) -> str | None:
 
 
 def table(found: Sequence[Row]) -> str:
-    """Format one model per line in aligned columns: selector, window, output, price, thinking, why it is
-    unavailable."""
+    """Format one model per line in aligned columns, those that can be used first: selector, window, output, price,
+    thinking, why it is unavailable."""
     head = ["model", "context", "output", "$/M in, out", "thinks", ""]
-    cells = [head, *(list(_cells(row)) for row in found)]
+    cells = [head, *(list(_cells(row)) for row in sorted(found, key=lambda row: row.reason is not None))]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells

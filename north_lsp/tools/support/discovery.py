@@ -1,6 +1,7 @@
 """Rarely used tools, and those of servers when there are very many, are listed by name only, until the model has looked
 them up."""
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from typing import Any
@@ -18,12 +19,14 @@ from north_lsp.vocabulary import Mode
 from north_lsp.workspace.workspace import Finder, FoundTool, Workspace
 
 _MAX = 20
+_MOST_DESCRIBED = 100_000
 
 
 @dataclass
 class Discovery(Finder):
     """The tools that one conversation has looked up: `chosen`, which `note` stores. Tools of servers are described as
-    long as there are no more than `threshold` tools besides the rarely used ones; with a threshold of 0, all are."""
+    long as there are no more than `threshold` tools besides the rarely used ones, and their descriptions are no longer
+    than 100,000 characters together; with a threshold of 0, all are."""
 
     threshold: int
     chosen: set[str] = field(default_factory=set)
@@ -61,7 +64,7 @@ class DiscoveringRegistry(Registry):
         if not threshold:
             return offered
         rare = [spec.name for spec in offered if self._is_untold(spec.name, many=False)]
-        many = len(offered) - len(rare) > threshold
+        many = len(offered) - len(rare) > threshold or self._is_much(offered)
         names = [spec.name for spec in offered if self._is_untold(spec.name, many)]
         if not names:
             return offered
@@ -70,6 +73,11 @@ class DiscoveringRegistry(Registry):
         return tuple(
             replace(spec, description=spec.description + told) if spec.name == search else spec for spec in found
         )
+
+    def _is_much(self, offered: Iterable[ToolSpec]) -> bool:
+        """Tell whether the descriptions of tools of servers would take much of the model's window."""
+        described = (one for one in offered if isinstance(self.find(one.name), DescribedTool))
+        return sum(len(one.description) + len(json.dumps(one.schema)) for one in described) > _MOST_DESCRIBED
 
     def _is_untold(self, name: str, many: bool) -> bool:
         tool = self.find(name)

@@ -30,7 +30,7 @@ end
 define()
 vim.api.nvim_create_autocmd("ColorScheme", {
   group = vim.api.nvim_create_augroup("north.highlights", { clear = true }),
-  desc = "North: its groups, which a colour scheme clears",
+  desc = "North: its groups, which a color scheme clears",
   callback = define,
 })
 

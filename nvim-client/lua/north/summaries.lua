@@ -29,17 +29,17 @@ local function title_of(update)
     return "This conversation continues another one, of which the model has a summary"
   elseif update.status == "completed" and north.tokensBefore and north.tokensAfter then
     local numbers = ("%s → %s tokens"):format(count(north.tokensBefore), count(north.tokensAfter))
-    return "The conversation up to here was summarised: " .. numbers
+    return "The conversation up to here was summarized: " .. numbers
   elseif update.status == "completed" then
-    return "The conversation up to here was summarised"
+    return "The conversation up to here was summarized"
   elseif update.status == "cancelled" then
-    return "Summarising was cancelled; the conversation is as it was"
+    return "Summarizing was cancelled; the conversation is as it was"
   elseif update.status == "failed" then
-    return update.error or "The conversation could not be summarised"
+    return update.error or "The conversation could not be summarized"
   elseif (north.written or 0) > 0 then
-    return ("The older part is being summarised (%s characters so far)"):format(count(north.written))
+    return ("The older part is being summarized (%s characters so far)"):format(count(north.written))
   end
-  return "The older part is being summarised"
+  return "The older part is being summarized"
 end
 
 ---A summary, new or changed: a line like that of a call, whose details are the summary.
@@ -79,7 +79,7 @@ end
 ---@param ask north.Ask
 function M.replaced(ask)
   if #shown == 0 then
-    vim.notify("North: nothing in this conversation was summarised", vim.log.levels.INFO)
+    vim.notify("North: nothing in this conversation was summarized", vim.log.levels.INFO)
     return
   end
   local function open(one)

@@ -111,7 +111,7 @@ STEPS = st.lists(st.sampled_from(["prompt", "say", "call", "calls", "compact", "
 
 
 @given(STEPS, st.integers(0, 1_000_000))
-def test_whatever_is_summarised_and_pruned_requests_are_valid(steps: list[str], seed: int) -> None:
+def test_whatever_is_summarized_and_pruned_requests_are_valid(steps: list[str], seed: int) -> None:
     chance = random.Random(seed)
     path = path_of(prompt("begin"), said("yes"))
     tools = tuple(ToolSpec(name, "Does it.", SCHEMA) for name in ("read_file", "shell_run"))

@@ -70,7 +70,7 @@ def test_without_landlock_every_command_asks_and_doctor_and_the_question_say_why
     ((level, text, remedy),) = found["doctor"]
     assert level == "warning"
     assert text == "sandbox: not available here (this kernel has no Landlock, or has it switched off)"
-    assert remedy.startswith("commands that you have allowed for good still ask, except plain ones that only")
+    assert remedy.startswith("commands that you have allowed permanently still ask, except plain ones that only")
     assert remedy.endswith("so does every other command: the settings ask for the sandbox")
     assert found["asked"] == 1
     assert found["remember"] is False

@@ -395,11 +395,11 @@ def test_a_summary_is_shown_and_what_it_replaced_is_opened(bed: Bed) -> None:
     script.write_text(json.dumps([[{"say": "word " * 4_000}], [{"say": '{"goal": "Say a word"}'}], [{"say": "Yes."}]]))
     with bed.nvim(NORTH_TEST_PROVIDER=str(script), NORTH_MODEL="north-test/test") as nvim:
         nvim.command("North replaced")
-        nvim.until("vim.fn.execute('messages'):find('was summarised', 1, true)")
+        nvim.until("vim.fn.execute('messages'):find('was summarized', 1, true)")
         ask(nvim, "Tell me many words")
         nvim.until(f"{in_chat('word word')} and {IDLE}")
         ask(nvim, "/summarize --keep-last 0")
-        nvim.until(in_chat("\n- ✓ The conversation up to here was summarised: "))
+        nvim.until(in_chat("\n- ✓ The conversation up to here was summarized: "))
         nvim.until(IDLE)
         nvim.command("North replaced")
         nvim.until("vim.fn.search('Tell me many words') > 0")
@@ -407,7 +407,7 @@ def test_a_summary_is_shown_and_what_it_replaced_is_opened(bed: Bed) -> None:
         nvim.command("tabclose")
         nvim.command("North")
         nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('north://chat'))")
-        nvim.lua("vim.fn.search('was summarised', 'bw')")
+        nvim.lua("vim.fn.search('was summarized', 'bw')")
         nvim.lua("require('north.chat').show_details()")
         nvim.until(
             "vim.iter(vim.api.nvim_list_bufs()):any(function(buffer)"

@@ -60,6 +60,9 @@ def test_rare_tools_are_told_by_name_and_those_of_servers_when_there_are_many() 
         "search_tools"
     }
     assert names(DiscoveringRegistry(many, Discovery(40))) == names(tools) - RARE | {"search_tools"}
+    long = OfServer("mcp_s_long")
+    long.description = "x" * 100_000
+    assert names(DiscoveringRegistry(few.joined([long]), Discovery(40))) == names(tools) - RARE | {"search_tools"}
 
 
 def test_what_is_not_offered_is_not_found() -> None:

@@ -30,14 +30,14 @@ function textOf({ status, error, _meta }: Compaction): string {
   const { tokensBefore, tokensAfter, written } = _meta?.north ?? {};
   switch (status) {
     case "in_progress":
-      return written ? t("The older part of this conversation is being summarised ({0} characters so far)", count(written)) : t("The older part of this conversation is being summarised");
+      return written ? t("The older part of this conversation is being summarized ({0} characters so far)", count(written)) : t("The older part of this conversation is being summarized");
     case "completed":
       if (_meta?.north?.reason === "handoff") return t("This conversation continues another one, of which the model has a summary");
-      return tokensBefore && tokensAfter !== undefined ? t("The conversation up to here was summarised: {0} → {1} tokens", count(tokensBefore), count(tokensAfter)) : t("The conversation up to here was summarised");
+      return tokensBefore && tokensAfter !== undefined ? t("The conversation up to here was summarized: {0} → {1} tokens", count(tokensBefore), count(tokensAfter)) : t("The conversation up to here was summarized");
     case "cancelled":
-      return t("Summarising was cancelled; the conversation is as it was");
+      return t("Summarizing was cancelled; the conversation is as it was");
     default:
-      return error ?? t("The conversation could not be summarised");
+      return error ?? t("The conversation could not be summarized");
   }
 }
 
