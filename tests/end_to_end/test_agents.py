@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.editors import plain_editor
 from tests.end_to_end.left import NORTH, client_of, load, new_session
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import configure, entries, opened, prompt, sent, texts
@@ -544,3 +545,12 @@ async def test_after_a_kill_the_turn_is_over_and_what_an_agent_changed_can_be_un
         assert await prompt(client, session, "/undo") == "end_turn"
     assert not (world.project / "new.txt").exists()
     assert not (world.project / "other.txt").exists()
+
+
+async def test_a_plain_lsp_client_is_told_which_agent_asks(world: World, server: ModelServer) -> None:
+    server.script(tasks(task("oracle", "Try it", id="try")), answer(call("shell_run", command="touch made")))
+    server.script(submit("Tried."), answer(Say("Well.")))
+    async with plain_editor(world) as editor:
+        await editor.prompt("Have it tried")
+        (shown,) = editor.questions
+        assert "Asked for by the agent oracle (0-try)." in shown.text
