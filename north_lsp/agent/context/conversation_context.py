@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 
 class ConversationContext:
-    """That of one conversation. `skills` lists what a model can look up; a session sets it."""
+    """That of one conversation. `skills` lists what a model can look up, `more_news` returns once what else has to be
+    told; a session sets them."""
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class ConversationContext:
         self._diagnostics = diagnostics
         self.project = ProjectContext()
         self.skills: Callable[[], Awaitable[str]] | None = None
+        self.more_news: Callable[[], Sequence[str]] = tuple
         self._skills = ""
         self._environment = ""
         self._is_loaded = False
@@ -187,6 +189,7 @@ class ConversationContext:
             paths += [active] if active is not None else []
             news += self._changed("editor", context_block(text)) if text else []
         news += news_of_todo(self._log.path(), self._log.opened_at, self._log.about_todo())
+        news += map(News, self.more_news())
         return [*await self._rules_for(paths), *news]
 
     async def follow(self) -> None:
@@ -202,6 +205,7 @@ class ConversationContext:
                 self._told = dict(told_before(path if any(map(shortens, news_of_path)) else news_of_path))
             news = await self._rules_for(paths)
         news += news_of_edits(self._log.about_todo(), self._log.opened_at)
+        news += map(News, self.more_news())
         if news:
             self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))
             self._followed += 1
