@@ -42,6 +42,7 @@ _EDITOR_FEATURES = (
     "documentSymbolProvider",
     "foldingRangeProvider",
     "hoverProvider",
+    "inlineCompletionProvider",
 )
 _TELL_LATE = ("Eglot",)
 _DROP_RESULTS = ("helix",)
@@ -197,6 +198,7 @@ def server_capabilities(params: Params) -> dict[str, Any]:
         "documentSymbolProvider": True,
         "foldingRangeProvider": True,
         "hoverProvider": True,
+        "inlineCompletionProvider": {},
         "executeCommandProvider": {"commands": list(COMMANDS)},
         "workspace": {
             "workspaceFolders": {"supported": True, "changeNotifications": True},

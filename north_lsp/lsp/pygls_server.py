@@ -53,6 +53,8 @@ def make_server(
     for command in COMMANDS:
         server.command(command)(_served_by_the_peer)
     server.feature(types.TEXT_DOCUMENT_CODE_LENS)(_served_by_the_peer)
+    inline = types.InlineCompletionOptions()
+    server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, inline)(_served_by_the_peer)
     kinds = types.CodeActionOptions([types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor])
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)(_served_by_the_peer)
     _serve(server, features)

@@ -15,6 +15,7 @@ from north_lsp.lsp.chat import Chat
 from north_lsp.lsp.chat_features import ChatFeatures
 from north_lsp.lsp.conversation import Asked, CurrentConversation
 from north_lsp.lsp.initialize import LspClient, local_folders
+from north_lsp.lsp.inline_completion import InlineCompletion
 from north_lsp.rpc.messages import INVALID_REQUEST, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
@@ -40,6 +41,7 @@ class LspService:
         conversation: CurrentConversation,
         chat: Chat,
         features: ChatFeatures,
+        inline: InlineCompletion,
         on_shutdown: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         """Create the service. `on_shutdown` ends whatever else is served on the connection."""
@@ -57,6 +59,7 @@ class LspService:
             "workspace/executeCommand": self._execute,
             "textDocument/codeLens": self._lenses,
             "textDocument/codeAction": self._actions,
+            "textDocument/inlineCompletion": inline.answer,
         }
         self._commands: dict[str, Callable[[dict[str, Any], Params, Call], Awaitable[object]]] = {
             "north.ask": self._ask,

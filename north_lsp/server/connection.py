@@ -335,6 +335,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.conversation import CurrentConversation
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.editor import PlainEditor
+    from north_lsp.lsp.inline_completion import InlineCompletion
     from north_lsp.lsp.log_messages import LogMessages
     from north_lsp.lsp.own_chat import OwnChat
     from north_lsp.lsp.progress import Progress
@@ -371,7 +372,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         if agent is not None:
             chat.own_chat = OwnChat(lambda: agent.sessions, environment.background, chat.tell_error)
         features = bridge.features = ChatFeatures(chat, edits, conversation, client.encoding)
-        service = LspService(peer, environment, client, conversation, chat, features, end_agent)
+        inline = InlineCompletion(documents, conversation, client.encoding)
+        service = LspService(peer, environment, client, conversation, chat, features, inline, end_agent)
         editor = EditorSettings(peer, environment.settings_file.take_editor, client)
         services: list[Service] = [editor, service] if agent is None else [editor, service, agent]
 

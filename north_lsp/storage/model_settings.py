@@ -144,6 +144,12 @@ class ModelSettings:
     discover_local: bool = setting(
         "discovery.local", True, "Look for model servers on this machine.", strict=False, restart=True
     )
+    complete_inline: bool = setting(
+        "completion.inline",
+        False,
+        "Complete code while you type, in editors with LSP's inline completion; a small model is asked in each pause.",
+        strict=False,
+    )
     max_output_tokens: int = setting(
         "provider.maxOutputTokens",
         32_000,

@@ -35,6 +35,7 @@ from north_lsp.agent.session.agents import Agents
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.closing import Closing
+from north_lsp.agent.session.code_completion import CodeCompletion
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.delivery import PromptDelivery
@@ -171,6 +172,7 @@ class Session:
         self.learning = Learning(self, means, self._surroundings)
         self.agents = Agents(self, means, self._surroundings)
         self.memory = Memory(self, means)
+        self.code_completion = CodeCompletion(means, self.choice, lambda: self._settings.workspace)
         self._settings.workspace = replace(workspace, remember=self.memory.remember, agent=self.agents.read)
         self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
 
