@@ -1,4 +1,4 @@
-"""Searching, listing and outlines on a generated tree of 50,000 files, against ripgrep and git called directly.
+"""Searching, listing and outlines on a generated tree of 100,000 files, against ripgrep and git called directly.
 
 Every figure is the fastest of several rounds; a ratio compares it to the other program on the same tree. The programs
 take turns, so that other load on the machine affects both.
@@ -26,7 +26,7 @@ from north_lsp.workspace.structure.grammars import grammar
 from north_lsp.workspace.structure.parsing import structure_of
 from north_lsp.workspace.structure.views import outline
 
-FILES = 50_000
+FILES = 100_000
 ROUNDS = 7
 _WORDS = (
     *("alpha", "beta", "gamma", "value", "return", "import", "result", "index", "config"),

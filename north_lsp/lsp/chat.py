@@ -133,14 +133,14 @@ class Chat:
         """Have the client show a document with the cursor where the user writes. Returns whether it did; otherwise the
         user is told where it is."""
         if self._client.shows_documents:
-            text = await document.text()
-            at = position_of(text, chat_text.cursor(text), self._client.encoding)
-            place = {"line": at.line, "character": at.character}
-            params = {"uri": document.path.as_uri(), "external": False, "takeFocus": take_focus}
+            params: dict[str, Any] = {"uri": document.path.as_uri(), "external": False, "takeFocus": take_focus}
+            if take_focus or self._edits.opened(document.path) is None:
+                text = await document.text()
+                at = position_of(text, chat_text.cursor(text), self._client.encoding)
+                place = {"line": at.line, "character": at.character}
+                params["selection"] = {"start": place, "end": place}
             with suppress(RpcError), anyio.move_on_after(_SHOW_SECONDS):
-                answer = await self._peer.request(
-                    "window/showDocument", params | {"selection": {"start": place, "end": place}}, cancellable=True
-                )
+                answer = await self._peer.request("window/showDocument", params, cancellable=True)
                 if isinstance(answer, dict) and answer.get("success") is True:
                     return True
         if self._edits.opened(document.path) is None:
@@ -278,7 +278,7 @@ class Chat:
         return {"conversationId": document.id, "uri": document.path.as_uri()}
 
     async def _shown_turn(self, document: ChatDocument, asked: Asked) -> None:
-        if self._edits.opened(document.path) is None and await self.show(document, take_focus=False):
+        if await self.show(document, take_focus=False):  # also if it is open: it may be hidden
             await self._edits.wait_until_open(document.path)
         await self._turn(asked)
 

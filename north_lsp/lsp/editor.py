@@ -35,6 +35,7 @@ from north_lsp.agent.ports.events import (
     Event,
     Notice,
     RetryWaiting,
+    TasksChanged,
     TurnEnded,
     UsageChanged,
     UserSaid,
@@ -111,6 +112,10 @@ class PlainEditor:
                 await self._progress.report(note)
             case CallRunning(_, output) if output:
                 await self._progress.report(output.rsplit("\n", 1)[-1])
+            case TasksChanged(_, tasks, is_over) if not is_over:
+                await self._progress.report(
+                    one_line("; ".join(f"{row.agent}: {row.action or row.state}" for row in tasks))
+                )
             case CallEnded(_, title, ok, text):
                 mark = "done" if ok else "failed"
                 await self._log(f"{title} - {mark}" + (f"\n{text}" if text else ""))
@@ -151,6 +156,7 @@ class PlainEditor:
         parts += [command.description] if command.description else []
         limit = "in the background" if command.background else f"at most {command.timeout:g} s"
         parts.append(f"Unattended, {limit}.")
+        parts += [f"Asked for by the agent {review.asker}."] if review.asker else []
         parts += [review.held] if review.held else []
         parts += [f"This command {warning}." for warning in review.warnings]
         parts += [f"{unsaved_for_model(review.unsaved, 'The command reads')}."] if review.unsaved else []

@@ -22,6 +22,7 @@ from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.mcp.callback import callback
 from north_lsp.mcp.transport import failure
 from north_lsp.providers.tls import verification
@@ -35,7 +36,7 @@ _WAIT_SECONDS = 300.0
 _MAX_BYTES = 256 * 1024
 _EARLY = 60.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_ADDRESS = re.compile(r"[!-~]{1,2000}")
+_ADDRESS = lazy_pattern(r"[!-~]{1,2000}")
 
 
 @dataclass(frozen=True)

@@ -212,11 +212,12 @@ class Conversation:
         """Tell whether it is about that project, or once was; a log that does not tell belongs to any project."""
         return not self._state.repo_hashes or repo_hash in self._state.repo_hashes
 
-    def look(self) -> tuple[int, list[Record]]:
-        """Return a number and the active path: as long as the number is the same, the path has only grown."""
+    def look(self, revision: int, known: int) -> tuple[int, list[Record]]:
+        """Return a number and the active path: as long as the number is the same, the path has only grown. If it is
+        still `revision`, of which the caller knows so many entries, only those after them are returned."""
         with self._mutex:
-            path = self._state.active_path()
-            return self._state.revision, path
+            now = self._state.active_path(known if revision == self._state.revision else 0)
+            return self._state.revision, now
 
     def wear(self, veil: Veil) -> None:
         """Mask from now on what is written, and put back what the log has masked."""

@@ -44,6 +44,7 @@ class LogState:
         """All lines of a log of another format, in today's: it must be rewritten before it is continued."""
         self.revision = 0  # counts the changes of the active path other than growing
         self._path: list[Record] | None = []
+        self._pending: dict[str, Record] = {}
 
     def add(self, record: Record) -> None:
         """Apply a tree entry or an annotation; what is wrong with one becomes a warning."""
@@ -62,6 +63,7 @@ class LogState:
                 self._branch()
             self.entries.append(record)
             self.by_id[id] = record
+            self._note_review(record)
             self.leaf = id
             self.was_left = False
             if isinstance(delivered := record.get("fromQueue"), list):
@@ -70,12 +72,12 @@ class LogState:
             self.annotations.append(record)
             self._annotate(record)
 
-    def active_path(self) -> list[Record]:
-        """Return the entries from the root to the leaf. A missing parent counts as the root; a cycle ends the path.
-        Both give a warning."""
+    def active_path(self, known: int = 0) -> list[Record]:
+        """Return the entries from the root to the leaf, but for the first ones that are `known`. A missing parent
+        counts as the root; a cycle ends the path. Both give a warning."""
         if self._path is None:
             self._path = self.path_to(self.leaf)
-        return list(self._path)
+        return self._path[known:]
 
     def _branch(self) -> None:
         self._path = None
@@ -100,8 +102,7 @@ class LogState:
 
     def pending_reviews(self) -> list[Record]:
         """Return the reviews that are still pending and whose question cannot be asked again later."""
-        reviews = [entry for entry in self.entries if entry["type"] == "review"]
-        return [entry for entry in reviews if entry.get("status") == "pending" and entry.get("kind") != "learning"]
+        return list(self._pending.values())
 
     def update_problem(self, target_id: object, patch: object) -> str | None:
         """Return why an `entry_updated` cannot be applied, or None."""
@@ -172,6 +173,15 @@ class LogState:
         self.revision += 1
         target = self.by_id[target_id]
         (target["message"] if target["type"] == "message" else target).update(patch)
+        self._note_review(target)
+
+    def _note_review(self, entry: Record) -> None:
+        if entry["type"] != "review":
+            return
+        if entry.get("status") == "pending" and entry.get("kind") != "learning":
+            self._pending[entry["id"]] = entry
+        else:
+            self._pending.pop(entry["id"], None)
 
 
 def is_tree_entry(record: Mapping[str, Any]) -> bool:

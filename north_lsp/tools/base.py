@@ -12,6 +12,7 @@ from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
 from north_lsp.tools.web_requests import FetchRequest
 from north_lsp.vocabulary import Kind, Location, Mode
+from north_lsp.web.search.base import Query
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
 
@@ -156,6 +157,10 @@ class Host(Protocol[R_co]):
 
     async def fetch(self, request: FetchRequest) -> Output | R_co:
         """Fetch a page of the web, as far as the user lets it."""
+        ...
+
+    async def search_web(self, query: Query) -> Output | R_co:
+        """Search the web."""
         ...
 
     async def delegate(self, work: Callable[[Caller], Awaitable[T]]) -> T:

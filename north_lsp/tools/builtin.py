@@ -1,6 +1,7 @@
 """The tools that North ships."""
 
 from north_lsp.storage.settings import EditVariant
+from north_lsp.tools.calculate.calc import Calc
 from north_lsp.tools.code.ast_search import AstSearch
 from north_lsp.tools.code.find_blocks import FindBlocks
 from north_lsp.tools.code.find_code_block import FindCodeBlock
@@ -41,9 +42,11 @@ from north_lsp.tools.registry import Registry
 from north_lsp.tools.shell.job import JobControl
 from north_lsp.tools.shell.shell_run import ShellRun
 from north_lsp.tools.web.web_fetch import WebFetch
+from north_lsp.tools.web.web_search import WebSearch
 
-_UNASKED = frozenset({"lsp", "edit_rename_symbol", "edit_format_file", "remember"})
-"""Offered where the editor lets its language servers be asked, and where memory is on."""
+_UNASKED = frozenset({"lsp", "edit_rename_symbol", "edit_format_file", "remember", "web_search"})
+"""Offered where the editor lets its language servers be asked, where memory is on, and where a search
+provider is configured."""
 _HIDDEN: dict[EditVariant, frozenset[str]] = {
     "anchors": _UNASKED | {"edit_patch"},
     "patch": _UNASKED | {"edit_after_anchor", "edit_before_anchor", "edit_by_anchor", "edit_replace_block"},
@@ -57,7 +60,7 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
     others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
-    web = (WebFetch(),)
+    web = (WebFetch(), WebSearch(), Calc())
     return Registry([*looking, *structure, *project, *edits, *others, *web], _HIDDEN[variant])
 
 

@@ -101,6 +101,14 @@ def test_nobody_needs_to_read_to_the_end(tmp_path: Path, command: str) -> None:
     assert done.stdout.count("\n") == 1
 
 
+def test_results_are_shown_without_the_fences_of_their_markdown(tmp_path: Path) -> None:
+    done = run(tmp_path, "north-lsp demo --yes")
+    results = done.stdout.partition("Searching")[2].partition("I will replace")[0]
+    assert "README.md:3: Greets people" in results
+    assert "    ```" not in results
+    assert "Next: `north-lsp login`" in done.stdout
+
+
 def test_sockets_and_pipes_of_a_project_are_left_out(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()

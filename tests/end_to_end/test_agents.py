@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.editors import plain_editor
+from tests.end_to_end.left import NORTH, client_of, load, new_session
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import configure, entries, opened, prompt, sent, texts
-from tests.end_to_end.test_left_turns import results
+from tests.end_to_end.test_left_turns import results, statuses
 from tests.end_to_end.test_plan_mode import hostile, tree
 from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.world import World
@@ -218,9 +220,10 @@ async def test_who_stops_without_a_result_is_reminded_once(world: World, server:
         (task("Explore", "Do it"), "there is no agent called 'Explore'"),
         (task("task", "Do it", skills=["none-such"]), "there are no skills called none-such"),
         (task("task", "Do it", isolation="moon"), "isolation is none or worktree"),
+        (task("task", "Do it", isolation="worktree"), "wants a work tree of its own"),
         ({"agent": "task"}, "prompt"),
     ],
-    ids=["unknown", "case", "skill", "isolation", "no prompt"],
+    ids=["unknown", "case", "skill", "isolation", "work tree", "no prompt"],
 )
 async def test_what_cannot_be_begun_begins_nothing(
     world: World, server: ModelServer, row: dict[str, Any], says: str
@@ -466,3 +469,88 @@ async def test_an_agent_is_written_by_the_model(world: World, server: ModelServe
     async with talking(world) as (client, session):
         await prompt(client, session, "/agents new reads the logs")
     assert "The agent is to do this: reads the logs" in json.dumps(sent(server)[0])
+
+
+async def test_a_task_in_the_background_holds_up_no_turn_and_is_told_later(world: World, server: ModelServer) -> None:
+    behind = call("task", "toolu_task", tasks=[task("task", "ALPHA", background=True)])
+    server.route("ALPHA-FIRST", answer(behind), answer(Say("It works.")), answer(Say("I see.")))
+    server.route('"ALPHA"', answer(Say("I "), Gate("a")), submit("A is done."))
+    async with talking(world) as (client, session):
+        assert await prompt(client, session, "ALPHA-FIRST") == "end_turn"
+        await server.reached("a")  # the requests of the two models come in any order
+        assert any("[0-task] task: works in the background" in json.dumps(one.body) for one in server.requests)
+        (row,) = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
+        assert row["state"] == "running"
+        server.open("a")
+        await client.wait(lambda message: "has ended its task 0-task" in json.dumps(message))
+        assert await prompt(client, session, "And now?") == "end_turn"
+    last = json.dumps(server.requests[-1].body["messages"])
+    assert "A task in the background has ended" in last
+    assert "A is done." in last
+    assert updates_of(client, "toolu_task")[-1].get("status") is None
+
+
+async def test_a_cancel_ends_tasks_in_the_background(world: World, server: ModelServer) -> None:
+    behind = call("task", tasks=[task("task", "ALPHA", background=True)])
+    server.route("ALPHA-FIRST", answer(behind), answer(Say("It works.")))
+    server.route('"ALPHA"', answer(Say("I "), Gate("never")))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "ALPHA-FIRST")
+        await server.reached("never")
+        await client.notify("session/cancel", {"sessionId": session})
+        await client.wait(lambda message: '"state": "cancelled"' in json.dumps(message))
+        (row,) = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
+    assert row["state"] == "cancelled"
+
+
+async def test_two_calls_of_one_answer_give_different_ids(world: World, server: ModelServer) -> None:
+    one, other = call("task", tasks=[task("task", "ALPHA")]), call("task", tasks=[task("task", "BETA")])
+    server.route("Have both done", answer(one, other), answer(Say("Well.")))
+    server.route("ALPHA", submit("A"))
+    server.route("BETA", submit("B"))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Have both done")
+    assert sorted(agent_logs(world)) == ["0-task", "1-task"]
+
+
+async def test_after_a_kill_the_turn_is_over_and_what_an_agent_changed_can_be_undone(
+    world: World, server: ModelServer
+) -> None:
+    """Nobody knows how far the agent was, so its question is not asked again, and its task is not begun again."""
+    other = {"path": "other.txt", "content": "x\n"}
+    server.script(tasks(task("task", "Write")), answer(call("edit_create_file", **EDIT)))
+    server.script(answer(call("edit_create_file", **other)))
+    async with client_of(world, **NORTH) as client:
+        questions: list[dict[str, Any]] = []
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any] | None:
+            questions.append(params)
+            accepted = {"outcome": {"outcome": "selected", "optionId": "accept"}}
+            return accepted if len(questions) == 1 else None
+
+        client.handlers["session/request_permission"] = decide
+        session = await new_session(client, world)
+        blocks = text_blocks("Have it written")
+        await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await client.wait(lambda message: "other.txt" in json.dumps(message) and "options" in json.dumps(message))
+        client.process.kill()
+        await client.wait_exit()
+    server.script(answer(Say("I see.")))
+    async with client_of(world, **NORTH) as client:
+        assert "unfinished" not in await load(client, world, session)
+        assert "Interrupted before a result was produced." in json.dumps(client.updates)
+        assert await prompt(client, session, "What now?") == "end_turn"
+        assert statuses(world) == ["accepted", "rejected"]
+        assert "new.txt" not in json.dumps(server.requests[-1].body["messages"])  # it is no interrupted edit
+        assert await prompt(client, session, "/undo") == "end_turn"
+    assert not (world.project / "new.txt").exists()
+    assert not (world.project / "other.txt").exists()
+
+
+async def test_a_plain_lsp_client_is_told_which_agent_asks(world: World, server: ModelServer) -> None:
+    server.script(tasks(task("oracle", "Try it", id="try")), answer(call("shell_run", command="touch made")))
+    server.script(submit("Tried."), answer(Say("Well.")))
+    async with plain_editor(world) as editor:
+        await editor.prompt("Have it tried")
+        (shown,) = editor.questions
+        assert "Asked for by the agent oracle (0-try)." in shown.text

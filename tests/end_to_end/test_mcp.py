@@ -500,6 +500,18 @@ async def test_nothing_waits_for_the_answer_about_a_server_that_has_changed_or_i
         assert "mcp_other_echo" not in offered(server)
 
 
+async def test_a_client_that_cannot_ask_is_told_how_a_new_server_starts(world: World, server: ModelServer) -> None:
+    async with talk(world) as (client, session):
+        await trusted(client, session)
+    (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": entry()}}))
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        del client.handlers["session/request_permission"]
+        assert await prompt(client, session, "Hello") == "end_turn"
+        await client.wait_update(lambda update: "`/mcp enable theirs` starts it" in json.dumps(update))
+        assert "mcp_theirs_echo" not in offered(server)
+
+
 async def test_the_servers_of_a_project_end_as_soon_as_trust_goes(
     world: World, server: ModelServer, tmp_path: Path
 ) -> None:

@@ -319,3 +319,38 @@ async def test_where_nobody_allows_anything_everything_asks(world: World, server
         await client.request("_north/trust", {"sessionId": session, "trusted": False})
         await prompt(client, session, "Look")
         assert len(questions(client)) == 2
+
+
+async def test_the_web_is_searched_where_a_provider_is_configured(
+    world: World, server: ModelServer, site: Site
+) -> None:
+    found = {"results": [{"title": "Wings", "url": "https://a.example/", "content": "They carry."}]}
+    site.answer = lambda asked: Page(json.dumps(found), "application/json")
+    told = Told(world.folder, world.url, told={"SEARXNG_ENDPOINT": site.url})
+    server.script(*(answer(call("web_search", query="how to fly")) for _ in range(2)), DONE)
+    async with talk(told) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+        assert questions(client) == []
+        said = [row for row in map(json.dumps, client.updates) if "Web searches go to SearXNG" in row]
+    assert "web_search" in offered(server)
+    assert "[1] Wings\nhttps://a.example/\nThey carry." in last_result(server)
+    assert len(site.asked) == 2
+    assert len(said) == 1
+
+
+async def test_a_search_without_a_provider_says_what_enables_one(world: World, server: ModelServer) -> None:
+    server.script(answer(call("web_search", query="how to fly")), DONE)
+    async with talk(world) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+    assert "web_search" not in offered(server)
+    assert "TAVILY_API_KEY" in last_result(server)
+
+
+async def test_a_secret_is_not_searched_for(world: World, server: ModelServer, site: Site) -> None:
+    (world.project / ".env").write_text("SERVICE_TOKEN=tok-4711-very-secret\n")
+    told = Told(world.folder, world.url, told={"SEARXNG_ENDPOINT": site.url})
+    server.script(answer(call("web_search", query="what is tok-4711-very-secret")), DONE)
+    async with talk(told) as (client, session):
+        assert await prompt(client, session, "Look") == "end_turn"
+    assert "DENIED" in last_result(server)
+    assert site.asked == []

@@ -354,8 +354,10 @@ async def test_code_actions_on_any_file_ask_about_it_and_fix_what_is_wrong(world
             "range": {"start": {"line": 4, "character": 0}, "end": {"line": 4, "character": 3}},
             "message": "unused x",
         }
+        client.shown.clear()
         await client.press((await client.actions(uri, 4, 4, diagnostics=[wrong]))["North: fix unused x"])
         await answered(client, chat, "Fixed.")
+        assert client.shown == [chat]  # it may be hidden behind the file
         assert "- line 5: unused x" in json.dumps(server.requests[-1].body["messages"][-1])
         client.cursor.clear()
         await client.press((await client.actions(uri, 4, 7))["North: ask about the selection"])

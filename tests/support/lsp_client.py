@@ -64,6 +64,7 @@ class LspClient:
         self.progress: list[dict[str, Any]] = []
         self.updates: list[dict[str, Any]] = []
         self.server_capabilities: dict[str, Any] = {}
+        self.shown: list[str] = []
         self.refreshed = 0
         self.holds_changes = False
         self.opens_shown = True
@@ -151,6 +152,7 @@ class LspClient:
             case "window/showDocument":
                 assert "showDocument" in self.capabilities["window"]
                 uri = params["uri"]
+                self.shown.append(uri)
                 if uri not in self.documents and self.opens_shown:
                     self.open(uri)
                 if "selection" in params:

@@ -33,6 +33,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("find_blocks", {"path": "a.py"}),
     ("ast_search", {"pat": "f($$$)", "paths": ["."]}),
     ("expand_output", {"outputId": "1"}),
+    ("calc", {"expression": "1 + 1"}),
 ]
 PLANNING = {"todo", "ask"}
 """Offered where nothing may be changed, too, but they keep something: one after the other."""

@@ -25,8 +25,9 @@ class UniqueIds:
     """Renames the calls of one answer whose ids are already used in the conversation."""
 
     def __init__(self, used: Collection[str]) -> None:
-        """Start with the ids that the conversation has already `used`."""
-        self._used = {plain_id(id) for id in used}
+        """Start with the plain ids that the conversation has already `used`."""
+        self._used = used
+        self._own: set[str] = set()
         self._names: dict[tuple[str, int], str] = {}
 
     def rename(self, event: StreamEvent) -> StreamEvent:
@@ -48,10 +49,10 @@ class UniqueIds:
         if known is not None:
             return known
         name, number = id, 1
-        while not (plain := plain_id(name)) or plain in self._used:
+        while not (plain := plain_id(name)) or plain in self._used or plain in self._own:
             number += 1
             name = f"{plain_id(id) or 'call'}-{number}"
-        self._used.add(plain)
+        self._own.add(plain)
         self._names[id, index] = name
         return name
 

@@ -17,6 +17,7 @@ from north_lsp.agent.servers.approve import ToolApprover
 from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.web.fetching import WebAccess
+from north_lsp.agent.web.searching import WebSearcher
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
@@ -25,6 +26,7 @@ from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
 from north_lsp.tools.web_requests import FetchRequest
+from north_lsp.web.search.base import Query
 from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
@@ -37,6 +39,7 @@ class Outside:
 
     tools: ToolApprover
     web: WebAccess
+    search: WebSearcher
 
 
 class HostServices:
@@ -149,6 +152,11 @@ class CallHost:
         """Fetch a page of the web; if the turn is cancelled, so is this. Raises ToolError."""
         self._ensure("network")
         return await self._abilities.outside.web.fetch(self._context, self._call, self._title, request)
+
+    async def search_web(self, query: Query) -> Output | Result:
+        """Search the web; if the turn is cancelled, so is this. Raises ToolError."""
+        self._ensure("network")
+        return await self._abilities.outside.search.search(self._context, self._call, self._title, query)
 
     async def delegate(self, work: Callable[[Caller], Awaitable[_T]]) -> _T:
         """Have agents work on the call; what they change and run is asked about as anything else. Raises StopTurn,

@@ -18,6 +18,7 @@ from north_lsp.agent.context.project import ProjectContext, load_project
 from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
 from north_lsp.agent.context.telling import (
     attached_files,
+    bears_news,
     context_block,
     rule_text,
     rules_for,
@@ -25,6 +26,7 @@ from north_lsp.agent.context.telling import (
     touched_files,
 )
 from north_lsp.agent.context.todo_news import news_of_edits, news_of_todo
+from north_lsp.agent.log.context import shortens
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
@@ -46,7 +48,8 @@ if TYPE_CHECKING:
 
 
 class ConversationContext:
-    """That of one conversation. `skills` lists what a model can look up; a session sets it."""
+    """That of one conversation. `skills` lists what a model can look up, `more_news` returns once what else has to be
+    told; a session sets them."""
 
     def __init__(
         self,
@@ -67,6 +70,7 @@ class ConversationContext:
         self._diagnostics = diagnostics
         self.project = ProjectContext()
         self.skills: Callable[[], Awaitable[str]] | None = None
+        self.more_news: Callable[[], Sequence[str]] = tuple
         self._skills = ""
         self._environment = ""
         self._is_loaded = False
@@ -184,7 +188,8 @@ class ConversationContext:
             text, active = await editor_text(state, self._workspace)
             paths += [active] if active is not None else []
             news += self._changed("editor", context_block(text)) if text else []
-        news += news_of_todo(self._log.path(), self._log.opened_at)
+        news += news_of_todo(self._log.path(), self._log.opened_at, self._log.about_todo())
+        news += map(News, self.more_news())
         return [*await self._rules_for(paths), *news]
 
     async def follow(self) -> None:
@@ -195,9 +200,12 @@ class ConversationContext:
         news: list[News] = []
         with self._diagnostics.guarded("reading the rules for files"):
             if paths:
-                self._told = dict(told_before(path))  # the conversation may have been summarized meanwhile
+                news_of_path = self._log.those(bears_news)
+                # The conversation may have been summarized meanwhile.
+                self._told = dict(told_before(path if any(map(shortens, news_of_path)) else news_of_path))
             news = await self._rules_for(paths)
-        news += news_of_edits(path, self._log.opened_at)
+        news += news_of_edits(self._log.about_todo(), self._log.opened_at)
+        news += map(News, self.more_news())
         if news:
             self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))
             self._followed += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from north_lsp.agent.context.documents import framed, size_of
 from north_lsp.agent.context.project import ProjectContext
 from north_lsp.agent.context.rules import Rule
-from north_lsp.agent.log.context import unpruned_context_of
+from north_lsp.agent.log.context import shortens, unpruned_context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import Mention, News, PromptEntry, PromptPart
 from north_lsp.agent.log.results import ResultEntry
@@ -28,6 +28,13 @@ def told_before(path: Sequence[Logged]) -> Mapping[str, str]:
         if isinstance(one.entry, PromptEntry) and not one.entry.excluded:
             told |= {part.about: part.text for part in one.entry.parts if isinstance(part, News) and part.about}
     return told
+
+
+def bears_news(one: Logged) -> bool:
+    """Tell whether an entry tells what is told once, or may have replaced such an entry."""
+    return shortens(one) or (
+        isinstance(one.entry, PromptEntry) and any(isinstance(part, News) for part in one.entry.parts)
+    )
 
 
 def touched_files(path: Iterable[Logged]) -> list[Path]:

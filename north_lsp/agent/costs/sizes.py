@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import takewhile
+from operator import is_
 
 from north_lsp.agent.costs.estimates import fixed_tokens, message_tokens
 from north_lsp.agent.log.messages import StoredUsage
@@ -49,11 +50,7 @@ class RequestSizes:
         """Estimate a request without a correction. Messages that were there last time are not measured again."""
         if not self._fixed or request.system != self._system or request.tools != self._tools:
             self._system, self._tools, self._fixed = request.system, request.tools, fixed_tokens(request)
-        same = 0
-        for known, message in zip(self._messages, request.messages, strict=False):
-            if known is not message:
-                break
-            same += 1
+        same = sum(takewhile(bool, map(is_, self._messages, request.messages)))
         del self._messages[same:], self._sums[same:]
         for message in request.messages[same:]:
             before = self._sums[-1] if self._sums else 0

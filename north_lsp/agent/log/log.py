@@ -1,7 +1,8 @@
 """The log of one conversation, typed: reads its entries, and writes everything that goes into it."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage, usage_aside
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.reviews import StoredDecision
+from north_lsp.agent.log.todos import concerns_todo
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import (
     Block,
     BlockEnd,
@@ -27,6 +30,15 @@ from north_lsp.vocabulary import Mode
 _CHANGING = ("review", "checkpoint")
 
 
+@dataclass(slots=True)
+class _Those:
+    """Some entries of the path: those of its first `looked_at` entries at this `revision`."""
+
+    revision: int
+    looked_at: int = 0
+    found: Sequence[Logged] = field(default=())
+
+
 class Log:
     """The log of one open conversation; any thread may use it. Appending raises ConversationBusy and
     ConversationClosed."""
@@ -40,6 +52,7 @@ class Log:
         self._revision = -1
         self._path: list[Logged] = []
         self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}
+        self._those: dict[Callable[[Logged], bool], _Those] = {}
         self._mutex = threading.Lock()
 
     @property
@@ -61,13 +74,33 @@ class Log:
         """Return the path with a revision: as long as that is the same, the path has only grown. Entries are parsed
         once."""
         with self._mutex:
-            revision, records = self.conversation.look()
-            known = len(self._path) if revision == self._revision and len(self._path) <= len(records) else 0
-            if known and self._path[-1].id != records[known - 1]["id"]:
-                known = 0
-            self._path = [*self._path[:known], *map(self._logged, records[known:])]
-            self._revision = revision
+            revision, new = self.conversation.look(self._revision, len(self._path))
+            if revision != self._revision:
+                self._revision, self._path = revision, []
+            if new:
+                self._path = [*self._path, *map(self._logged, new)]
             return revision, self._path
+
+    def those(self, wanted: Callable[[Logged], bool]) -> Sequence[Logged]:
+        """Return the entries of the path that are `wanted`. Each is asked about once, so that in a long conversation
+        this costs no more than in a short one."""
+        revision, path = self.look()
+        with self._mutex:
+            known = self._those.get(wanted)
+            if known is None or known.revision != revision or known.looked_at > len(path):
+                known = self._those[wanted] = _Those(revision)
+            new = [one for one in path[known.looked_at :] if wanted(one)]
+            known.looked_at = len(path)
+            if new:
+                known.found = [*known.found, *new]
+            return known.found
+
+    def about_todo(self) -> Sequence[Logged]:
+        """Return what of the path concerns the todo list, and the entry that it was opened at."""
+        return self.those(self._is_about_todo)
+
+    def _is_about_todo(self, one: Logged) -> bool:
+        return one.id == self.opened_at or concerns_todo(one)
 
     def entries(self) -> Sequence[Logged]:
         """Return all entries of the tree, in the order in which they were written."""

@@ -4,11 +4,30 @@ from collections.abc import Iterator, Sequence
 
 from north_lsp.agent.log.choices import PHASES, TodoEditEntry
 from north_lsp.agent.log.entries import Entry, Logged
+from north_lsp.agent.log.messages import News, PromptEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.ports.events import Event, PlanChanged
 from north_lsp.tools.todo_list import TodoList
 
+ABOUT_TODO = "todo"
+"""What news of the list are about."""
 _NAMES = frozenset({"todo", "todo_write"})
+
+
+def tells_todo(one: Logged) -> bool:
+    """Tell whether an entry shows the model the list."""
+    match one.entry:
+        case ResultEntry() as result:
+            return todo_in(result) is not None
+        case PromptEntry(excluded=False) as prompt:
+            return any(isinstance(part, News) and part.about == ABOUT_TODO for part in prompt.parts)
+        case _:
+            return False
+
+
+def concerns_todo(one: Logged) -> bool:
+    """Tell whether an entry changed the list, or shows the model what it is. Of a path, no others need be looked at."""
+    return isinstance(one.entry, TodoEditEntry) or tells_todo(one)
 
 
 def todo_details(todo: TodoList) -> dict[str, object]:

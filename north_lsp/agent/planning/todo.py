@@ -25,7 +25,7 @@ class TodoKeeper:
 
     @property
     def now(self) -> TodoList:
-        return todo_on(self._log.path(), self._log.opened_at)
+        return todo_on(self._log.about_todo(), self._log.opened_at)
 
     @property
     def document(self) -> str:

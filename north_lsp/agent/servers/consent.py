@@ -8,6 +8,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.ports.editor import Choice, UserInterface
+from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import fenced, one_line, visible
 from north_lsp.storage.entries import new_entry_id
@@ -69,8 +70,14 @@ class Consent:
             question = f"The MCP server {spec.name} {_SINCE[why]}. Start it?"
             detail = f"{one_line(spec.source, 300)} has it as follows:\n\n{fenced(visible(spec.written), 'json')}"
             choice = Choice(f"mcp-{new_entry_id(())}", question, _START, detail)
-            if await self._editor.choose(choice) != "start":
-                return False
+            answer = await self._editor.choose(choice)
+        if answer is None:  # nobody did, or nobody can be asked
+            text = (
+                f"the MCP server {spec.name} {_SINCE[why]}, so it is not started: `/mcp enable {spec.name}` starts it"
+            )
+            await self._editor.show(Notice("info", text))
+        if answer != "start":
+            return False
         await self.give(spec)
         return True
 

@@ -43,7 +43,7 @@ from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Steering, Stopped
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
-from north_lsp.agent.web.reader import PageReader
+from north_lsp.agent.web.means import WebMeans
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
 from north_lsp.providers.credentials import MissingCredential
@@ -53,7 +53,6 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
 from north_lsp.tools.registry import Registry
 from north_lsp.vocabulary import Mode
-from north_lsp.web.client import WebClient
 from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
@@ -236,9 +235,9 @@ class AgentRun:
         edits = AgentEdits(reviews, ports.editor, stored.checkpoints, expect, ports.diagnostics)
         edits.names = self._names
         account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress)
-        reader = PageReader(stored.log, means.environment.models, account)
-        shared = (means.environment.abandoned, has_secret, WebClient(means.environment.environ), reader)
-        tools = SessionTools(runner, stored.checkpoints, stored.artifacts, *shared)
+        environment = means.environment
+        web = WebMeans.of(environment.environ, environment.models, stored.log, account)
+        tools = SessionTools(runner, stored.checkpoints, stored.artifacts, environment.abandoned, has_secret, web)
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
         calls = ToolRunner(services, stored.checkpoints, stored.artifacts, ports)
         return SessionParts(log, History(log), stored.checkpoints, edits, calls, account, ports)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -49,6 +50,8 @@ class AgentsSession(Protocol):
     @property
     def roots(self) -> tuple[Path, ...]: ...
 
+    def holding(self) -> AbstractContextManager[anyio.CancelScope]: ...
+
 
 @dataclass
 class Running:
@@ -70,16 +73,21 @@ class Agents:
         self._slots: Slots | None = None
         self._told: set[str] = set()
         self._hidden: frozenset[str] = frozenset()
+        self._outputs: Outputs | None = None
+        self._news: list[str] = []
         self.tasks: dict[str, Running] = {}
         """The tasks of this process, by id, also those that are over."""
         surroundings.offer(self._offered)
+        means.stored.context.more_news = self.take_news
 
     @property
     def outputs(self) -> "Outputs":
         """What agents have handed in."""
         from north_lsp.agent.subagents.outputs import Outputs
 
-        return Outputs(self._means.stored.conversation.folder, self._means.environment.environ)
+        if self._outputs is None:
+            self._outputs = Outputs(self._means.stored.conversation.folder, self._means.environment.environ)
+        return self._outputs
 
     def read(self, address: str) -> str:
         """Read what stands behind `agent://`. Raises ToolError."""
@@ -141,13 +149,48 @@ class Agents:
             outcomes[progress.id] = await self._done(work, progress, board, asker)
             seconds[progress.id] = time.monotonic() - started
 
+        later = [progress.id for work, progress in zip(works, rows, strict=True) if work.request.background]
+        if asker.depth:
+            later = []  # an agent ends with its own tasks
         try:
             async with anyio.create_task_group() as tasks:
                 for work, progress in zip(works, rows, strict=True):
-                    tasks.start_soon(one, work, progress)
+                    if progress.id not in later:
+                        tasks.start_soon(one, work, progress)
+                    else:
+                        behind = Board(caller.call_id, [progress], self._means.ports.show, is_behind=True)
+                        self._means.environment.background.start_soon(self._behind, work, progress, behind, asker)
         except* StopTurn:
             raise StopTurn from None
         return _output(rows, outcomes, seconds)
+
+    async def _behind(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> None:
+        """Do a task while the conversation goes on; its result is told to the model with what it is told next. A cancel
+        ends it as anything that runs."""
+        with self._session.holding() as scope:
+            started = time.monotonic()
+            try:
+                with scope:
+                    outcome = await self._done(work, progress, board, asker)
+            except StopTurn:
+                self.cancel_all()
+                return
+            if scope.cancelled_caught or outcome.state == "cancelled":
+                return
+            told = _output([progress], {progress.id: outcome}, {progress.id: time.monotonic() - started}).text or ""
+            self._news.append(f"[A task in the background has ended:\n{told}]")
+            words = f"The agent {progress.agent} has ended its task {progress.id}; the model is told next."
+            await self._means.ports.show(Notice("info", words))
+
+    def take_news(self) -> list[str]:
+        """Return, once, what came of tasks in the background."""
+        news, self._news = self._news, []
+        return news
+
+    def cancel_all(self) -> None:
+        """Cancel all tasks."""
+        for id in self.tasks:
+            self.cancel(id)
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
@@ -158,6 +201,9 @@ class Agents:
 
         environment = self._means.environment
         agent = permitted(request.agent, asker, known, environment.environ)
+        if (request.isolation or agent.isolation) == "worktree":
+            told = f"the task {request.id} wants a work tree of its own, which agents cannot have yet"
+            raise ToolError("UNAVAILABLE", told, "give it isolation none: its edits are reviewed like any other")
         own, unknown = chosen_tools(agent.tools, asker.tools)
         if unknown:
             await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
@@ -303,9 +349,15 @@ class Agents:
         from north_lsp.agent.log.task_rows import task_rows
 
         results = [one.entry for one in self._means.stored.log.path() if isinstance(one.entry, ResultEntry)]
-        rows = {row.id: row for result in results for row in task_rows(result.details.of_tool)}
+        rows = {row.id: self._as_it_ended(row) for result in results for row in task_rows(result.details.of_tool)}
         rows |= {id: one.progress.row for id, one in self.tasks.items()}
         return list(rows.values())
+
+    def _as_it_ended(self, row: TaskRow) -> TaskRow:
+        """Return what became of a task that still ran when its call got its result."""
+        if row.state not in ("queued", "running"):
+            return row
+        return replace(row, state="done" if self.outputs.has(row.id) else "cancelled")
 
     async def transcript(self, id: str) -> str:
         """Return an agent's conversation as Markdown. Raises ToolError NOT_FOUND, IO_ERROR."""
@@ -339,12 +391,16 @@ def _output(rows: "Sequence[Progress]", outcomes: "Mapping[str, Outcome]", secon
 
     parts: list[str] = []
     for one in rows:
+        if one.id not in outcomes:
+            parts.append(f"[{one.id}] {one.agent}: works in the background; you are told when it has ended")
+            continue
         outcome = outcomes[one.id]
         cost = f", {money(one.cost_usd)}" if one.cost_usd else ""
         head = f"[{one.id}] {one.agent}: {WORDS[outcome.state]} ({seconds[one.id]:.0f} s, {one.tokens:,} tokens{cost})"
         summary = f"\n{outcome.summary}" if outcome.summary else ""
         parts.append(f"{head}{summary}\n{shortened(one.id, outcome.text)}")
-    good = [one for one in rows if one.state in ("done", "unstructured")]
-    count = f"{len(good)} of {len(rows)} tasks done"
+    good = [one for one in rows if one.id in outcomes and one.state in ("done", "unstructured")]
+    behind = len(rows) - len(outcomes)
+    count = f"{len(good)} of {len(rows)} tasks done" + (f", {behind} in the background" if behind else "")
     details = task_details([one.row for one in rows])
-    return Output(f"Agents: {count}", text="\n\n".join(parts), failed=not good, details=details)
+    return Output(f"Agents: {count}", text="\n\n".join(parts), failed=not good and not behind, details=details)

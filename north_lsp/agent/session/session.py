@@ -1,7 +1,7 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -538,6 +538,16 @@ class Session:
             with scope:
                 async with self.between_turns():
                     yield
+        finally:
+            self._ended(scope)
+
+    @contextmanager
+    def holding(self) -> Iterator[anyio.CancelScope]:
+        """Yield a scope for what runs beside the turns: a cancel ends it, and closing waits for it."""
+        scope = anyio.CancelScope()
+        self._scopes.append(scope)
+        try:
+            yield scope
         finally:
             self._ended(scope)
 

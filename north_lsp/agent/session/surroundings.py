@@ -15,6 +15,7 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.turn.history import History
+from north_lsp.agent.web.offered import offered_of_web
 from north_lsp.providers.model import Model
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.workspace import Workspace
@@ -59,7 +60,6 @@ class ModelSurroundings:
 
         settings = self._environment.settings
         gone: tuple[str, ...] = () if settings.planning.todo_enabled else ("todo",)
-        gone += () if settings.web.fetch_enabled else ("web_fetch",)
 
         def offered() -> "Registry":
             every = self._all(load, shown, gone)
@@ -74,7 +74,10 @@ class ModelSurroundings:
         return await anyio.to_thread.run_sync(self._all, load, shown, ("todo",))
 
     def _all(self, load: "Callable[[], Registry]", shown: Sequence[str], gone: Sequence[str]) -> "Registry":
-        own = load().offering(*shown).without(*gone)
+        searches, without = offered_of_web(
+            self._environment.environ, self._environment.models, self._environment.settings
+        )
+        own = load().offering(*shown, *searches).without(*gone, *without)
         return own.joined(self._servers.tools([tool.name for tool in own.tools()]))
 
     @property

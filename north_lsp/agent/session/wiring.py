@@ -51,12 +51,12 @@ from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
 from north_lsp.agent.web.approve import HostApprover
 from north_lsp.agent.web.fetching import WebAccess
-from north_lsp.agent.web.reader import PageReader
+from north_lsp.agent.web.means import WebMeans
+from north_lsp.agent.web.searching import WebSearcher
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.web.client import WebClient
 
 Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
 
@@ -64,16 +64,14 @@ Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
 @dataclass(frozen=True)
 class SessionTools:
     """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for,
-    `has_secret` tells whether arguments have a value in them that no model is told, `reader` answers questions about
-    pages."""
+    and `has_secret` tells whether arguments have a value in them that no model is told."""
 
     runner: CommandRunner
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
     has_secret: Callable[[dict[str, object]], bool]
-    web: WebClient = field(default_factory=lambda: WebClient({}))
-    reader: PageReader | None = None
+    web: WebMeans = field(default_factory=WebMeans)
 
     def tools(self, log: Log, reviews: ReviewRecord, edits: EditReviewer, ports: Ports) -> ToolRunner:
         """Make the runner of the session's calls."""
@@ -89,8 +87,9 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
-        web = WebAccess(HostApprover(reviews, self.has_secret, editor), self.web, self.reader, ports)
-        outside = Outside(ToolApprover(reviews, self.has_secret, ports), web)
+        web, has_secret = self.web, self.has_secret
+        pages = WebAccess(HostApprover(reviews, has_secret, editor), web.client, web.reader, ports)
+        outside = Outside(ToolApprover(reviews, has_secret, ports), pages, WebSearcher(web, has_secret, ports))
         return HostServices(edits, shell, jobs, outside, planning, self.abandoned, ports)
 
 
@@ -154,7 +153,6 @@ def session_parts(
     edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
 
     account = Account(environment.costs, spending, history.usage, ports.editor)
-    reader = PageReader(log, environment.models, account)
-    means = (environment.abandoned, stored.secrets.is_in, WebClient(environment.environ), reader)
-    services = SessionTools(runner, checkpoints, stored.artifacts, *means)
+    web = WebMeans.of(environment.environ, environment.models, log, account)
+    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in, web)
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

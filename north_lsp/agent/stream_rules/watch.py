@@ -62,7 +62,7 @@ class StreamRules:
             own = [watched_own(one) for one in built_in()] if self._settings.built_in else []
             self._all = [one for one in own if one.rule.name not in disabled]
             self._all += [watched(rule) for rule in self._context.stream_rules]
-        told = told_rules(self._log.path(), self._settings)
+        told = told_rules(self._log.those(_counts), self._settings) if self._log.those(_tells) else frozenset()
         return AnswerWatch(self, [one for one in self._all if one.rule.name not in told], self._context)
 
     def interrupts(self, one: Watched) -> bool:
@@ -195,6 +195,15 @@ class AnswerWatch:
             return False
         path = Path(source.path)
         return covers(path if path.is_absolute() else self._roots.main / path)
+
+
+def _tells(one: Logged) -> bool:
+    return isinstance(one.entry, RuleEntry)
+
+
+def _counts(one: Logged) -> bool:
+    """Tell whether an entry is one of those that `told_rules` looks at."""
+    return isinstance(one.entry, RuleEntry) or (isinstance(one.entry, PromptEntry) and not one.entry.by_north)
 
 
 def told_rules(path: Iterable[Logged], settings: StreamRuleSettings) -> frozenset[str]:

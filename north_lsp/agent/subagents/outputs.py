@@ -66,6 +66,10 @@ class Outputs:
         kept = "\n".join(lines[: self._lines]).encode("utf-8", "replace")[: self._bytes].decode("utf-8", "ignore")
         return f"{kept}\n[cut: the whole output has {whole:,} lines and {size:,} bytes]"
 
+    def has(self, id: str) -> bool:
+        """Tell whether there is an output."""
+        return (self._folder / f"{id}.md").exists()
+
     def read(self, address: str) -> str:
         """Return an output, or a part of one that is JSON: `<id>`, `<id>/<key>/<index>…`. Raises ToolError."""
         id, _, place = address.partition("/")

@@ -43,11 +43,12 @@ class Progress:
 
 @dataclass
 class Board:
-    """The tasks of one call."""
+    """The tasks of one call. `is_behind`: they work in the background, and the call is over."""
 
     call_id: str
     tasks: Sequence[Progress]
     show: Callable[[Event], Awaitable[None]]
+    is_behind: bool = False
     _shown: tuple[TaskRow, ...] = field(default=())
 
     async def changed(self) -> None:
@@ -55,7 +56,7 @@ class Board:
         rows = tuple(one.row for one in self.tasks)
         if rows != self._shown:
             self._shown = rows
-            await self.show(TasksChanged(self.call_id, rows))
+            await self.show(TasksChanged(self.call_id, rows, is_over=self.is_behind))
 
 
 def in_words(rows: Sequence[TaskRow]) -> str:

@@ -32,6 +32,7 @@ _SCHEMA: Mapping[str, object] = {
                     "files": _TEXTS,
                     "skills": _TEXTS,
                     "schema": {"type": "object"},
+                    "background": {"type": "boolean"},
                 },
                 "required": ["agent", "prompt"],
             },

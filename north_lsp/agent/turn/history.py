@@ -4,6 +4,7 @@ new."""
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from north_lsp.agent.calls.call_ids import plain_id
 from north_lsp.agent.costs.sizes import RequestSizes
 from north_lsp.agent.costs.totals import Totals
 from north_lsp.agent.log.context import context_of, shortens
@@ -69,7 +70,7 @@ class History:
         return list(self._transcript.messages)
 
     def call_ids(self) -> Collection[str]:
-        """Return the ids of all calls, including those that models no longer get."""
+        """Return the plain ids of all calls, including those that models no longer get."""
         self._look()
         return self._call_ids
 
@@ -99,7 +100,7 @@ class History:
         for one in path[known:]:
             self._totals.add(one)
             if isinstance(one.entry, AnswerEntry):
-                self._call_ids |= {call.id for call in one.entry.calls}
+                self._call_ids |= {plain_id(call.id) for call in one.entry.calls}
 
 
 def _same(one: Model, other: Model) -> bool:

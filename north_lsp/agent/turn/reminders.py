@@ -64,7 +64,7 @@ class Reminders:
         planning = self._context.settings.planning
         if not planning.todo_reminders or not planning.todo_enabled or self._told_of_todo >= _MOST:
             return False
-        left = [task for task in todo_on(self._log.path(), self._log.opened_at).tasks if task.is_open]
+        left = [task for task in todo_on(self._log.about_todo(), self._log.opened_at).tasks if task.is_open]
         if not left or not self._has_worked:
             return False
         self._told_of_todo += 1

@@ -77,7 +77,8 @@ class Terminal:
         self._line(f"  {self._paint('*', _YELLOW)} {visible(self._titles[update['toolCallId']])}  {mark}")
         for part in update.get("content") or ():
             if part.get("type") == "content":
-                lines = str(part["content"].get("text", "")).split("\n")
+                text = str(part["content"].get("text", ""))
+                lines = [line for line in text.split("\n") if not line.startswith("```")]
                 more = [f"… {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES + 1 else []
                 for line in [*lines[:_MOST_LINES], *more] if more else lines:
                     self._line(self._paint(f"    {line}", _DIM))

@@ -185,7 +185,7 @@ def _body(request: ModelRequest, messages: Sequence[Mapping[str, Any]], mark: Ma
     return {key: value for key, value in body.items() if value not in (None, [])}
 
 
-def _go_on(body: Mapping[str, Any], texts: Sequence[str], blocks: Sequence[Block]) -> bytes:
+def _go_on(body: Mapping[str, Any], texts: Sequence[bytes], blocks: Sequence[Block]) -> bytes:
     """Return the request that continues what the model has said so far.
 
     The vendor refuses an answer that ends in thinking or white space, so these are cut from the end. With thinking on,

@@ -4,6 +4,7 @@ Pure."""
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
+from operator import is_
 from typing import Any, Generic, Protocol, TypeVar
 
 from north_lsp.lazy_dataclass import dataclass
@@ -31,12 +32,14 @@ class KeptMessages(Generic[F]):
 
     fold: F
     messages: list[Message] = field(default_factory=list)
-    _texts: list[str] = field(default_factory=list)
+    _texts: list[bytes] = field(default_factory=list)
 
     def begins(self, messages: Sequence[Message]) -> bool:
         """Return whether these messages begin with the ones it has. Nearly all of them are the very same objects."""
         known = self.messages
-        return len(known) <= len(messages) and all(
+        if len(known) > len(messages):
+            return False
+        return all(map(is_, known, messages)) or all(
             one is other or one == other for one, other in zip(known, messages, strict=False)
         )
 
@@ -45,7 +48,7 @@ class KeptMessages(Generic[F]):
         for message in messages:
             self.fold.add(message)
 
-    def texts(self, changed: Mapping[int, Mapping[str, Any]] | None = None) -> list[str]:
+    def texts(self, changed: Mapping[int, Mapping[str, Any]] | None = None) -> list[bytes]:
         """Return all items as JSON texts. The items in `changed`, by index, replace others this time only."""
         self._texts += [dumps(item) for item in self.fold.sent[len(self._texts) :]]
         texts = list(self._texts)
@@ -73,11 +76,11 @@ class KeptTexts(Generic[F]):
         return kept
 
 
-def dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def dumps(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def encode(body: Mapping[str, Any], name: str, texts: Sequence[str]) -> bytes:
+def encode(body: Mapping[str, Any], name: str, texts: Sequence[bytes]) -> bytes:
     """Return the request as JSON whose last field, `name`, is a list of these texts."""
     rest = dumps({key: value for key, value in body.items() if key != name})
-    return f'{rest[:-1]},"{name}":[{",".join(texts)}]}}'.encode()
+    return b"".join([rest[:-1], f',"{name}":['.encode(), b",".join(texts), b"]}"])

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import cast
 
 from tests.e2e.nvim import test_plugin
 from tests.e2e.nvim.nvim_driver import Nvim
@@ -11,6 +12,7 @@ from tests.e2e.nvim.test_plugin import text_of as file_of
 bed = test_plugin.bed
 
 PAGE = Path(__file__).parents[3] / "docs" / "editors.md"
+IS_FLOATING = "function(window) return vim.api.nvim_win_get_config(window).relative ~= '' end"
 CHAT = "vim.fn.expand('%:t') == 'chat.md'"
 
 
@@ -67,3 +69,24 @@ def test_an_edit_that_is_asked_for_in_the_document(bed: Bed) -> None:
         nvim.until(has("/undo"))
         nvim.until("require('helpers').file():find('SALUTATION = \"Hello\"', 1, true) ~= nil")
         assert file_of(nvim) == before
+
+
+def test_what_neovim_makes_of_the_document(bed: Bed) -> None:
+    with bed.nvim(init=configuration(), NORTH_OFFLINE_DELAY_MS="5") as nvim:
+        open_chat(nvim)
+        nvim.keys("iexplain greet<Esc>")
+        nvim.lua("vim.lsp.codelens.refresh({ bufnr = 0 })")
+        nvim.until("#vim.lsp.codelens.get(0) > 0")
+        titles = nvim.lua("return vim.tbl_map(function(lens) return lens.command.title end, vim.lsp.codelens.get(0))")
+        assert {"Mode: agent", "Undo the last change", "Send"} <= set(cast(list[str], titles))
+        act(nvim, "North: send")
+        nvim.until(has("*This was North's offline model"))
+        nvim.lua("vim.wo.foldmethod = 'expr' vim.wo.foldexpr = 'v:lua.vim.lsp.foldexpr()'")
+        nvim.until("vim.fn.foldlevel(vim.fn.search('^## North', 'nw')) > 0")
+        nvim.command("normal! zR")
+        nvim.command("call search('Reading greeting.py')")
+        nvim.lua("vim.lsp.buf.hover()")
+        nvim.until(f"vim.iter(vim.api.nvim_list_wins()):any({IS_FLOATING})")
+        nvim.keys("G")
+        nvim.keys("isee @hello/gree<C-x><C-o>")
+        nvim.until(has("see @hello/greeting.py"))

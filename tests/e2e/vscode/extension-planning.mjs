@@ -45,7 +45,7 @@ await bed.each({
     await screenshot(page, "planning-agents");
     await task.locator("button").first().click();
     await editorTab(page, "0-look.md").waitFor();
-    await until("the agent's conversation", async () => /Look around/.test(await page.locator(".monaco-editor").last().innerText()));
+    await until("the agent's conversation", async () => /Look\saround/.test(await page.locator(".editor-group-container.active .view-lines").innerText()));
     await palette(page, "View: Close All Editors");
   },
 

@@ -43,7 +43,7 @@ def complaints(request: ModelRequest) -> Iterator[str]:
     that was asked, and the vendors' models have others."""
     for path, form in _FORMS:
         try:
-            body = json.loads(dumps(form(request)).encode())
+            body = json.loads(dumps(form(request)))
         except ValueError as error:
             yield f"{path}: it cannot be written: {error}"
             continue

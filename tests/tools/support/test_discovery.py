@@ -45,7 +45,7 @@ class OfServer(DescribedTool):
 
 
 RARE = {
-    "ast_search", "detect_languages", "find_blocks", "get_line_count", "hotfiles", "read_readme", "undo_edit",
+    "ast_search", "calc", "detect_languages", "find_blocks", "get_line_count", "hotfiles", "read_readme", "undo_edit",
 }  # fmt: skip
 
 
@@ -87,7 +87,7 @@ async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
     assert {"ast_search", "hotfiles"} & names(tools) == set()
     search = next(spec for spec in before if spec.name == "search_tools")
     assert search.description.endswith(
-        "ast_search, detect_languages, find_blocks, get_line_count, hotfiles, read_readme, undo_edit"
+        "ast_search, calc, detect_languages, find_blocks, get_line_count, hotfiles, read_readme, undo_edit"
     )
     assert tools.specs("agent") == before
     data = await desk.call("search_tools", query="files that change often", limit=1)

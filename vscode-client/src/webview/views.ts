@@ -1,7 +1,9 @@
 /** The rows of the conversation. A row is filled once and then changed: what is open, selected or focused in it stays so. */
 
 import type { FailureAction, Item, PlanEntry, PromptAct, Question } from "../messages";
+import { withLinks } from "./addresses";
 import { showChanges } from "./changes";
+import { build } from "./dom";
 import { button, element, icon, iconButton, setText } from "./elements";
 import { showSummary } from "./summary";
 import { StreamedMarkdown, render } from "./streamedMarkdown";
@@ -33,10 +35,13 @@ export function fill(row: HTMLElement, item: Item, actions: Actions): Show {
       return showSummary(row);
     case "changes":
       return (now) => now.kind === "changes" && showChanges(row, now);
-    case "notice":
+    case "notice": {
+      const words = element("span", "");
+      words.append(...withLinks(item.text).map(build));
       row.classList.add(item.severity);
-      row.append(icon(NOTICE_ICONS[item.severity] ?? "info"), element("span", "", item.text));
+      row.append(icon(NOTICE_ICONS[item.severity] ?? "info"), words);
       return () => {};
+    }
     default:
       return (now) => {
         if ("options" in now) fillQuestion(row, now);
