@@ -1,5 +1,5 @@
-"""What a vendor is sent for one conversation, whole: instructions, tools, messages. A change is seen here before a user's
-costs and caches see it; `NORTH_TEST_WRITE=1` writes the files again, and the difference is read."""
+"""What a vendor is sent for one conversation, whole: instructions, tools, messages. A change is seen here before users
+pay for it; `NORTH_TEST_WRITE=1` writes the files again, and the difference is read."""
 
 import json
 import os
