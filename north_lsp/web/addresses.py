@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 from collections.abc import Iterable, Iterator
+from dataclasses import field
 from ipaddress import IPv4Address, IPv6Address
 
 from north_lsp.display import one_line
@@ -28,18 +29,25 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address to ask for. `host` is a name in ASCII or a network address, `path` all that follows the host."""
+    """An address to ask for. `host` is a name in ASCII or a network address, `path` all that follows the host; `written`
+    is the address as it was given, in which a host can have capitals."""
 
     scheme: str
     host: str
     port: int
     path: str
+    written: str = field(default="", compare=False)
 
     @property
     def authority(self) -> str:
         """The host as people know it, with its port unless that is the usual one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def approved_as(self) -> str:
+        """What an approval of the host is kept under: its authority, with the scheme unless that is https."""
+        return self.authority if self.scheme == "https" else f"{self.scheme}://{self.authority}"
 
     @property
     def url(self) -> str:
@@ -83,7 +91,7 @@ def target(text: str) -> Target:
     if not _HOST.fullmatch(host):
         raise ToolError("INVALID_INPUT", f"{shown} names no host that can be asked")
     _literal(host)
-    return Target(url.scheme, host, port or _PORTS[url.scheme], url.raw_path.decode("ascii"))
+    return Target(url.scheme, host, port or _PORTS[url.scheme], url.raw_path.decode("ascii"), text)
 
 
 def _literal(host: str) -> str:

@@ -112,7 +112,7 @@ async def test_a_decision_is_kept(world: World, server: ModelServer, site: Site,
         if decision == "deny":
             assert result(server)["data"] == {"denied": True}
             return
-        assert f"fetching from 127.0.0.1:{site.port}" in json.dumps(listed)
+        assert f"fetching from {site.url}" in json.dumps(listed)
         await client.request("_north/permissions/revoke", {"sessionId": session, "id": listed[0]["id"]})
         server.script(answer(call("web_fetch", url=f"{site.url}/a")), DONE)
         await prompt(client, session, "Again")

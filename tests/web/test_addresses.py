@@ -67,6 +67,11 @@ def test_addresses_are_read(text: str, url: str, authority: str) -> None:
     assert (target(text).url, target(text).authority) == (url, authority)
 
 
+def test_an_approval_of_https_is_not_one_of_http() -> None:
+    kept = [target(f"{scheme}://example.com:{port}/").approved_as for scheme in ("https", "http") for port in (80, 443)]
+    assert kept == ["example.com:80", "example.com", "http://example.com", "http://example.com:443"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

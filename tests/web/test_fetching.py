@@ -146,6 +146,17 @@ async def test_a_certificate_is_for_the_name_not_for_the_address(tmp_path: Path)
         assert secure.asked == []
 
 
+async def test_a_redirect_from_https_to_http_is_asked_about_again(site: Site, tmp_path: Path) -> None:
+    with Site(server_context(tmp_path)) as secure:
+        site.pages["/a"] = Page(status=302, headers={"location": f"{secure.url}/b"})
+        secure.pages["/b"] = Page(status=302, headers={"location": f"{site.url}/"})
+        approver = approving("127.0.0.1")
+        web = access(Names({}), approver, NORTH_CA_BUNDLE=str(make_bundle(tmp_path)))
+        assert isinstance(await fetch(web, f"{site.url}/a"), Output)
+        asked = [(question.target.scheme, question.is_downgrade) for question in approver.asked]
+    assert asked == [("http", False), ("https", False), ("http", True)]
+
+
 async def test_a_name_without_an_address_is_an_error() -> None:
     with pytest.raises(ToolError) as caught:
         await fetch(access(Names({"site.test": [[]]}), approving()), "https://site.test/")

@@ -32,6 +32,11 @@ class HostQuestion:
     proxy: str = ""
     source: str = ""
 
+    @property
+    def is_downgrade(self) -> bool:
+        """Whether a redirect leaves https for http."""
+        return self.target.scheme == "http" and self.source.startswith("https:")
+
 
 @dataclass(frozen=True, slots=True)
 class HostApprover:
@@ -45,26 +50,27 @@ class HostApprover:
     async def permit(self, call: ToolCall, title: str, question: HostQuestion) -> Result | None:
         """Ask about a request; a result means that it is not made."""
         reviews, approvals, target = self.reviews, self.reviews.approvals, question.target
-        sent: dict[str, object] = {"url": target.url, "path": unquote(target.path)}
+        sent: dict[str, object] = {"url": target.url, "path": unquote(target.path), "written": target.written}
         has_secret = await anyio.to_thread.run_sync(self.has_secret, sent)
-        if not has_secret:
-            allowed = await anyio.to_thread.run_sync(approvals.host_allowed, target.authority)
+        every_time = has_secret or question.is_downgrade
+        if not every_time:
+            allowed = await anyio.to_thread.run_sync(approvals.host_allowed, target.approved_as)
             if allowed is not None and question.addresses <= allowed:
                 return None
         data: dict[str, object] = {"host": target.authority, "url": target.url, "addresses": sorted(question.addresses)}
         review = reviews.open(call.id, OtherRequest("host", data)).id
         await reviews.sync_question()
         host = one_line(target.authority, 300)
-        options = (_OPTIONS[0], _OPTIONS[-1]) if has_secret else _OPTIONS
-        scope = f"every page of {host}, in this project" + (
+        options = (_OPTIONS[0], _OPTIONS[-1]) if every_time else _OPTIONS
+        scope = f"every page of {one_line(target.approved_as, 300)}, in this project" + (
             f", as long as it leads to {question.place}" if question.place else ""
         )
         detail = _detail(question, has_secret=has_secret)
         choice = Choice(call.id, f"Fetch from {host}?", options, detail, scope=scope)
         decided = await self.editor.decide(choice)
         decision, comment = decided.option, decided.comment
-        if decision == "always" and not has_secret:
-            await reviews.remember(partial(approvals.allow_host, target.authority, question.addresses))
+        if decision == "always" and not every_time:
+            await reviews.remember(partial(approvals.allow_host, target.approved_as, question.addresses))
         status = _STATUSES.get(decision or "", "denied")
         reviews.close(review, StoredDecision(status, comment))
         if status != "denied":
@@ -77,6 +83,8 @@ def _detail(question: HostQuestion, *, has_secret: bool) -> str:
     parts = []
     if has_secret:
         parts.append("**The address has a secret of yours, which this host would get.**")
+    if question.is_downgrade:
+        parts.append("**The redirect leaves https: others on the way can read and change what is fetched.**")
     if question.place:
         numbers = ", ".join(sorted(question.addresses))
         parts.append(

@@ -40,7 +40,7 @@ class _Way:
     call: ToolCall
     title: str
     left: float = SECONDS
-    approved: set[tuple[str, frozenset[str]]] = field(default_factory=set)
+    approved: set[tuple[str, frozenset[str], bool]] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class WebAccess:
 
     async def _permitted(self, question: HostQuestion, way: _Way) -> Result | None:
         """Ask the user, unless it was approved for this call."""
-        key = (question.target.authority, question.addresses)
+        key = (question.target.approved_as, question.addresses, question.is_downgrade)
         if key in way.approved:
             return None
         refused = await self.approver.permit(way.call, way.title, question)
