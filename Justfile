@@ -67,3 +67,4 @@ bench:
     {{bin}}/python -m benchmarks.shell
     {{bin}}/python -m benchmarks.conversations
     {{bin}}/python -m benchmarks.loading
+    {{bin}}/python -m benchmarks.rounds

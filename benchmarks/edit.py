@@ -1,5 +1,5 @@
-"""Measures preparing, showing and applying edits: one in a file of 10,000 lines, 50 files at once, one in a file of
-5 MB."""
+"""Measures preparing, showing and applying edits: one in a file of 10,000 lines, 50 and 200 files at once, one in a
+file of 5 MB."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ from north_lsp.workspace.edit.diff import unified
 from tests.support.edits import World
 
 ROUNDS = 15
-AIMS = {"1 edit, 10,000 lines": 15, "50 files": 150, "1 edit, 5 MB": 150}
+AIMS = {"1 edit, 10,000 lines": 15, "50 files": 150, "200 files": 800, "1 edit, 5 MB": 150}
 
 
 def _lines(count: int) -> str:
@@ -47,16 +47,26 @@ async def _batch(world: World, round_: int) -> None:
     await _edit(world, "edit_apply_batch", {"edits": edits})
 
 
+async def _patch(world: World, round_: int) -> None:
+    words = ("compute(30, ", "changed(30, ")
+    old, new = words if round_ % 2 == 0 else words[::-1]
+    rest = f"{30 * 7919 % 1000})"
+    hunk = f"@@\n-    value_30 = {old}{rest}\n+    value_30 = {new}{rest}\n"
+    files = "".join(f"*** Update File: f{number}.py\n{hunk}" for number in range(200))
+    await _edit(world, "edit_patch", {"patch": f"*** Begin Patch\n{files}*** End Patch\n"})
+
+
 def cases(world: World) -> dict[str, Callable[[int], Awaitable[None]]]:
     world.write("long.py", _lines(10_000))
     big = _lines(5 * 1024 * 1024 // len(_lines(1000)) * 1000)
     world.write("big.py", big)
-    for number in range(50):
+    for number in range(200):
         world.write(f"f{number}.py", _lines(200))
     middle = big.count("\n") // 2
     return {
         "1 edit, 10,000 lines": lambda round_: _one(world, "long.py", 5000, round_),
         "50 files": lambda round_: _batch(world, round_),
+        "200 files": lambda round_: _patch(world, round_),
         "1 edit, 5 MB": lambda round_: _one(world, "big.py", middle, round_),
     }
 

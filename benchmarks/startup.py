@@ -1,5 +1,6 @@
-"""Measures the time from spawn to the answer to `initialize`, to the first session, and to the offline model's first
-answer."""
+"""Measures the time from spawn to the answer to `initialize`, to the first session, to the offline model's first text
+and its first answer, each asked for at once; and the processor time until then, which other work on the machine
+changes less."""
 
 import json
 import os
@@ -31,6 +32,7 @@ class Server:
             env=environ | folders | _ALONE | (more or {}),
         )
         self._id = 0
+        self.first_text: tuple[float, float] | None = None
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         assert self.process.stdin is not None
@@ -41,6 +43,8 @@ class Server:
         self.process.stdin.flush()
         while True:
             message = self._read()
+            if self.first_text is None and _is_text(message):
+                self.first_text = self.elapsed(), self.processor_time()
             if message.get("id") == self._id and "method" not in message:
                 return dict(message["result"])
 
@@ -56,6 +60,11 @@ class Server:
     def elapsed(self) -> float:
         return (time.perf_counter() - self.started) * 1000
 
+    def processor_time(self) -> float:
+        """Return the milliseconds of processor time of all its threads."""
+        threads = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e6
+
     def memory(self) -> float:
         """Return the proportional set size in MB."""
         rollup = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
@@ -66,20 +75,29 @@ class Server:
         self.process.wait()
 
 
+def _is_text(message: dict[str, Any]) -> bool:
+    if message.get("method") != "session/update":
+        return False
+    return bool(message["params"]["update"]["sessionUpdate"] == "agent_message_chunk")
+
+
 def measure(protocol: str, folder: Path) -> dict[str, float]:
     (folder / "a.py").write_text("def greet():\n    return 1\n")
     server = Server(protocol, folder)
     try:
         options = {"north": {"acp": True}}
         server.call("initialize", {"protocolVersion": 1, "capabilities": {}, "initializationOptions": options})
-        rows = {"initialize": server.elapsed()}
+        rows = {"initialize": server.elapsed(), "initialize, processor": server.processor_time()}
         session = server.call("session/new", {"cwd": str(folder), "mcpServers": []})
         rows["session/new"] = server.elapsed()
+        rows["session/new, processor"] = server.processor_time()
         for name in ("first prompt", "second prompt"):
             before = server.elapsed()
             blocks = [{"type": "text", "text": "find greet"}]
             server.call("session/prompt", {"sessionId": session["sessionId"], "prompt": blocks})
             rows[f"{name} (its own time)"] = server.elapsed() - before
+            if server.first_text is not None and "first text" not in rows:
+                rows["first text"], rows["first text, processor"] = server.first_text
         rows["memory, MB"] = server.memory()
         return rows
     finally:

@@ -317,6 +317,11 @@ class Chat:
         waiting = self._conversation.editor.questions.waiting
         if waiting is None or waiting.id != given.get("question"):
             raise RpcError(RESOURCE_NOT_FOUND, "this question does not wait any more")
+        document = self._conversation.document
+        text = await document.text() if document is not None else ""
+        if waiting.noted and chat_text.quoted(waiting.noted) not in text.replace("\r\n", "\n"):
+            told = "the question is not whole in the document, so it cannot be answered there: stop the turn"
+            raise RpcError(INVALID_REQUEST, told)
         return {"answered": waiting.answer(str(given.get("answer")))}
 
     async def _set_mode(self, given: dict[str, Any]) -> object:

@@ -159,6 +159,11 @@ def without_headings(text: str) -> str:
     return _LIKE_A_HEADING.sub(r"\\", text)
 
 
+def quoted(text: str) -> str:
+    """Return what North says itself as it is written into a document."""
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
+
+
 class Answer:
     """What is still to be written of an answer. What may become a heading, or the end of a line, waits for what comes
     next."""
@@ -182,8 +187,7 @@ class Answer:
 
     def add_note(self, text: str) -> None:
         """Add something that North says itself."""
-        quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().split("\n"))
-        self._text = f"{self._text.rstrip()}\n\n{quoted}"
+        self._text = f"{self._text.rstrip()}\n\n{quoted(text)}"
         self._last = "note"
 
     def take(self, *, all: bool = False) -> str:

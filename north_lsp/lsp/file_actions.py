@@ -99,7 +99,7 @@ def read_task(given: Mapping[str, Any], root: Path) -> Task:
     if path is None:
         raise invalid_params("arguments[0].uri", "must name a file")
     lines = selected_lines(given)
-    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    name = one_line(path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path), 1000)
     at = "" if lines is None else f":{lines[0]}" if lines[0] == lines[1] else f":{lines[0]}-{lines[1]}"
     spelled = f'@"{name}"' if " " in name else f"@{name}{at}"
     if what == "ask":

@@ -14,10 +14,12 @@ from north_lsp.rpc.peer import Peer
 
 @dataclass(eq=False)
 class Question:
-    """A question that waits. `actions` are the titles of the answers, with what each means."""
+    """A question that waits. `actions` are the titles of the answers, with what each means; `noted` is the text under
+    which it was written into a document, empty where it is asked by a message."""
 
     id: str
     actions: Mapping[str, str]
+    noted: str = ""
     chosen: str | None = None
     done: anyio.Event = field(default_factory=anyio.Event)
 
@@ -55,7 +57,8 @@ class MessageQuestions:
             try:
                 question.chosen = question.chosen or await self._by_message(message, actions, level)
             except RpcError as error:
-                if error.code == METHOD_NOT_FOUND and self._note(f"**North asks:**\n\n{visible(message)}"):
+                question.noted = f"**North asks:**\n\n{visible(message)}"
+                if error.code == METHOD_NOT_FOUND and self._note(question.noted):
                     return  # it is answered in the document
                 failed.append(error)
             question.done.set()

@@ -399,6 +399,8 @@ async def test_a_limit_of_requests_and_of_time_end_a_task(world: World, server: 
     async with talking(world, **{"task.maxRequests": 2}) as (client, session):
         await prompt(client, session, "Go")
     assert "[0-a] task: made too many requests" in told(server)
+    assert "it was stopped before it had a result" in told(server)
+    assert "/continue" not in "".join(one["update"].get("title", "") for one in client.updates)
 
 
 async def test_no_secret_is_told_to_an_agent_or_stands_in_its_log(world: World, server: ModelServer) -> None:

@@ -379,7 +379,7 @@ async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server:
         server.script(answer(Say("Two was said.")))
         said = await type_("/rewind 2", "summarize")
         assert "**Summary of the branch that was left**\n\nTwo was said." in said
-        assert "A summary of what was left behind stands there" in said
+        assert "a summary of what was left behind; you can read it in the chat" in said
         assert len(asked) == 3
         server.script(answer(Say("One was said.")))
         assert "One was said." in await type_("/rewind 1 conversation summarize in one word")

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from tests.end_to_end.test_context import messages_of, notices, write
-from tests.end_to_end.test_faults import prompt, texts
+from tests.end_to_end.test_faults import opened, prompt, serve, texts
 from tests.end_to_end.test_file_blocks import block, deciding, reload, shown_calls
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer, call
 
@@ -120,6 +121,27 @@ async def test_the_rules_of_norths_own_stop_comments_in_place_of_code(world: Wor
         await prompt(client, session, "Write it")
     assert len(asked) == 1
     assert 'rule=\\"no-elided-code\\"' in messages_of(server, 1)
+
+
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses"])  # which count at the end only
+async def test_what_a_stopped_answer_cost_counts_for_the_limits(world: World, server: ModelServer, api: str) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "scope: text")})
+    settings(world, **{"cost.sessionLimitUsd": 0.0001})
+    serve(world, api, server.url)
+    file = world.folder / "config" / "models.json"
+    models = json.loads(file.read_text())
+    models["providers"]["there"]["models"][0]["cost"] = {"input": 5, "output": 5}
+    file.write_text(json.dumps(models))
+    server.script(answer(Say("Use eval(x).")), answer(Say("Use int(x).")))
+    async with inside(world.environ, "there/m-1") as client:
+        session = await opened(client, world)
+        asked = deciding(client, "end")
+        await prompt(client, session, "How?")
+        assert len(asked) == 1
+        updates = (one["update"] for one in client.updates)
+        costs = [update["cost"]["amount"] for update in updates if update["sessionUpdate"] == "usage_update"]
+        assert costs[-1] > 0.0001
+    assert len(server.requests) == 1
 
 
 async def test_a_condition_that_cannot_be_watched_is_told(world: World, server: ModelServer) -> None:

@@ -306,6 +306,23 @@ async def test_where_there_are_no_questions_they_stand_whole_in_the_document(wor
         assert (world.project / "made").exists()
 
 
+async def test_a_question_that_is_not_whole_in_the_document_is_not_answered_there(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(call("shell_run", command="touch made; rm -f nothing")), answer(Say("Done.")))
+    async with lsp_client(world, unknown=frozenset({"window/showMessageRequest"})) as client:
+        uri = await opened(client)
+        client.write(uri, "Make it")
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: ">     touch made; rm -f nothing" in client.text(uri))
+        client.set(uri, client.text(uri).replace("touch made; rm -f nothing", "ls"))
+        with pytest.raises(Failed, match="not whole in the document"):
+            await client.press((await client.lenses(uri))["Run"])
+        await client.press((await client.lenses(uri))["Stop"])
+        await idle(client)
+    assert not (world.project / "made").exists()
+
+
 async def test_a_conversation_comes_back_into_its_document_with_what_is_unsent(
     world: World, server: ModelServer
 ) -> None:

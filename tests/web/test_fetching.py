@@ -172,3 +172,23 @@ async def test_an_address_inside_is_asked_about_also_with_a_proxy(site: Site, mo
     monkeypatch.setenv("http_proxy", site.url)
     assert await fetch(access(Names({}), approving()), "http://2852039166/latest/meta-data/") is DENIED
     assert site.asked == []
+
+
+async def test_an_api_is_asked_once_the_site_is_allowed(site: Site) -> None:
+    site.pages["/repos/a/wings"] = Page('{"full_name": "a/wings"}', "application/json")
+    names, approver = Names({"github.com": [["93.184.216.34"]]}), approving()
+    client = WebClient({}, names.resolve)
+    web = WebAccess(approver, client, None, cast(Ports, Silent()), {"https://api.github.com": site.url})
+    output = await fetch(web, "https://github.com/a/wings")
+    assert isinstance(output, Output)
+    assert "# a/wings" in str(output.data)
+    assert [question.target.host for question in approver.asked] == ["github.com"]
+
+
+async def test_no_api_is_asked_for_a_site_that_leads_inside(site: Site) -> None:
+    names = Names({"github.com": [["127.0.0.1"]]})
+    web = WebAccess(
+        approving(), WebClient({}, names.resolve), None, cast(Ports, Silent()), {"https://api.github.com": site.url}
+    )
+    assert await fetch(web, f"http://github.com:{site.port}/a/wings") is DENIED
+    assert site.asked == []

@@ -269,7 +269,7 @@ class AgentRun:
             return Outcome(state, contract.text, contract.summary, is_json=is_json)
         last = _last_text(log)
         if (ended := _ENDS.get(stopped)) is not None:
-            return Outcome(ended, last or self._editor.problem or "it was stopped before it had a result")
+            return Outcome(ended, last or "it was stopped before it had a result")
         if not last:
             return Outcome("failed", self._editor.problem or "it stopped without a result")
         return Outcome("unstructured", last)

@@ -23,6 +23,7 @@ _MAX_SLOW = 3
 _MAX_WHOLE = 256 * 1024  # characters that are parsed
 _STEP = 2 * 1024  # more that must have arrived before it is parsed again
 _MAX_BODY = 8 * 1024
+_SHARE = 32
 
 
 @dataclass
@@ -52,8 +53,10 @@ class Source:
             self.size += len(more)
 
     def is_due(self, *, at_end: bool) -> bool:
-        """Tell whether enough has arrived for a search, and begin it."""
-        due = self.fresh > 0 and (self.has_line or self.fresh >= 100 or at_end)
+        """Tell whether enough has arrived for a search, and begin it. A longer text waits for more of it: each search
+        looks through all that is kept."""
+        is_enough = (self.has_line or self.fresh >= 100) and self.fresh >= len(self.tail) // _SHARE
+        due = self.fresh > 0 and (is_enough or at_end)
         if due:
             self.fresh, self.has_line = 0, False
         return due

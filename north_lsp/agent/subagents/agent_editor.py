@@ -108,10 +108,12 @@ class AgentEditor:
                     await self._pass(replace(event, call_id=id))
             case RetryWaiting(state="waiting"):
                 await self.act(f"waiting to ask the model again: {event.message}")
-            case Notice(level, text):
-                if level != "info":
-                    self.problem = text
+            case Notice(level, text) if level != "info":
+                self.problem = text
+                if level == "error":
                     await self._pass(replace(event, text=f"{self._names.asker}: {text}"))
+                else:  # it is about a turn of the user's, in words for that
+                    await self.act(text)
             case UsageChanged() | ApprovalsChanged():
                 await self._pass(event)
             case _:

@@ -63,6 +63,7 @@ class ModelRequester:
             streamed, end = await self._try_once()
             if streamed.broken:
                 await self._start_over(streamed)
+                await self._account.check(self._answering.model)
                 continue
             if isinstance(end, Done):
                 return await self._succeeded(end.message, streamed)
@@ -239,12 +240,17 @@ class ModelRequester:
         self._log.keep_cancelled(streamed, model, in_file=self._streams.in_file)
 
     async def _start_over(self, streamed: Streamed) -> None:
-        """Store an answer that went against a rule and was stopped for it, carry nothing of it out, and tell the
-        model."""
-        rules = self._streams.rules
+        """Store an answer that went against a rule and was stopped for it, carry nothing of it out, and tell the model.
+        What the vendor has not counted until then is estimated: the request was paid for."""
+        rules, model = self._streams.rules, self._answering.model
         message = replace(streamed.message(), stop_reason="aborted")
-        self._account.record(self._answering.model, message.usage)
-        self._log.store(message, self._answering.model, streamed, excluded=not rules.keeps_stopped)
+        estimated = model.provider.api != "offline" and not _is_reported(message.usage)
+        if estimated:
+            message = replace(message, usage=estimated_usage(self._builder.read, message))
+        self._account.record(model, message.usage)
+        excluded = not rules.keeps_stopped
+        self._log.store(message, model, streamed, estimated=estimated, excluded=excluded)
+        await self._account.report(model)
         await self._log.fail_unrun(message.calls, _AGAINST_RULE)
         await self._streams.files.abandon(_AGAINST_RULE)
         await rules.interrupt(streamed.broken)

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import field
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class DraftFile:
     make_executable: bool = False
     moved_from: "DraftFile | None" = None
     notices: list[str] = field(default_factory=list)
-    read: Collection[str] = ()
+    read: Container[str] = ()
 
     @property
     def relative(self) -> str:
@@ -87,10 +87,22 @@ async def read_file(
     if status is not None:
         file.links = status.st_nlink
         file.mode = file.first_mode = stat.S_IMODE(status.st_mode)
-    seen, roots = workspace.seen, workspace.roots
-    names = (path.relative_to(root).as_posix() for path in seen.paths() if (root := roots.root_of(path)))
-    file.read = frozenset((*names, *seen.tags.values()))
+    file.read = _Read(workspace)
     return file
+
+
+class _Read:
+    """The names and tags of what the model has read. They are looked through only for a header that was copied: an
+    edit of many files would otherwise spell all their names for each of them."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._seen = workspace.seen
+        self._roots = workspace.roots
+
+    def __contains__(self, wanted: object) -> bool:
+        seen, roots = self._seen, self._roots
+        names = (path.relative_to(root).as_posix() for path in seen.paths() if (root := roots.root_of(path)))
+        return wanted in seen.tags.values() or any(name == wanted for name in names)
 
 
 def disk_text(path: Path) -> str | None:

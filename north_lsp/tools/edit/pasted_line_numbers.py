@@ -2,7 +2,7 @@
 are left out only where it is certain that they are not; elsewhere the model is asked to be explicit."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -20,7 +20,7 @@ class Place:
     """What is known about where a text goes: the file's own text, and the names and tags of what was read."""
 
     text: str = ""
-    read: Collection[str] = ()
+    read: Container[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ local function attach(word)
   if sources[word] then
     one, problem = sources[word]()
   else
-    one, problem = file(vim.fn.expand(word)), ("there is no file %s"):format(word)
+    one, problem = file(vim.fs.normalize(word)), ("there is no file %s"):format(word)
   end
   if one then
     add(one)

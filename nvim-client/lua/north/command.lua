@@ -139,7 +139,16 @@ local subcommands = {
     conversations.resume(words)
   end,
   ask = function(words, arguments)
-    conversation.ask(words, selection_of(arguments))
+    local selection = selection_of(arguments)
+    if words ~= "" then
+      conversation.ask(words, selection)
+      return
+    end
+    vim.ui.input({ prompt = selection and ("North, about %s: "):format(selection.label) or "North: " }, function(text)
+      if text and vim.trim(text) ~= "" then
+        conversation.ask(text, selection)
+      end
+    end)
   end,
   log = function(words)
     storage.log(conversation.ask_server, words)

@@ -26,6 +26,7 @@ local LIST, MOST_ROWS = "north://files", 8
 ---@field diff? north.Diff
 ---@field hunks string[]
 ---@field buffer? integer where it is shown; nil for what has no text to compare
+---@field preview? integer the text of a new or a deleted file, where it was looked at
 ---@field blocks north.Block[]
 
 ---@class north.Inline : north.Decidable
@@ -204,7 +205,7 @@ local function list_lines(shown)
     return file_rows.line({
       path = file.path,
       kind = file.kind,
-      is_shown = file.buffer ~= nil and file.buffer == vim.api.nvim_get_current_buf(),
+      is_shown = vim.list_contains({ file.buffer or -1, file.preview or -1 }, vim.api.nvim_get_current_buf()),
       is_out = shown.out[file.path] or false,
       old = file.diff and file.diff.oldText,
       new = file.diff and file.diff.newText,
@@ -258,7 +259,7 @@ local function file_here(shown)
     return shown.files[vim.fn.line(".")]
   end
   return vim.iter(shown.files):find(function(file)
-    return file.buffer == buffer
+    return file.buffer == buffer or file.preview == buffer
   end)
 end
 
@@ -294,14 +295,43 @@ local function show_keys(shown, window)
   end)
 end
 
+local map_all
+
+---A new or a deleted file as a whole, to be looked at.
+---@param shown north.Inline
+---@param file north.InlineFile
+---@return integer?
+local function preview_of(shown, file)
+  if not file.diff or (file.preview and vim.api.nvim_buf_is_valid(file.preview)) then
+    return file.preview
+  end
+  local is_deleted = file.kind == "delete"
+  local text = is_deleted and file.diff.oldText or file.diff.newText
+  local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, texts.lines(text or "", texts.form(text or "")))
+  vim.bo[buffer].bufhidden, vim.bo[buffer].modifiable = "hide", false
+  texts.dress(buffer, file.path)
+  for row = 0, vim.api.nvim_buf_line_count(buffer) - 1 do
+    local group = is_deleted and "NorthRemoved" or "NorthAdded"
+    vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, { line_hl_group = group })
+  end
+  file.preview = buffer
+  map_all(shown, buffer)
+  table.insert(shown.undo, 1, function() -- after its windows got their winbars back
+    pcall(vim.api.nvim_buf_delete, buffer, { force = true })
+  end)
+  return buffer
+end
+
 ---@param shown north.Inline
 ---@param file north.InlineFile
 local function go_to_file(shown, file)
-  if not file.buffer then
-    vim.notify("North: there is nothing to compare in this file", vim.log.levels.INFO)
+  local buffer = file.buffer or preview_of(shown, file)
+  if not buffer then
+    vim.notify("North: this file has no text to show", vim.log.levels.INFO)
     return
   end
-  local window = vim.fn.bufwinid(file.buffer)
+  local window = vim.fn.bufwinid(buffer)
   if window == -1 then
     local files = vim.tbl_filter(function(one)
       return vim.bo[vim.api.nvim_win_get_buf(one)].buftype == "" and not vim.wo[one].winfixbuf
@@ -311,12 +341,16 @@ local function go_to_file(shown, file)
     else
       vim.cmd("topleft vsplit")
     end
-    vim.api.nvim_set_current_buf(file.buffer)
+    vim.api.nvim_set_current_buf(buffer)
     if shown.active then
       show_keys(shown, vim.api.nvim_get_current_win())
     end
   else
     vim.api.nvim_set_current_win(window)
+  end
+  if not file.buffer then
+    draw(shown)
+    return
   end
   local row = math.max(file.blocks[1].row, 0)
   vim.api.nvim_win_set_cursor(0, { row + 1, 0 })
@@ -353,7 +387,7 @@ local function go_file(shown, step)
   end
   for _ = 1, #shown.files do
     at = (at - 1 + step) % #shown.files + 1
-    if shown.files[at].buffer then
+    if shown.files[at].diff then
       return go_to_file(shown, shown.files[at])
     end
   end
@@ -411,7 +445,7 @@ end
 
 ---@param shown north.Inline
 ---@param buffer integer
-local function map_all(shown, buffer)
+map_all = function(shown, buffer)
   local set = config.current.keys
   for _, key in ipairs(shown.keys) do
     map(shown, buffer, key.key, function()

@@ -5,7 +5,7 @@ local folds = require("north.folds")
 
 local M = {}
 
-local NARROW = 80
+local NARROW, LEAST = 80, 44
 local REVIEW = "north_review"
 
 ---@class north.Windows
@@ -107,7 +107,8 @@ local function open_chat(chat)
     local height = math.floor(vim.o.lines / 2)
     return vim.api.nvim_open_win(chat, false, { split = "below", win = -1, height = height })
   end
-  local width = size(config.current.width, vim.o.columns, 20)
+  local least = math.min(LEAST, math.floor(vim.o.columns / 2))
+  local width = size(config.current.width, vim.o.columns, config.current.width < 1 and least or 20)
   return vim.api.nvim_open_win(chat, false, { split = where, win = -1, width = width })
 end
 

@@ -264,9 +264,11 @@ show = function(review)
       or "proposed"
     vim.wo[window][0].winbar = ("%%< %s: %s"):format(label, name)
   end
-  local shown = {}
+  local shown, rest = {}, {}
   for _, key in ipairs(review.keys) do
-    shown[#shown + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(key.key), escaped(key.label))
+    local is_plain = key.option.kind ~= "allow_always" and not key.asks
+    local into = is_plain and shown or rest -- what is needed most is not cut off
+    into[#into + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(key.key), escaped(key.label))
   end
   local set = config.current.keys
   local count = #review.proposal.diffs
@@ -278,6 +280,7 @@ show = function(review)
     shown[#shown + 1] = ("%%#Keyword#%s%%* %s"):format(escaped(set.leave), what)
     shown[#shown + 1] = ("%s %s file %d of %d"):format(escaped(set.previous), escaped(set.next), review.file, count)
   end
+  vim.list_extend(shown, rest)
   vim.wo[windows.header][0].winbar = " " .. table.concat(shown, " │ ") .. "%<"
   draw_header(review)
   vim.api.nvim_win_call(windows.after, function()

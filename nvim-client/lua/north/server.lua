@@ -84,7 +84,9 @@ function M.init_options()
     terminal = true,
     _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
   }
-  return { north = { acp = true, clientCapabilities = capabilities, settings = config.current.settings } }
+  local options = { acp = true, clientCapabilities = capabilities, settings = config.current.settings }
+  options.editorFeatures = false -- the plugin has its own, and K, completion and the like are the language servers'
+  return { north = options }
 end
 
 ---@param buffer integer

@@ -119,6 +119,16 @@ def test_code_actions_ask_in_the_chat(bed: Bed, model: ModelServer) -> None:
         assert "what is it?\n\n[greeting.py:5]" in chat(nvim)
 
 
+def test_what_to_ask_about_the_selection_can_be_typed_afterwards(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("Done.")))
+    with nvim_with(bed, model) as nvim:
+        nvim.lua("vim.ui.input = function(options, done) _G.prompt = options.prompt done('why?') end")
+        nvim.command("5,6North ask")
+        nvim.until(f"{in_chat('Done.')} and {ENDED}")
+        assert nvim.lua("return _G.prompt") == "North, about greeting.py:5-6: "
+        assert "why?\n\n[greeting.py:5-6]" in chat(nvim)
+
+
 SOURCES = """
 local found
 local line = "see @greeti"

@@ -49,3 +49,24 @@ def test_a_tool_is_asked_about_run_and_listed(bed: Bed, model: ModelServer) -> N
         ask(nvim, "/mcp")
         nvim.until(in_chat("`helper`: ready"))
     assert "echo: good morning" in json.dumps(model.requests[-1].body)
+
+
+def test_a_new_server_of_the_project_is_asked_about_with_its_whole_entry(bed: Bed, model: ModelServer) -> None:
+    entry = {"command": sys.executable, "args": ["-I", mcp_server.__file__], "env": {"A_TOKEN": "0123456789abcdef"}}
+    model.script(answer(Say("Good morning.")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "/trust on")
+        nvim.until(in_chat("This workspace is trusted"))
+        (bed.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"helper": entry}}))
+        ask(nvim, "good morning")
+        nvim.until(f"{QUESTION}:find('[masked]', 1, true) ~= nil")
+        shown = str(nvim.lua(f"return {QUESTION}"))
+        assert "The MCP server helper is new in this project since you trusted it. Start it?" in shown
+        assert json.dumps(mcp_server.__file__) in shown
+        assert "0123456789abcdef" not in shown
+        nvim.until(in_chat("Good morning."))
+        nvim.command("North review")
+        nvim.keys("Gga")  # all of it must have been in view
+        nvim.until(f"{QUESTION}:find('[masked]', 1, true) == nil")
+        ask(nvim, "/mcp reload helper")
+        nvim.until(in_chat("`helper`: ready"))

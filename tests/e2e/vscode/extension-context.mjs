@@ -74,6 +74,26 @@ await bed.each({
     await screenshot(page, "context-mcp-list");
   },
 
+  async "an MCP server that is new in a trusted project is asked about with its whole entry"() {
+    const command = { command: "python3", args: ["-I", path.join(checkout, "tests/support/mcp_server.py")] };
+    await chat.ask("/trust on");
+    const servers = { helper: command, another: { ...command, env: { A_TOKEN: "0123456789abcdef", NODE_OPTIONS: "--require ./x.js" } } };
+    await writeFile(path.join(project, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+    model.answers.push("Good morning.");
+    await chat.send("good morning");
+    const question = chat.question("choice").last();
+    await question.getByText("The MCP server another is new in this project since you trusted it. Start it?").first().waitFor();
+    const shown = await question.innerText();
+    assert.match(shown, /"A_TOKEN": "\[masked\]"[\s\S]*"NODE_OPTIONS": "--require \.\/x\.js"/);
+    assert.doesNotMatch(shown, /0123456789abcdef/);
+    await screenshot(page, "context-mcp-new");
+    await question.locator(".body").evaluate((body) => body.scrollTo(0, body.scrollHeight)); // all of it must have been in view
+    await chat.decide("choice", "Start it");
+    await chat.idle();
+    await chat.send("/mcp reload another");
+    await until("the server", async () => /another: ready/.test(await chat.frame.locator("#rows").innerText()));
+  },
+
   async "a project is learned, and its profile opens"() {
     const answers = await chat.row("answer").count();
     model.answers.push(...Array.from({ length: 10 }, () => () => "Found out by reading."));

@@ -1,0 +1,66 @@
+"""What a turn and a round of tools cost in a long conversation, in processor time of the server: each further round
+should cost what its new entries cost, however long the conversation is.
+
+The model is the scripted one of `benchmarks.turns`. Each figure is the least of several.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.turns import Client, Model, lengthen, read, say
+
+PROMPTS = (1, 500, 2500)
+TURNS = 8
+BATCHES = 4
+ROUNDS = 20
+_SETTLE_SECONDS = 2.5
+
+
+def measure(folder: Path, prompts: int) -> tuple[float, float]:
+    """Return the milliseconds of a turn, and of a round, after so many prompts of four entries each."""
+    project = folder / "project"
+    project.mkdir()
+    (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))
+    model = Model()
+    server = Client(folder, model.url)
+    try:
+        session = server.new_session(project)
+        model.answers = iter([read(0), say("Hello.")])
+        server.prompt(session)
+    finally:
+        server.stop()
+    (log,) = folder.rglob(f"{session}.jsonl")
+    lengthen(log, prompts)
+    server = Client(folder, model.url)
+    try:
+        server.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
+        batch = [*(read(number) for number in range(ROUNDS)), say("Done.")]
+        model.answers = iter([say("Hello.")] * (TURNS + 1) + batch * BATCHES)
+        server.prompt(session)
+        time.sleep(_SETTLE_SECONDS)
+        turn = min(_processor_time(server, session, "Hello") for _ in range(TURNS))
+        rounds = min(_processor_time(server, session, "Read it all") for _ in range(BATCHES))
+        model.check()
+        return turn, rounds / (ROUNDS + 1)
+    finally:
+        server.stop()
+
+
+def _processor_time(server: Client, session: str, text: str) -> float:
+    before = server.processor_time()
+    server.prompt(session, text)
+    return server.processor_time() - before
+
+
+def main() -> None:
+    print(f"{'processor time, ms':<28}{'a turn':>10}{'a round':>10}")
+    for prompts in map(int, sys.argv[1:]) if len(sys.argv) > 1 else PROMPTS:
+        with tempfile.TemporaryDirectory() as folder:
+            turn, rounds = measure(Path(folder), prompts)
+        print(f"{f'after {4 * prompts:,} entries':<28}{turn:>10.1f}{rounds:>10.1f}")
+
+
+if __name__ == "__main__":
+    main()

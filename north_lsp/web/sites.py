@@ -1,0 +1,284 @@
+"""Sites that say by an API what their pages show: packages, repositories, questions. Each row of the table says which
+addresses are meant, what is asked instead, and how the answer is told."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from typing import Any
+from urllib.parse import quote
+
+from north_lsp.display import one_line, visible
+from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.web.addresses import Target, not_public, target
+from north_lsp.web.client import WebClient
+from north_lsp.web.documents import Document
+from north_lsp.web.search.base import rows, text
+
+_TAG = lazy_pattern(r"<[^>]{0,1000}>")
+_MOST_ROWS = 30
+
+Tell = Callable[[Any], str]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A kind of page: its `host`, a pattern for the path, and what is asked instead, filled with the pattern's groups.
+    `list` is a second address whose answer is put under `_list`."""
+
+    host: str
+    path: str
+    base: str
+    asked: str
+    tell: Tell
+    list: str = ""
+
+
+@dataclass(frozen=True)
+class SiteReader:
+    """Asks the APIs. `bases` replaces their addresses."""
+
+    client: WebClient
+    bases: Mapping[str, str] = field(default_factory=dict)
+
+    async def read(self, page: Target) -> Document | None:
+        """Return what a page is about; None if no API is known for it, or the API does not say."""
+        host = page.host.removeprefix("www.")
+        for site in SITES:
+            if site.host != host or (found := lazy_pattern(site.path).fullmatch(page.path.partition("?")[0])) is None:
+                continue
+            parts = {name: quote(value or "", safe="/%") for name, value in found.groupdict().items()}
+            try:
+                data = await self._json(site.base, site.asked.format(**parts))
+                if site.list and isinstance(data, dict):
+                    data["_list"] = await self._json(site.base, site.list.format(**parts))
+                told = site.tell(data).strip()
+            except (ToolError, KeyError, IndexError, TypeError, ValueError, AttributeError):
+                return None  # the page itself says it, too
+            if told:
+                return Document("text/markdown", visible(told), note=f"told by the API of {host}")
+        return None
+
+    async def _json(self, base: str, path: str) -> Any:
+        """Ask an API, which has to be on the public internet. Raises ToolError, ValueError."""
+        at = target(self.bases.get(base, base) + path)
+        addresses = () if self.client.proxy(at) else await self.client.addresses(at)
+        if base not in self.bases and not_public(addresses):
+            raise ToolError("DENIED", f"{at.authority} is not on the public internet")
+        headers = {"accept": "application/json"}
+        environ = self.client.environ
+        if base == _GITHUB and (token := environ.get("GITHUB_TOKEN", "") or environ.get("GH_TOKEN", "")):
+            headers["authorization"] = f"Bearer {token}"
+        answer = await self.client.get(at, addresses, headers)
+        if answer.status != 200:
+            raise ToolError("REMOTE_ERROR", f"{at.authority} answers {answer.status}")
+        return json.loads(answer.data)
+
+
+def _facts(title: str, about: str, *facts: tuple[str, object]) -> str:
+    shown = [f"- {name}: {one_line(str(value), 300)}" for name, value in facts if value not in (None, "", [], {})]
+    return "\n\n".join(part for part in (f"# {one_line(title, 200)}", about.strip(), "\n".join(shown)) if part)
+
+
+def _plain(html: str) -> str:
+    from html import unescape
+
+    return unescape(_TAG.sub("", html.replace("<p>", "\n\n").replace("</code>", "`").replace("<code>", "`")))
+
+
+def _names(value: object) -> str:
+    found = [one for one in value if isinstance(one, str)] if isinstance(value, list | dict) else []
+    return ", ".join(found[:_MOST_ROWS])
+
+
+# -- code ----------------------------------------------------------------------------------------------
+
+
+def _repository(data: Any) -> str:
+    licence = text(data.get("license"), "spdx_id")
+    facts = [(name, data.get(name)) for name in ("language", "default_branch", "stargazers_count", "open_issues_count")]
+    more = [("topics", _names(data.get("topics"))), ("license", licence), ("homepage", text(data, "homepage"))]
+    return _facts(data["full_name"], text(data, "description"), *facts, *more, ("pushed", text(data, "pushed_at")))
+
+
+def _file(data: Any) -> str:
+    if isinstance(data, list):
+        return "\n".join(f"- {text(row, 'type')}: {text(row, 'path')}" for row in data[:500])
+    return base64.b64decode(data["content"]).decode("utf-8", "replace")
+
+
+def _issue(data: Any) -> str:
+    user = text(data.get("user"), "login")
+    head = _facts(
+        f"{data['title']} (#{data['number']})",
+        text(data, "body"),
+        ("state", "merged" if data.get("merged") else data["state"]),
+        ("by", user),
+        ("created", text(data, "created_at")),
+        ("labels", ", ".join(text(one, "name") for one in rows(data, "labels"))),
+    )
+    said = [
+        f"## {text(one.get('user'), 'login')}, {text(one, 'created_at')}\n\n{text(one, 'body')}"
+        for one in rows(data, "_list")[:_MOST_ROWS]
+    ]
+    return "\n\n".join([head, *said])
+
+
+def _gist(data: Any) -> str:
+    files = [one for one in data["files"].values() if isinstance(one, dict)]
+    parts = [f"## {text(one, 'filename')}\n\n{text(one, 'content')}" for one in files]
+    return "\n\n".join([f"# {text(data, 'description') or 'Gist'}", *parts])
+
+
+def _gitlab(data: Any) -> str:
+    facts = [(name, data.get(name)) for name in ("default_branch", "star_count", "last_activity_at", "web_url")]
+    return _facts(
+        data["path_with_namespace"], text(data, "description"), *facts, ("topics", _names(data.get("topics")))
+    )
+
+
+# -- packages ------------------------------------------------------------------------------------------
+
+
+def _pypi(data: Any) -> str:
+    info = data["info"]
+    links = info.get("project_urls") or {}
+    facts = [(name, info.get(name)) for name in ("version", "requires_python", "license", "author")]
+    needs = _names(info.get("requires_dist"))
+    pages = ", ".join(f"{name} {url}" for name, url in links.items())
+    return _facts(info["name"], text(info, "summary"), *facts, ("needs", needs), ("links", pages)) + (
+        f"\n\n{text(info, 'description')}"
+    )
+
+
+def _npm(data: Any) -> str:
+    latest = data["dist-tags"]["latest"]
+    version = data["versions"][latest]
+    needs = _names(version.get("dependencies"))
+    facts = [("version", latest), ("license", text(version, "license")), ("needs", needs)]
+    about = text(data, "description")
+    return f"{_facts(data['name'], about, *facts, ('homepage', text(data, 'homepage')))}\n\n{text(data, 'readme')}"
+
+
+def _crate(data: Any) -> str:
+    crate = data["crate"]
+    facts = [(name, crate.get(name)) for name in ("max_stable_version", "downloads", "repository", "documentation")]
+    return _facts(crate["name"], text(crate, "description"), *facts, ("updated", text(crate, "updated_at")))
+
+
+def _gem(data: Any) -> str:
+    facts = [(name, data.get(name)) for name in ("version", "downloads", "homepage_uri", "source_code_uri", "authors")]
+    needs = ", ".join(
+        f"{text(one, 'name')} {text(one, 'requirements')}" for one in rows(data, "dependencies", "runtime")
+    )
+    return _facts(data["name"], text(data, "info"), *facts, ("needs", needs))
+
+
+def _packagist(data: Any) -> str:
+    package = data["package"]
+    versions = _names([name for name in package["versions"] if "dev" not in name][:10])
+    return _facts(
+        package["name"],
+        text(package, "description"),
+        ("versions", versions),
+        ("repository", text(package, "repository")),
+    )
+
+
+def _docker(data: Any) -> str:
+    facts = [(name, data.get(name)) for name in ("pull_count", "star_count", "last_updated")]
+    name = f"{data['namespace']}/{data['name']}"
+    return f"{_facts(name, text(data, 'description'), *facts)}\n\n{text(data, 'full_description')}"
+
+
+def _extension(data: Any) -> str:
+    facts = [(name, data.get(name)) for name in ("version", "downloadCount", "license", "repository", "timestamp")]
+    return _facts(f"{data['namespace']}.{data['name']}", text(data, "description"), *facts)
+
+
+def _model(data: Any) -> str:
+    facts = [(name, data.get(name)) for name in ("pipeline_tag", "library_name", "downloads", "likes", "lastModified")]
+    files = ", ".join(text(one, "rfilename") for one in rows(data, "siblings")[:_MOST_ROWS])
+    return _facts(data["id"], "", *facts, ("tags", _names(data.get("tags"))), ("files", files))
+
+
+# -- what people say -----------------------------------------------------------------------------------
+
+
+def _question(data: Any) -> str:
+    (asked,) = rows(data, "items")
+    answers = sorted(rows(data, "_list", "items"), key=lambda one: not one.get("is_accepted"))
+    head = _facts(
+        _plain(asked["title"]), _plain(asked["body"]), ("score", asked.get("score")), ("tags", _names(asked["tags"]))
+    )
+    parts = [
+        f"## {'Accepted answer' if one.get('is_accepted') else 'Answer'}, score {one.get('score')}\n\n"
+        f"{_plain(text(one, 'body'))}"
+        for one in answers[:10]
+    ]
+    return "\n\n".join([head, *parts])
+
+
+def _article(data: Any) -> str:
+    (page,) = data["query"]["pages"].values()
+    return f"# {page['title']}\n\n{page['extract']}"
+
+
+def _vulnerability(data: Any) -> str:
+    packages = ", ".join(text(one.get("package"), "name") for one in rows(data, "affected"))
+    facts = [("aliases", _names(data.get("aliases"))), ("packages", packages), ("published", text(data, "published"))]
+    links = "\n".join(f"- {text(one, 'url')}" for one in rows(data, "references"))
+    about = text(data, "summary") + "\n\n" + text(data, "details")
+    return f"{_facts(data['id'], about, *facts)}\n\n{links}"
+
+
+_GITHUB, _STACK = "https://api.github.com", "https://api.stackexchange.com"
+_NAME = r"[A-Za-z0-9_.-]+"
+_REPOSITORY = rf"/(?P<owner>{_NAME})/(?P<name>{_NAME})"
+_ONE = rf"(?P<name>{_NAME})/?"
+_ASKED = "/2.3/questions/{id}?site=stackoverflow&filter=withbody"
+_ANSWERS = "/2.3/questions/{id}/answers?site=stackoverflow&filter=withbody&sort=votes"
+_WIKI = "/w/api.php?action=query&prop=extracts&explaintext=1&format=json&redirects=1&titles={name}"
+_PROJECT = rf"/(?P<owner>{_NAME})/(?P<name>{_NAME})/?"
+SITES = (
+    Site("github.com", _REPOSITORY + "/?", _GITHUB, "/repos/{owner}/{name}", _repository),
+    Site(
+        "github.com",
+        _REPOSITORY + r"/(?:blob|tree)/(?P<ref>[^/]+)/(?P<path>.+)",
+        _GITHUB,
+        "/repos/{owner}/{name}/contents/{path}?ref={ref}",
+        _file,
+    ),
+    Site(
+        "github.com",
+        _REPOSITORY + r"/issues/(?P<id>\d+)",
+        _GITHUB,
+        "/repos/{owner}/{name}/issues/{id}",
+        _issue,
+        "/repos/{owner}/{name}/issues/{id}/comments",
+    ),
+    Site(
+        "github.com",
+        _REPOSITORY + r"/pull/(?P<id>\d+)",
+        _GITHUB,
+        "/repos/{owner}/{name}/pulls/{id}",
+        _issue,
+        "/repos/{owner}/{name}/issues/{id}/comments",
+    ),
+    Site("gist.github.com", rf"/{_NAME}/(?P<id>[0-9a-f]+)", _GITHUB, "/gists/{id}", _gist),
+    Site("gitlab.com", _PROJECT, "https://gitlab.com", "/api/v4/projects/{owner}%2F{name}", _gitlab),
+    Site("pypi.org", f"/project/{_ONE}", "https://pypi.org", "/pypi/{name}/json", _pypi),
+    Site("npmjs.com", r"/package/(?P<name>(?:@[\w.-]+/)?[\w.-]+)/?", "https://registry.npmjs.org", "/{name}", _npm),
+    Site("crates.io", f"/crates/{_ONE}", "https://crates.io", "/api/v1/crates/{name}", _crate),
+    Site("rubygems.org", f"/gems/{_ONE}", "https://rubygems.org", "/api/v1/gems/{name}.json", _gem),
+    Site("packagist.org", "/packages" + _PROJECT, "https://packagist.org", "/packages/{owner}/{name}.json", _packagist),
+    Site("hub.docker.com", "/r" + _PROJECT, "https://hub.docker.com", "/v2/repositories/{owner}/{name}/", _docker),
+    Site("hub.docker.com", f"/_/{_ONE}", "https://hub.docker.com", "/v2/repositories/library/{name}/", _docker),
+    Site("open-vsx.org", "/extension" + _PROJECT, "https://open-vsx.org", "/api/{owner}/{name}", _extension),
+    Site("huggingface.co", _PROJECT, "https://huggingface.co", "/api/models/{owner}/{name}", _model),
+    Site("stackoverflow.com", r"/(?:questions|q)/(?P<id>\d+)(?:/.*)?", _STACK, _ASKED, _question, _ANSWERS),
+    Site("en.wikipedia.org", "/wiki/(?P<name>[^/]+)", "https://en.wikipedia.org", _WIKI, _article),
+    Site("osv.dev", r"/vulnerability/(?P<id>[\w.-]+)", "https://api.osv.dev", "/v1/vulns/{id}", _vulnerability),
+)

@@ -1,0 +1,157 @@
+"""Sites with an API are asked there once the user has allowed the site; where it fails, the page is fetched."""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from north_lsp.web.addresses import target
+from north_lsp.web.client import WebClient
+from north_lsp.web.sites import SITES, SiteReader
+from tests.support.web_site import Page, Site
+
+
+@pytest.fixture(autouse=True)
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as site:
+        yield site
+
+
+async def nowhere(host: str, port: int) -> Sequence[str]:
+    raise OSError("no names here")
+
+
+def reader(site: Site, **environ: str) -> SiteReader:
+    return SiteReader(WebClient(environ, nowhere), {one.base: site.url for one in SITES})
+
+
+COMMENT = {"user": {"login": "ann"}, "created_at": "2026-01-02", "body": "Same here."}
+ISSUE = {"title": "It breaks", "number": 7, "state": "open", "body": "Badly.", "user": {"login": "bob"}}
+CONTENT = {"content": base64.b64encode(b"print('hi')\n").decode()}
+GIST = {"description": "A gist", "files": {"a.py": {"filename": "a.py", "content": "x = 1"}}}
+PYPI = {
+    "info": {"name": "wings", "version": "1.2", "summary": "To fly", "description": "Long.", "requires_dist": ["air"]}
+}
+NPM = {"name": "@a/wings", "dist-tags": {"latest": "2.0.0"}, "versions": {"2.0.0": {"dependencies": {"air": "1"}}}}
+QUESTION = {
+    "items": [{"title": "Why &lt;b&gt;?", "body": "<p>I <code>ask</code>.</p>", "score": 3, "tags": ["python"]}]
+}
+ANSWERS = {"items": [{"body": "<p>No.</p>", "score": 9}, {"body": "<p>Yes.</p>", "score": 1, "is_accepted": True}]}
+PAGES: list[tuple[str, dict[str, object], list[str]]] = [
+    (
+        "https://github.com/a/wings",
+        {"/repos/a/wings": {"full_name": "a/wings", "description": "To fly"}},
+        ["# a/wings"],
+    ),
+    (
+        "https://github.com/a/wings/blob/main/src/x.py#L3",
+        {"/repos/a/wings/contents/src/x.py?ref=main": CONTENT},
+        ["print('hi')"],
+    ),
+    (
+        "https://github.com/a/wings/issues/7",
+        {"/repos/a/wings/issues/7": ISSUE, "/repos/a/wings/issues/7/comments": [COMMENT]},
+        ["# It breaks (#7)", "Badly.", "- state: open"],
+    ),
+    (
+        "https://github.com/a/wings/pull/7",
+        {"/repos/a/wings/pulls/7": {**ISSUE, "merged": True}, "/repos/a/wings/issues/7/comments": [COMMENT]},
+        ["- state: merged"],
+    ),
+    ("https://gist.github.com/a/0123abcd", {"/gists/0123abcd": GIST}, ["# A gist", "x = 1"]),
+    (
+        "https://gitlab.com/a/wings",
+        {"/api/v4/projects/a%2Fwings": {"path_with_namespace": "a/wings", "description": "To fly"}},
+        ["To fly"],
+    ),
+    ("https://pypi.org/project/wings/", {"/pypi/wings/json": PYPI}, ["- version: 1.2", "- needs: air", "Long."]),
+    ("https://www.npmjs.com/package/@a/wings", {"/%40a/wings": NPM}, ["- version: 2.0.0", "- needs: air"]),
+    ("https://crates.io/crates/wings", {"/api/v1/crates/wings": {"crate": {"name": "wings", "downloads": 5}}}, ["5"]),
+    ("https://rubygems.org/gems/wings", {"/api/v1/gems/wings.json": {"name": "wings", "version": "1"}}, ["version: 1"]),
+    (
+        "https://packagist.org/packages/a/wings",
+        {"/packages/a/wings.json": {"package": {"name": "a/wings", "versions": {"dev-main": {}, "1.0": {}}}}},
+        ["versions: 1.0"],
+    ),
+    (
+        "https://hub.docker.com/_/wings",
+        {"/v2/repositories/library/wings/": {"namespace": "library", "name": "wings", "pull_count": 3}},
+        ["pull_count: 3"],
+    ),
+    ("https://open-vsx.org/extension/a/wings", {"/api/a/wings": {"namespace": "a", "name": "wings"}}, ["# a.wings"]),
+    ("https://huggingface.co/a/wings", {"/api/models/a/wings": {"id": "a/wings", "tags": ["air"]}}, ["tags: air"]),
+    (
+        "https://stackoverflow.com/questions/11/why",
+        {
+            "/2.3/questions/11?site=stackoverflow&filter=withbody": QUESTION,
+            "/2.3/questions/11/answers?site=stackoverflow&filter=withbody&sort=votes": ANSWERS,
+        },
+        ["# Why <b>?", "I `ask`.", "## Accepted answer, score 1"],
+    ),
+    (
+        "https://en.wikipedia.org/wiki/Wing",
+        {
+            "/w/api.php?action=query&prop=extracts&explaintext=1&format=json&redirects=1&titles=Wing": {
+                "query": {"pages": {"1": {"title": "Wing", "extract": "A wing."}}}
+            }
+        },
+        ["A wing."],
+    ),
+    (
+        "https://osv.dev/vulnerability/GHSA-1",
+        {"/v1/vulns/GHSA-1": {"id": "GHSA-1", "summary": "Bad", "aliases": ["CVE-1"]}},
+        ["- aliases: CVE-1"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("url", "answers", "told"), PAGES, ids=[url for url, _, _ in PAGES])
+async def test_an_api_says_what_a_page_shows(site: Site, url: str, answers: dict[str, object], told: list[str]) -> None:
+    site.pages = {path: Page(json.dumps(answer), "application/json") for path, answer in answers.items()}
+    found = await reader(site).read(target(url))
+    assert [one.path for one in site.asked] == [*answers]
+    assert found is not None
+    assert [text for text in told if text not in found.text] == []
+
+
+@pytest.mark.parametrize("answer", [Page("no", status=500), Page("not json"), Page("[]"), Page("null"), Page("{}")])
+async def test_whatever_an_api_answers_the_page_is_still_there(site: Site, answer: Page) -> None:
+    site.answer = lambda asked: answer
+    for url, _, _ in PAGES:
+        found = await reader(site).read(target(url))
+        assert found is None or answer.body == "[]"  # a folder without files
+
+
+async def test_other_pages_are_not_asked_for_there(site: Site) -> None:
+    for url in (
+        "https://github.com/",
+        "https://github.com/a/b/settings",
+        "https://pypi.org/",
+        "https://example.com/a/b",
+    ):
+        assert await reader(site).read(target(url)) is None
+    assert site.asked == []
+
+
+async def test_the_token_goes_to_github_alone(site: Site) -> None:
+    site.answer = lambda asked: Page('{"full_name": "a/b"}', "application/json")
+    tokens = reader(site, GH_TOKEN="t2", GITHUB_TOKEN="t1")
+    await tokens.read(target("https://github.com/a/b"))
+    await tokens.read(target("https://pypi.org/project/b/"))
+    assert [asked.headers.get("authorization") for asked in site.asked] == ["Bearer t1", None]
+
+
+async def test_an_api_that_leads_inside_is_not_asked(site: Site) -> None:
+    async def inside(host: str, port: int) -> Sequence[str]:
+        return ["127.0.0.1"]
+
+    assert await SiteReader(WebClient({}, inside)).read(target("https://github.com/a/b")) is None
+    assert site.asked == []
