@@ -3,6 +3,10 @@
 import codecs
 import json
 import re
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio.to_thread
 
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
@@ -28,8 +32,28 @@ _TEXTS = (
 )
 _DECLARED = lazy_pattern(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _HEAD = 4096
-_TAG = lazy_pattern(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]{0,2000}>", re.DOTALL | re.IGNORECASE)
+_SMALL = 100 * 1024
+_LAID_OUT = 200 * 1024
+_DEEPEST = 32
+_FIRST = 2048
+_ENCODINGS = frozenset(
+    {
+        "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii", "cp866", "koi8-r", "koi8-u", "mac-roman",
+        "mac-cyrillic", "cp874", "gbk", "gb2312", "gb18030", "big5", "big5hkscs", "euc_jp", "iso2022_jp", "shift_jis",
+        "cp932", "euc_kr", "cp949",
+        *(f"cp125{number}" for number in range(9)),
+        *(f"iso8859-{number}" for number in (*range(1, 12), *range(13, 17))),
+    }
+)  # fmt: skip
+"""Which encodings pages are read in, as Python names them: those of the web. Others take hours, like `punycode`."""
+_OTHER_NAMES = {
+    "windows-874": "cp874", "x-mac-cyrillic": "mac-cyrillic", "x-sjis": "shift_jis", "x-gbk": "gbk",
+    "x-euc-jp": "euc_jp", "windows-949": "cp949", "windows-31j": "cp932", "iso-8859-8-i": "iso8859-8",
+}  # fmt: skip
+_TAG = lazy_pattern(r"<(?:script|style)\b.*?(?:</(?:script|style)>|\Z)|<[^<>]*>", re.DOTALL | re.IGNORECASE)
 _TITLE = lazy_pattern(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +74,21 @@ async def document(answer: Answer, address: str, *, raw: bool) -> Document:
         return await _picture(answer, kind)
     if kind == "application/pdf" or answer.data.startswith(b"%PDF-"):
         text = await document_in_child(answer.data, "page.pdf")
-        return Document(kind, visible(text or ""))
+        return Document(kind, await _worked(len(text or ""), lambda: visible(text or "")))
     encoding = _encoding(answer, kind)
     if kind in _PAGES and not raw:
         title, text = await page_in_child(answer.data[:MOST], encoding, address)
         note = f"only the first {MOST // 1024 // 1024} MB of the page were read" if len(answer.data) > MOST else ""
-        return Document(kind, visible(text), one_line(title, 200), note=note)
+        return Document(kind, await _worked(len(text), lambda: visible(text)), one_line(title[:_HEAD], 200), note=note)
     if not _is_text(kind, answer.data):
         size = f"{len(answer.data)} bytes of {one_line(kind or 'an unknown kind', 100)}"
         raise ToolError("BINARY_FILE", f"{address[:300]} is not text: {size}", "fetch a page that describes it")
-    text = answer.data.decode(encoding, "replace")
-    return Document(kind, visible(text if raw else _pretty(text, kind)))
+
+    def read() -> str:
+        text = answer.data.decode(encoding, "replace")
+        return visible(text if raw else _pretty(text, kind))
+
+    return Document(kind, await _worked(len(answer.data), read))
 
 
 def first_line(answer: Answer) -> str:
@@ -68,8 +96,13 @@ def first_line(answer: Answer) -> str:
     text = answer.data[: 64 * 1024].decode(_encoding(answer, _kind(answer)), "replace")
     if (title := _TITLE.search(text)) is not None:
         return one_line(title[1], 200)
-    lines = (line.strip() for line in _TAG.sub("\n", text).split("\n"))
+    lines = (line.strip() for line in _TAG.sub("\n", text[:_FIRST]).split("\n"))
     return one_line(next((line for line in lines if line), ""), 200)
+
+
+async def _worked(size: int, work: Callable[[], _Made]) -> _Made:
+    """Return what is made of so many bytes: of many on a thread."""
+    return work() if size <= _SMALL else await anyio.to_thread.run_sync(work)
 
 
 def _kind(answer: Answer) -> str:
@@ -90,10 +123,11 @@ def _encoding(answer: Answer, kind: str) -> str:
         return "utf-8-sig"
     for name in candidates:
         try:
-            b"a".decode(name, "ignore")  # fails for what is no encoding of text, like zip
+            known = codecs.lookup(_OTHER_NAMES.get(name.lower(), name)).name
         except (LookupError, ValueError):
             continue
-        return name
+        if known in _ENCODINGS:
+            return known
     return "utf-8"
 
 
@@ -110,12 +144,21 @@ def _is_text(kind: str, data: bytes) -> bool:
 
 
 def _pretty(text: str, kind: str) -> str:
-    if "json" not in kind:
+    """Lay JSON out, unless it is long or deep: each line is indented by its depth."""
+    if "json" not in kind or len(text) > _LAID_OUT:
         return text
     try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+        value = json.loads(text)
+        return text if _is_deeper(value, _DEEPEST) else json.dumps(value, ensure_ascii=False, indent=2)
     except (ValueError, RecursionError):
         return text
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inside = value.values() if isinstance(value, dict) else value
+    return most == 0 or any(_is_deeper(one, most - 1) for one in inside)
 
 
 async def _picture(answer: Answer, kind: str) -> Document:

@@ -76,7 +76,8 @@ def hostile() -> list[Answer]:
     arguments |= {"command": "touch pwned", "line": 1, "anchor": "import re", "newPath": "pwned.py", "action": "kill"}
     edit = {"tool": "edit_create_file", "args": {"path": "pwned.py", "content": "x"}}
     arguments |= {"edits": [edit], "id": "1", "patch": "*** Begin Patch\n*** Add File: pwned\n+x\n*** End Patch"}
-    names = [tool.name for tool in builtin_tools().tools() if {"write", "run", "network"} & tool.needs]
+    tools = [tool for tool in builtin_tools().tools() if {"write", "run", "network"} & tool.needs]
+    names = [tool.name for tool in tools if tool.name not in ("web_fetch", "web_search")]  # these only read
     calls = [answer(call(name, **arguments)) for name in names]
     batch = answer(call("edit_create_file", path="pwned.py", content="x"), call("shell_run", command="touch pwned"))
     files = [f'<NORTH_FILE path="{name}">\nx\n</NORTH_FILE>\n' for name in ("pwned.py", "../pwned", path)]

@@ -1,5 +1,7 @@
 """Has a model answer a question about a page, beside the conversation."""
 
+import re
+
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.log.log import Log
@@ -9,6 +11,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Done, Failed, ModelRequest, UserMessage
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed
@@ -17,6 +20,7 @@ from north_lsp.providers.model import Model
 
 _ANSWER_TOKENS = 4000
 _MOST_CHARACTERS = 400_000
+_FRAME = lazy_pattern(r"<(?=\s*(?:/\s*)?page\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class PageReader:
     async def answer(self, context: TurnContext, prompt: str, text: str, address: str) -> str:
         """Return the answer to a question about a text. Raises ToolError."""
         model = self._model(context).with_level("off")
-        said = render("page_question", prompt=prompt, address=address, text=text[:_MOST_CHARACTERS])
+        said = render("page_question", prompt=prompt, address=address, text=_plain(text[:_MOST_CHARACTERS]))
         longest = min(_ANSWER_TOKENS, model.output_limit)
         system = render("page_system")
         request = ModelRequest(model.id, system, (UserMessage(said),), (), longest, reasoning=model.reasoning)
@@ -65,3 +69,8 @@ class PageReader:
             if can and allowed.allows(found):
                 return found
         return context.model
+
+
+def _plain(text: str) -> str:
+    """Return a text in which nothing looks like the end of its frame."""
+    return _FRAME.sub("&lt;", text)
