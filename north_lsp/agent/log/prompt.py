@@ -19,7 +19,7 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Image
-from north_lsp.tools.support.texts import attached_folder, attached_text
+from north_lsp.tools.support.texts import attached_folder, attached_text, current_text
 from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
@@ -42,10 +42,12 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """A file that the user refers to, which North reads; `lines` is an inclusive range from 1."""
+    """A file that the user refers to, which North reads; `lines` is an inclusive range from 1. `by_model`: a model has
+    named it, for which closed files stay closed."""
 
     path: str
     lines: tuple[int, int] | None = None
+    by_model: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,8 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
                 content += [await _resource(name, workspace) for name in _RESOURCE.findall(text)[:_MOST_RESOURCES]]
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
-            case FileLink(path, lines):
-                content.append(await _read_link(path, lines, workspace))
+            case FileLink():
+                content.append(await _read_link(part, workspace))
             case PicturePart(picture):
                 content.append(await _kept(picture, keep))
             case EditorState():
@@ -180,11 +182,13 @@ def split_uri(uri: str) -> tuple[str, tuple[int, int] | None]:
     return place, (int(found[1]), max(int(found[1]), int(found[2] or found[1])))
 
 
-async def _read_link(path: str, lines: tuple[int, int] | None, workspace: Workspace) -> Mention:
+async def _read_link(link: FileLink, workspace: Workspace) -> Mention:
+    path, lines = link.path, link.lines
+    read = current_text if link.by_model else attached_text
     try:
         if (folder := await attached_folder(path, workspace)) is not None:
             return _mention(f"{folder[0]}/", folder[1], None)
-        resolved, text, _ = await attached_text(path, workspace)
+        resolved, text, _ = await read(path, workspace)
     except ToolError as error:
         return _mention(path, f"(not attached: {error.message})", None)
     whole = split_lines(text.text)

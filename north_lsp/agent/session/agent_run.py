@@ -18,8 +18,8 @@ from north_lsp.agent.context.system_prompt import Section, joined
 from north_lsp.agent.log.agent_calls import agent_began
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.messages import AnswerEntry, News, PromptEntry
-from north_lsp.agent.log.prompt import FileLink, Part, TextPart, to_log
+from north_lsp.agent.log.messages import AnswerEntry, News, PromptEntry, Words
+from north_lsp.agent.log.prompt import FileLink, to_log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
@@ -210,8 +210,9 @@ class AgentRun:
 
     async def _prompt(self, log: Log, workspace: Workspace, told: ConversationContext) -> None:
         request = self._work.request
-        parts: tuple[Part, ...] = (TextPart(request.prompt), *map(FileLink, request.files))
-        content = await to_log(parts, workspace, self._means.stored.checkpoints.keep)
+        links = tuple(FileLink(path, by_model=True) for path in request.files)
+        files = await to_log(links, workspace, self._means.stored.checkpoints.keep)
+        content = [Words(request.prompt), *files]  # a model attaches nothing by mentioning it
         skills = self._work.skills
         loaded = [News(render("preloaded_skills", skills=skills))] if skills else []
         news = await told.news(content)

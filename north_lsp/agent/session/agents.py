@@ -195,6 +195,7 @@ class Agents:
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
         from north_lsp.agent.session.agent_run import Work
+        from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
         from north_lsp.agent.subagents.tool_words import chosen_tools
         from north_lsp.tools.registry import Registry
@@ -207,6 +208,7 @@ class Agents:
         own, unknown = chosen_tools(agent.tools, asker.tools)
         if unknown:
             await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
+        request = await with_open_files(request, self._surroundings.workspace)
         skills = await anyio.to_thread.run_sync(self._skills, request.skills)
         model = await self._model(agent.model, asker.model, agent.name)
         model = model.with_level(agent.level) if agent.level is not None else model
