@@ -29,8 +29,8 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address to ask for. `host` is a name in ASCII or a network address, `path` all that follows the host; `written`
-    is the address as it was given, in which a host can have capitals."""
+    """An address to ask for. `host` is a name in ASCII or a network address, `path` all that follows the host;
+    `written` is the address as it was given, in which a host can have capitals."""
 
     scheme: str
     host: str
