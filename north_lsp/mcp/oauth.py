@@ -22,11 +22,12 @@ from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.mcp.callback import callback
+from north_lsp.mcp.sign_in_places import covers, is_safe
 from north_lsp.mcp.transport import failure
 from north_lsp.providers.tls import verification
 from north_lsp.storage.credentials import CredentialStore
+from north_lsp.storage.locks import FileLock, LockHeld
 
 Show = Callable[[str], Awaitable[None]]
 """Has the user open an address in a browser."""
@@ -35,8 +36,7 @@ _SECONDS = 15.0
 _WAIT_SECONDS = 300.0
 _MAX_BYTES = 256 * 1024
 _EARLY = 60.0
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_ADDRESS = lazy_pattern(r"[!-~]{1,2000}")
+_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,13 @@ class Tokens:
     client: str
     resource: str
 
-    @property
-    def is_old(self) -> bool:
-        return 0 < self.expires_at < time.time() + _EARLY
+    def is_spent(self, refused: str) -> bool:
+        """Whether another token is needed, as this one ends soon or was refused."""
+        return self.access == refused or 0 < self.expires_at < time.time() + _EARLY
+
+    def may_do(self, refused: str) -> bool:
+        """Whether the token has not ended and was not refused."""
+        return self.access != refused and not 0 < self.expires_at <= time.time()
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class SignIns:
     def __init__(self, environ: Mapping[str, str], store: CredentialStore) -> None:
         self._environ = environ
         self._store = store
-        self._lock = anyio.Lock()
+        self._locks: dict[str, anyio.Lock] = {}
 
     async def sign_in(self, spec: ServerSpec, show: Show) -> None:
         """Have the user sign in. Raises ToolError, OSError."""
@@ -105,38 +109,64 @@ class SignIns:
         return bool(await anyio.to_thread.run_sync(lambda: self._store.remove(provider=_name(spec))))
 
     async def token(self, spec: ServerSpec, refused: str = "") -> str:
-        """Return the token for a server, empty without a sign-in. One that is too old, or that was `refused`, is
+        """Return the token for a server, empty without a sign-in. One that ends soon, or that was `refused`, is
         refreshed. Raises ToolError, OSError."""
-        async with self._lock:
-            tokens = await anyio.to_thread.run_sync(self._kept, spec)
-            if tokens is None:
-                return ""
-            if tokens.access == refused or tokens.is_old:
-                if not tokens.refresh:
-                    return "" if refused else tokens.access
-                tokens = await self._refreshed(spec, tokens)
-            return tokens.access
+        tokens = await self._found(spec)
+        if tokens is None or not tokens.is_spent(refused):
+            return tokens.access if tokens is not None else ""
+        if not tokens.refresh:
+            return "" if refused else tokens.access
+        try:
+            return await self._refreshed(spec, refused)
+        except (ToolError, OSError):
+            if tokens.may_do(refused):
+                return tokens.access
+            raise
 
-    async def _refreshed(self, spec: ServerSpec, tokens: Tokens) -> Tokens:
-        form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": tokens.client}
-        async with self._client(tokens.endpoint) as client:
-            granted = await _granted(client, tokens.endpoint, form | {"resource": tokens.resource})
-        tokens = _tokens(granted, tokens)
-        await anyio.to_thread.run_sync(self.keep, spec, json.dumps(asdict(tokens)))
-        return tokens
+    async def _refreshed(self, spec: ServerSpec, refused: str) -> str:
+        """Refresh a token, unless that was done meanwhile: who refreshes does it alone, among all processes, since a
+        server may take back what is used twice."""
+        async with self._alone(spec):
+            before = await anyio.to_thread.run_sync(self._store.sign_in, _name(spec))
+            tokens = _read_tokens(before)
+            if before is None or tokens is None or not tokens.is_spent(refused) or not tokens.refresh:
+                return tokens.access if tokens is not None else ""
+            form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": tokens.client}
+            async with self._client(tokens.endpoint) as client:
+                granted = await _granted(client, tokens.endpoint, form | {"resource": tokens.resource})
+            renewed = _tokens(granted, tokens)
+            with anyio.CancelScope(shield=True):  # the token before is spent
+                after = json.dumps(asdict(renewed))
+                if await anyio.to_thread.run_sync(self._store.renew_sign_in, _name(spec), before, after):
+                    return renewed.access
+        found = await self._found(spec)  # the user has signed out meanwhile, or in again
+        return found.access if found is not None else ""
+
+    @asynccontextmanager
+    async def _alone(self, spec: ServerSpec) -> AsyncIterator[None]:
+        """Hold the lock of a sign-in. Raises ToolError, OSError."""
+        name = _name(spec)
+        async with self._locks.setdefault(name, anyio.Lock()):
+            lock: FileLock | LockHeld | None = None
+            with anyio.move_on_after(2 * _SECONDS):
+                while not isinstance(lock := await anyio.to_thread.run_sync(self._store.lock, name), FileLock):
+                    await anyio.sleep(_LOOK_SECONDS)
+            if not isinstance(lock, FileLock):
+                raise failure("another process is refreshing its sign-in and does not come to an end")
+            try:
+                yield
+            finally:
+                lock.release(remove=False)
+
+    async def _found(self, spec: ServerSpec) -> Tokens | None:
+        return await anyio.to_thread.run_sync(self._kept, spec)
 
     def keep(self, spec: ServerSpec, tokens: str) -> None:
         """Store what a sign-in gave. Blocks; raises OSError."""
         self._store.keep_sign_in(_name(spec), f"MCP server {spec.name}", tokens)
 
     def _kept(self, spec: ServerSpec) -> Tokens | None:
-        kept = self._store.sign_in(_name(spec))
-        if kept is None:
-            return None
-        try:
-            return Tokens(**json.loads(kept))
-        except (ValueError, TypeError):
-            return None
+        return _read_tokens(self._store.sign_in(_name(spec)))
 
     @asynccontextmanager
     async def _client(self, address: str) -> AsyncIterator[httpx2.AsyncClient]:
@@ -150,6 +180,13 @@ class SignIns:
             headers=headers, timeout=_SECONDS, verify=verify, follow_redirects=False
         ) as client:
             yield client
+
+
+def _read_tokens(kept: str | None) -> Tokens | None:
+    try:
+        return Tokens(**json.loads(kept)) if kept is not None else None
+    except (ValueError, TypeError):
+        return None
 
 
 class SignedIn(httpx2.Auth):
@@ -195,7 +232,7 @@ async def _resource(client: httpx2.AsyncClient, spec: ServerSpec) -> tuple[str, 
     for place in dict.fromkeys(places):
         match await _json(client, place):
             case {"resource": str(resource), "authorization_servers": [*signers], **rest}:
-                if resource != origin and not spec.url.startswith(resource.rstrip("/")):
+                if not covers(resource, spec.url):
                     raise failure(f"its description is that of another resource: {one_line(resource, 200)}")
                 scopes = rest.get("scopes_supported")
                 listed = " ".join(map(str, scopes)) if isinstance(scopes, list) else ""
@@ -229,18 +266,6 @@ async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: Serv
                 raise failure(f"{one_line(issuer, 200)} does not protect sign-ins by PKCE (S256)")
             return Signer(str(about["issuer"]), authorize, token, register)
     raise failure("nobody is found who signs users in: put a token into its `headers`")
-
-
-def is_safe(address: str, spec: ServerSpec) -> bool:
-    """Tell whether a sign-in may lead to an address: by https, or on this machine if the server is here, too."""
-    if not _ADDRESS.fullmatch(address):
-        return False
-    try:
-        there, here = urlsplit(address), urlsplit(spec.url)
-    except ValueError:
-        return False
-    local = there.scheme == "http" and there.hostname in _LOOPBACK and here.hostname in _LOOPBACK
-    return bool(there.hostname) and (there.scheme == "https" or local)
 
 
 async def _registered(client: httpx2.AsyncClient, signer: Signer, address: str) -> str:
@@ -298,15 +323,18 @@ async def _json(client: httpx2.AsyncClient, address: str) -> object:
 
 
 async def _sent(client: httpx2.AsyncClient, method: str, address: str, **more: Any) -> httpx2.Response:
-    """Send a request and read its answer, which has a limit. Raises ToolError."""
+    """Send a request and read its answer, which has limits of size and time. Raises ToolError."""
     try:
-        async with client.stream(method, address, **more) as response:
-            data = b""
-            async for chunk in response.aiter_bytes():
-                data += chunk
-                if len(data) > _MAX_BYTES:
-                    raise failure(f"the answer of {one_line(address, 200)} is too long")
-            return httpx2.Response(response.status_code, headers=_plain(response.headers), content=data)
+        with anyio.fail_after(_SECONDS):
+            async with client.stream(method, address, **more) as response:
+                data = b""
+                async for chunk in response.aiter_bytes():
+                    data += chunk
+                    if len(data) > _MAX_BYTES:
+                        raise failure(f"the answer of {one_line(address, 200)} is too long")
+                return httpx2.Response(response.status_code, headers=_plain(response.headers), content=data)
+    except TimeoutError:
+        raise failure(f"{one_line(address, 200)} has not answered within {_SECONDS:g} seconds") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise failure(f"{one_line(address, 200)} cannot be reached: {one_line(str(error), 200)}") from None
 

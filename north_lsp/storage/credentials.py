@@ -4,14 +4,16 @@ exists or is created."""
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage import keyring
+from north_lsp.storage.files import private_directory
 from north_lsp.storage.keyring import KeyringError
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 
 if TYPE_CHECKING:
     import sqlite3
@@ -128,6 +130,25 @@ class CredentialStore:
                 "INSERT INTO credentials (provider, type, label, secret, created_at) VALUES (?, 'oauth', ?, ?, ?)",
                 (provider, label, kept, round(time.time() * 1000)),
             )
+
+    def renew_sign_in(self, provider: str, before: str, secret: str) -> bool:
+        """Keep what a sign-in gave in place of what it gave `before`; False if that is not kept any more."""
+        if not self.path.exists():
+            return False
+        kept = keyring.put(provider, secret) if self._uses_keyring() else secret
+        with self._open() as database:
+            query = "SELECT id, secret FROM credentials WHERE type = 'oauth' AND provider = ? ORDER BY id DESC"
+            row = database.execute(query, (provider,)).fetchone()
+            is_there = row is not None and keyring.resolved(row[1]) == before
+            if is_there:
+                database.execute("UPDATE credentials SET secret = ? WHERE id = ?", (kept, row[0]))
+        with suppress(KeyringError):  # nothing refers to it any more
+            keyring.forget(row[1] if is_there else kept)
+        return is_there
+
+    def lock(self, provider: str) -> FileLock | LockHeld:
+        """Take the lock of a provider's sign-in, or say who has it. Raises OSError."""
+        return try_lock(private_directory(self._locations.locks) / f"{provider.replace(':', '-')}.lock")
 
     def sign_in(self, provider: str) -> str | None:
         """Return what a sign-in gave; None if there is none."""

@@ -1,15 +1,26 @@
 """A sign-in leads to no address where others could read it, and what is stored of it may be damaged."""
 
+import json
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.errors import ToolError
-from north_lsp.mcp.oauth import SignedIn, SignIns, is_safe
+from north_lsp.mcp import oauth
+from north_lsp.mcp.oauth import SignedIn, SignIns, Tokens
+from north_lsp.mcp.sign_in_places import covers, is_safe
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.locks import FileLock
 
 REMOTE = ServerSpec("remote", "user", "mcp.json", "http", url="https://a.example/mcp")
 LOCAL = ServerSpec("local", "user", "mcp.json", "http", url="http://127.0.0.1:1/mcp")
@@ -60,3 +71,188 @@ async def test_what_is_damaged_is_no_sign_in(store: CredentialStore) -> None:
     assert await sign_ins.sign_out(REMOTE)
     assert not await sign_ins.sign_out(REMOTE)
     assert store.all_keys() == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "address", "belongs"),
+    [
+        ("https://a.example", "https://a.example/mcp", True),
+        ("https://a.example/", "https://a.example/mcp", True),
+        ("https://A.example:443/mcp/", "https://a.example/mcp", True),
+        ("https://a.example/mcp", "https://a.example/mcp/more?x=1", True),
+        ("https://a.example", "https://a.example.evil.com/mcp", False),
+        ("https://a.example/mcp", "https://a.example/mcp2", False),
+        ("https://a.example/mcp/more", "https://a.example/mcp", False),
+        ("https://a.example:8443", "https://a.example/mcp", False),
+        ("http://a.example", "https://a.example/mcp", False),
+        ("https://a.example@evil.com", "https://evil.com/mcp", False),
+        ("https://a.example/mcp?x=2", "https://a.example/mcp?x=1", False),
+        ("https://[a", "https://a.example/mcp", False),
+        ("https://", "https://a.example/mcp", False),
+        ("/mcp", "https://a.example/mcp", False),
+        ("h", "https://a.example/mcp", False),
+        ("", "https://a.example/mcp", False),
+    ],
+)
+def test_a_server_speaks_for_its_own_addresses_alone(resource: str, address: str, belongs: bool) -> None:
+    assert covers(resource, address) is belongs
+
+
+Handle = Callable[[httpx2.Request], httpx2.Response]
+
+
+class Answered(SignIns):
+    """Sign-ins whose requests are answered by a function; `reads` is set when a sign-in was read."""
+
+    def __init__(self, store: CredentialStore, handle: Handle) -> None:
+        super().__init__({}, store)
+        self.handle = handle
+        self.reads = threading.Event()
+
+    @asynccontextmanager
+    async def _client(self, address: str) -> AsyncIterator[httpx2.AsyncClient]:
+        async with httpx2.AsyncClient(transport=httpx2.MockTransport(self.handle)) as client:
+            yield client
+
+    def _kept(self, spec: ServerSpec) -> Tokens | None:
+        found = super()._kept(spec)
+        self.reads.set()
+        return found
+
+    def put(self, spec: ServerSpec, tokens: Tokens) -> None:
+        self.keep(spec, json.dumps(asdict(tokens)))
+
+
+TOKENS = Tokens("access-1", "refresh-1", 1.0, "https://b.example/token", "client", REMOTE.url)
+GRANTED = {"access_token": "access-2", "token_type": "Bearer", "refresh_token": "refresh-2", "expires_in": 3600}
+
+
+def granting(request: httpx2.Request) -> httpx2.Response:
+    return httpx2.Response(200, json=GRANTED)
+
+
+def failing(request: httpx2.Request) -> httpx2.Response:
+    return httpx2.Response(500)
+
+
+def unasked(request: httpx2.Request) -> httpx2.Response:
+    raise AssertionError("nobody is to be asked")
+
+
+async def nothing(address: str) -> None:
+    raise AssertionError("there is nothing to show")
+
+
+@pytest.mark.parametrize("resource", ["https://a.example", "https://a.example.evil.com/m", "", "/mcp"])
+async def test_a_description_of_another_resource_is_refused(store: CredentialStore, resource: str) -> None:
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        about = {"resource": resource, "authorization_servers": ["https://a.example"]}
+        return httpx2.Response(401) if request.method == "POST" else httpx2.Response(200, json=about)
+
+    spec = replace(REMOTE, url="https://a.example.evil.com/mcp")
+    with pytest.raises(ToolError, match="another resource"):
+        await Answered(store, handle).sign_in(spec, nothing)
+
+
+async def test_an_answer_has_a_limit_of_time_as_a_whole(
+    store: CredentialStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dripping(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+            yield b"{"
+            await anyio.sleep_forever()
+
+    monkeypatch.setattr(oauth, "_SECONDS", 0.01)
+    sign_ins = Answered(store, lambda request: httpx2.Response(200, stream=Dripping()))
+    sign_ins.put(REMOTE, TOKENS)
+    with pytest.raises(ToolError, match="has not answered"):
+        await sign_ins.token(REMOTE)
+
+
+async def test_a_sign_in_that_is_refreshed_holds_up_no_other(store: CredentialStore) -> None:
+    arrived, release = anyio.Event(), anyio.Event()
+
+    class Waiting(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+            arrived.set()
+            await release.wait()
+            yield json.dumps(GRANTED).encode()
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, stream=Waiting()) if request.url.host == "b.example" else granting(request)
+
+    sign_ins = Answered(store, handle)
+    other = replace(REMOTE, name="other")
+    sign_ins.put(REMOTE, TOKENS)
+    sign_ins.put(other, replace(TOKENS, endpoint="https://c.example/token"))
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sign_ins.token, REMOTE)
+            await arrived.wait()
+            assert await sign_ins.token(other) == "access-2"
+            release.set()
+    assert await sign_ins.token(REMOTE) == "access-2"
+
+
+async def test_what_another_process_refreshes_is_not_refreshed_again(store: CredentialStore) -> None:
+    sign_ins, found = Answered(store, unasked), list[str]()
+    sign_ins.put(REMOTE, TOKENS)
+    lock = store.lock(oauth._name(REMOTE))
+    assert isinstance(lock, FileLock)
+
+    async def ask() -> None:
+        found.append(await sign_ins.token(REMOTE))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ask)
+        await anyio.to_thread.run_sync(sign_ins.reads.wait)
+        sign_ins.put(REMOTE, replace(TOKENS, access="access-2", expires_at=0))
+        lock.release(remove=False)
+    assert found == ["access-2"]
+
+
+async def test_another_process_that_does_not_come_to_an_end_is_said(
+    store: CredentialStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_ins = Answered(store, unasked)
+    sign_ins.put(REMOTE, TOKENS)
+    lock = store.lock(oauth._name(REMOTE))
+    assert isinstance(lock, FileLock)
+    monkeypatch.setattr(oauth, "_SECONDS", 0.01)
+    with pytest.raises(ToolError, match="another process"):
+        await sign_ins.token(REMOTE)
+    lock.release(remove=False)
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_refreshed_token_does_not_bring_back_what_the_user_has_left(
+    store: CredentialStore, again: bool
+) -> None:
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        store.remove(provider=oauth._name(REMOTE))
+        if again:
+            sign_ins.put(REMOTE, replace(TOKENS, access="new", expires_at=0))
+        return granting(request)
+
+    sign_ins = Answered(store, handle)
+    sign_ins.put(REMOTE, TOKENS)
+    assert await sign_ins.token(REMOTE) == ("new" if again else "")
+    assert "access-2" not in (store.sign_in(oauth._name(REMOTE)) or "")
+
+
+async def test_a_token_is_refreshed_and_kept(store: CredentialStore) -> None:
+    sign_ins = Answered(store, granting)
+    sign_ins.put(REMOTE, TOKENS)
+    assert await sign_ins.token(REMOTE) == "access-2"
+    assert await Answered(store, unasked).token(REMOTE) == "access-2"
+
+
+async def test_a_token_that_has_not_ended_is_used_where_it_cannot_be_refreshed(store: CredentialStore) -> None:
+    sign_ins = Answered(store, failing)
+    sign_ins.put(REMOTE, replace(TOKENS, expires_at=time.time() + 30))
+    assert await sign_ins.token(REMOTE) == "access-1"
+    with pytest.raises(ToolError):
+        await sign_ins.token(REMOTE, refused="access-1")
+    sign_ins.put(REMOTE, TOKENS)
+    with pytest.raises(ToolError):
+        await sign_ins.token(REMOTE)
