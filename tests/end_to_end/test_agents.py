@@ -307,6 +307,7 @@ async def test_an_agents_own_file_limits_what_it_may(world: World, server: Model
         answer(Say("Well.")),
     )
     async with talking(world) as (client, session):
+        await prompt(client, session, "/trust on")
         await prompt(client, session, "Go")
     asked = [json.dumps(one) for one in sent(server)]
     assert "lead may not use the agent task" in asked[2]
@@ -424,6 +425,7 @@ async def test_tasks_and_agents_can_be_looked_at(world: World, server: ModelServ
     (world.project / ".north/agents/task.md").write_text("---\nname: task\ndescription: Ours\n---\nWork.")
     server.script(tasks(task("task", "Look at it", id="look")), submit("Seen."), answer(Say("Well.")))
     async with talking(world) as (client, session):
+        await prompt(client, session, "/trust on")
         await prompt(client, session, "Go")
         here = {"sessionId": session}
         (row,) = (await client.request("_north/tasks/list", here))["tasks"]

@@ -230,15 +230,14 @@ class AgentRun:
             for one in (means.runner, *self._shared.runners):
                 one.expect(paths)
 
-        def has_secret(arguments: dict[str, object]) -> bool:
-            return stored.secrets.masked(arguments) != arguments
-
         edits = AgentEdits(reviews, ports.editor, stored.checkpoints, expect, ports.diagnostics)
         edits.names = self._names
         account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress)
         environment = means.environment
         web = WebMeans.of(environment.environ, environment.models, stored.log, account)
-        tools = SessionTools(runner, stored.checkpoints, stored.artifacts, environment.abandoned, has_secret, web)
+        tools = SessionTools(
+            runner, stored.checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in, web
+        )
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
         calls = ToolRunner(services, stored.checkpoints, stored.artifacts, ports)
         return SessionParts(log, History(log), stored.checkpoints, edits, calls, account, ports)

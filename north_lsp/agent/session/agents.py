@@ -104,8 +104,8 @@ class Agents:
             resolved = trees.resolve(str(path))
             return resolved.path, resolved.relative
 
-        distrusted = self._means.stored.approvals.trust.is_distrusted()
-        place = None if distrusted else Place("project", resolve)
+        decided = self._means.stored.approvals.trust.decided()
+        place = Place("project", resolve) if decided is not None and decided[0] else None
         home = Path(environment.environ.get("HOME") or Path.home())
         return load_definitions(self._session.roots, place, environment.locations, home)
 

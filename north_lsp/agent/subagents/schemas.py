@@ -1,10 +1,14 @@
 """Checks results against schemas: JSON Schema, and JSON Type Definition, which is converted. Pure; schemas and values
-are foreign, so both are looked at to a limited depth, and no expression of theirs is ever matched."""
+are foreign, so both are looked at to a limited depth and in a limited number of steps, and no expression of theirs is
+ever matched."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MAX_DEPTH = 20
+_MAX_STEPS = 10_000
+_NAMES_A_STEP = 100
+_LONGEST = 100
 _TYPE = "type"
 _MOST = 10
 _NUMBERS = frozenset({"int8", "uint8", "int16", "uint16", "int32", "uint32"})
@@ -22,10 +26,13 @@ def as_json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def violations(value: object, schema: Mapping[str, Any]) -> list[str]:
     """Say what of a value does not fit a JSON Schema; empty if it fits."""
     found: list[str] = []
-    for one in _wrong(value, schema, "result", schema, 0):
-        found.append(one)
-        if len(found) == _MOST:
-            break
+    try:
+        for one in _Check(schema).wrong(value, schema, "result", 0):
+            found.append(one)
+            if len(found) == _MOST:
+                break
+    except _TooLong:
+        found.append(f"result: checking it takes more than {_MAX_STEPS:,} steps; hand in a smaller one")
     return found
 
 
@@ -79,54 +86,105 @@ def _tagged(tag: str, name: str, row: Mapping[str, Any]) -> dict[str, Any]:
 # -- JSON Schema -------------------------------------------------------------------------------------------------------
 
 
-def _wrong(value: object, schema: object, place: str, root: Mapping[str, Any], depth: int) -> Iterator[str]:
-    if depth > _MAX_DEPTH:
-        yield f"{place}: nested too deeply"
-        return
-    schema = _referred(schema, root)
-    if not isinstance(schema, Mapping):
-        return
-    kinds = schema.get(_TYPE)
-    known = [one for one in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(one, str)]
-    if known and not any(_is(value, kind) for kind in known):
-        yield f"{place}: must be {' or '.join(known)}"
-        return
-    if isinstance(options := schema.get("enum"), list) and value not in options:
-        yield f"{place}: must be one of {', '.join(map(str, options[:20]))}"
-    if "const" in schema and value != schema["const"]:
-        yield f"{place}: must be {schema['const']}"
-    yield from _out_of_bounds(value, schema, place)
-    if isinstance(value, Mapping):
-        yield from _wrong_in_object(value, schema, place, root, depth)
-    if isinstance(value, list) and "items" in schema:
-        for at, one in enumerate(value):
-            yield from _wrong(one, schema["items"], f"{place}[{at}]", root, depth + 1)
-    for part in schema.get("allOf", ()) if isinstance(schema.get("allOf"), list) else ():
-        yield from _wrong(value, part, place, root, depth + 1)
-    choices = schema.get("anyOf", schema.get("oneOf"))
-    if isinstance(choices, list) and choices:
-        found = [list(_wrong(value, part, place, root, depth + 1)) for part in choices]
-        if all(found):
-            yield found[0][0] if len(found) == 1 else f"{place}: fits none of {len(found)} forms ({found[0][0]})"
+class _TooLong(Exception):
+    """A check has taken all of its steps."""
 
 
-def _wrong_in_object(
-    value: Mapping[str, Any], schema: Mapping[str, Any], place: str, root: Mapping[str, Any], depth: int
-) -> Iterator[str]:
-    properties = schema.get("properties")
-    rows: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    needed = schema.get("required")
-    for name in needed if isinstance(needed, list) else ():
-        if name not in value:
-            yield f"{place}.{name}: is missing"
-    more = schema.get("additionalProperties")
-    for name, one in value.items():
-        if name in rows:
-            yield from _wrong(one, rows[name], f"{place}.{name}", root, depth + 1)
-        elif more is False:
-            yield f"{place}.{name}: is not known"
-        elif isinstance(more, Mapping):
-            yield from _wrong(one, more, f"{place}.{name}", root, depth + 1)
+class _Check:
+    """The check of one value. `root` is the schema that references lead into."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._left = _MAX_STEPS
+        self._found: dict[str, object] = {}
+
+    def _take(self, names: int = 0) -> None:
+        """Count a step, more where many names are compared. Raises _TooLong."""
+        self._left -= 1 + names // _NAMES_A_STEP
+        if self._left < 0:
+            raise _TooLong
+
+    def wrong(self, value: object, schema: object, place: str, depth: int) -> Iterator[str]:
+        """Yield what does not fit. Raises _TooLong."""
+        self._take()
+        if depth > _MAX_DEPTH:
+            yield f"{place}: nested too deeply"
+            return
+        schema = self._referred(schema)
+        if not isinstance(schema, Mapping):
+            return
+        kinds = schema.get(_TYPE)
+        known = [one for one in (kinds[:_MOST] if isinstance(kinds, list) else [kinds]) if isinstance(one, str)]
+        if known and not any(_is(value, kind) for kind in known):
+            yield f"{place}: must be {' or '.join(map(_shown, known))}"
+            return
+        if isinstance(options := schema.get("enum"), list):
+            self._take(len(options))
+            if value not in options:
+                yield f"{place}: must be one of {', '.join(map(_shown, options[:20]))}"
+        if "const" in schema and value != schema["const"]:
+            yield f"{place}: must be {_shown(schema['const'])}"
+        yield from _out_of_bounds(value, schema, place)
+        if isinstance(value, Mapping):
+            yield from self._wrong_in_object(value, schema, place, depth)
+        if isinstance(value, list) and "items" in schema:
+            for at, one in enumerate(value):
+                yield from self.wrong(one, schema["items"], f"{place}[{at}]", depth + 1)
+        for part in schema.get("allOf", ()) if isinstance(schema.get("allOf"), list) else ():
+            yield from self.wrong(value, part, place, depth + 1)
+        choices = schema.get("anyOf", schema.get("oneOf"))
+        if isinstance(choices, list) and choices:
+            yield from self._fits_none(value, choices, place, depth)
+
+    def _fits_none(self, value: object, choices: list[Any], place: str, depth: int) -> Iterator[str]:
+        first = ""
+        for part in choices:
+            found = next(self.wrong(value, part, place, depth + 1), None)
+            if found is None:
+                return
+            first = first or found
+        yield first if len(choices) == 1 else f"{place}: fits none of {len(choices)} forms ({first})"
+
+    def _wrong_in_object(
+        self, value: Mapping[str, Any], schema: Mapping[str, Any], place: str, depth: int
+    ) -> Iterator[str]:
+        properties = schema.get("properties")
+        rows: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+        required = schema.get("required")
+        needed = required if isinstance(required, list) else []
+        self._take(len(needed) + len(value))
+        for name in needed:
+            if isinstance(name, str) and name not in value:
+                yield f"{place}.{name}: is missing"
+        more = schema.get("additionalProperties")
+        for name, one in value.items():
+            if name in rows:
+                yield from self.wrong(one, rows[name], f"{place}.{name}", depth + 1)
+            elif more is False:
+                yield f"{place}.{name}: is not known"
+            elif isinstance(more, Mapping):
+                yield from self.wrong(one, more, f"{place}.{name}", depth + 1)
+
+    def _referred(self, schema: object) -> object:
+        """Follow references within the same schema."""
+        for _ in range(_MAX_DEPTH):
+            if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
+                return schema
+            self._take()
+            if reference not in self._found:
+                self._found[reference] = self._lookup(reference)
+            schema = self._found[reference]
+        return None
+
+    def _lookup(self, reference: str) -> object:
+        found: object = self._root if reference.startswith("#/") else None
+        for part in reference.removeprefix("#/").split("/"):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        return found
+
+
+def _shown(value: object) -> str:
+    return "a certain value" if isinstance(value, Mapping | list) else str(value)[:_LONGEST]
 
 
 def _out_of_bounds(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:
@@ -164,15 +222,3 @@ def _is(value: object, kind: str) -> bool:
             return isinstance(value, int | float) and not isinstance(value, bool)
         case _:
             return True
-
-
-def _referred(schema: object, root: Mapping[str, Any]) -> object:
-    """Follow references within the same schema."""
-    for _ in range(_MAX_DEPTH):
-        if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
-            return schema
-        found: object = root if reference.startswith("#/") else None
-        for part in reference.removeprefix("#/").split("/"):
-            found = found.get(part) if isinstance(found, Mapping) else None
-        schema = found
-    return None

@@ -54,3 +54,17 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     value: dict[str, object] = {}
     value["a"] = value
     assert violations(value, {"type": "object", **deep}) != []
+
+
+@pytest.mark.parametrize("key", ["anyOf", "allOf"])
+def test_a_check_has_a_limited_number_of_steps(key: str) -> None:
+    levels: dict[str, object] = {str(level): {key: [{"$ref": f"#/$defs/{level - 1}"}] * 6} for level in range(1, 7)}
+    ends = {"not": {}} if key == "allOf" else {"type": "string"}
+    schema = {"$ref": "#/$defs/6", "$defs": levels | {"0": ends}}
+    assert "more than 10,000 steps" in violations(1, schema)[-1]
+
+
+def test_the_steps_are_enough_for_a_long_result() -> None:
+    row = {"type": "object", "properties": {"file": {"type": "string"}, "line": {"type": "integer"}}}
+    rows = [{"file": "a.py", "line": 1}] * 2000
+    assert violations(rows, {"type": "array", "items": row}) == []
