@@ -145,7 +145,7 @@ class Connector:
         self._store = CredentialStore(locations)
         self._sign_ins: SignIns | None = None
 
-    async def sign_in(self, spec: ServerSpec, show: Callable[[str], Awaitable[None]]) -> None:
+    async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._of_users().sign_in(spec, show)
 
     async def sign_out(self, spec: ServerSpec) -> bool:

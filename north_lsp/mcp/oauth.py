@@ -23,14 +23,15 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.callback import callback
-from north_lsp.mcp.sign_in_places import covers, is_safe
+from north_lsp.mcp.sign_in_places import check_places, covers, hosts, is_safe
 from north_lsp.mcp.transport import failure
 from north_lsp.providers.tls import verification
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locks import FileLock, LockHeld
+from north_lsp.web.client import Resolve, WebClient, resolved
 
-Show = Callable[[str], Awaitable[None]]
-"""Has the user open an address in a browser."""
+Show = Callable[[str, Sequence[str]], Awaitable[None]]
+"""Has the user open an address in a browser; tells which hosts have a part in the sign-in."""
 
 _SECONDS = 15.0
 _WAIT_SECONDS = 300.0
@@ -68,13 +69,18 @@ class Signer:
     token: str
     register: str
 
+    @property
+    def addresses(self) -> Sequence[str]:
+        return [one for one in (self.authorize, self.issuer, self.token, self.register) if one]
+
 
 class SignIns:
     """The sign-ins to servers, kept with the user's keys."""
 
-    def __init__(self, environ: Mapping[str, str], store: CredentialStore) -> None:
+    def __init__(self, environ: Mapping[str, str], store: CredentialStore, resolve: Resolve = resolved) -> None:
         self._environ = environ
         self._store = store
+        self._web = WebClient(environ, resolve)
         self._locks: dict[str, anyio.Lock] = {}
 
     async def sign_in(self, spec: ServerSpec, show: Show) -> None:
@@ -83,7 +89,8 @@ class SignIns:
             raise failure("its address must begin with https://: a token would be sent there")
         async with self._client(spec.url) as client:
             resource, signers, scope = await _resource(client, spec)
-            signer = await _signer(client, signers, spec)
+            signer = await _signer(client, signers, spec, self._web)
+            taking_part = hosts(signer.addresses)
             state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
             async with callback(state) as answer:
                 client_id = spec.client_id or await _registered(client, signer, answer.address)
@@ -96,7 +103,9 @@ class SignIns:
                     "code_challenge_method": "S256",
                     "resource": resource,
                 } | ({"scope": scope} if scope else {})
-                await show(f"{signer.authorize}{'&' if '?' in signer.authorize else '?'}{urlencode(asked)}")
+                await show(
+                    f"{signer.authorize}{'&' if '?' in signer.authorize else '?'}{urlencode(asked)}", taking_part
+                )
                 code = await _code(answer.wait, signer)
                 form = {"grant_type": "authorization_code", "code": code, "redirect_uri": answer.address}
                 form |= {"code_verifier": verifier, "client_id": client_id, "resource": resource}
@@ -244,10 +253,11 @@ async def _resource(client: httpx2.AsyncClient, spec: ServerSpec) -> tuple[str, 
     return spec.url, [origin], scope[1] if scope else ""
 
 
-async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: ServerSpec) -> Signer:
+async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: ServerSpec, web: WebClient) -> Signer:
     for issuer in issuers[:3]:
         if not is_safe(issuer, spec):
             continue
+        await check_places(web, spec, [issuer])
         home = urlsplit(issuer)
         path = home.path.rstrip("/")
         kinds = ("oauth-authorization-server", "openid-configuration")
@@ -264,6 +274,7 @@ async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: Serv
             methods = about.get("code_challenge_methods_supported")
             if not isinstance(methods, list) or "S256" not in methods:
                 raise failure(f"{one_line(issuer, 200)} does not protect sign-ins by PKCE (S256)")
+            await check_places(web, spec, [token, *([register] if register else [])])
             return Signer(str(about["issuer"]), authorize, token, register)
     raise failure("nobody is found who signs users in: put a token into its `headers`")
 

@@ -247,7 +247,7 @@ class _Connector:
     ) -> AbstractAsyncContextManager[Connection]:
         return self._loaded()(spec, roots, listener)
 
-    async def sign_in(self, spec: ServerSpec, show: Callable[[str], Awaitable[None]]) -> None:
+    async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._loaded().sign_in(spec, show)
 
     async def sign_out(self, spec: ServerSpec) -> bool:

@@ -258,6 +258,7 @@ async def sign_in(client: RawAcpClient, session: str) -> str:
     blocks = text_blocks("/mcp reauth remote")
     running = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
     shown = await client.wait_update(lambda update: "/in/authorization_endpoint?" in json.dumps(update))
+    assert "remote, at 127.0.0.1:" in json.dumps(shown)
     found = re.search(r'http://127[^"\s]+authorization_endpoint[^"\s]+', json.dumps(shown))
     assert found is not None
 

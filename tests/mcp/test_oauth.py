@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,6 +31,13 @@ def store(tmp_path: Path) -> CredentialStore:
     return CredentialStore(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"))
 
 
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
 @pytest.mark.parametrize(
     ("address", "server", "safe"),
     [
@@ -52,11 +59,8 @@ def test_addresses_of_sign_ins(address: str, server: ServerSpec, safe: bool) -> 
 
 
 async def test_nobody_signs_in_to_a_server_that_others_could_listen_to(store: CredentialStore) -> None:
-    async def show(address: str) -> None:
-        raise AssertionError
-
     with pytest.raises(ToolError, match="https://"):
-        await SignIns({}, store).sign_in(ServerSpec("a", "user", "", "http", url="http://a.example/mcp"), show)
+        await SignIns({}, store).sign_in(ServerSpec("a", "user", "", "http", url="http://a.example/mcp"), nothing)
 
 
 async def test_what_is_damaged_is_no_sign_in(store: CredentialStore) -> None:
@@ -104,8 +108,11 @@ Handle = Callable[[httpx2.Request], httpx2.Response]
 class Answered(SignIns):
     """Sign-ins whose requests are answered by a function; `reads` is set when a sign-in was read."""
 
-    def __init__(self, store: CredentialStore, handle: Handle) -> None:
-        super().__init__({}, store)
+    def __init__(self, store: CredentialStore, handle: Handle, names: Mapping[str, str] | None = None) -> None:
+        async def resolve(host: str, port: int) -> Sequence[str]:
+            return [(names or {}).get(host, "93.184.216.34")]
+
+        super().__init__({}, store, resolve)
         self.handle = handle
         self.reads = threading.Event()
 
@@ -139,7 +146,7 @@ def unasked(request: httpx2.Request) -> httpx2.Response:
     raise AssertionError("nobody is to be asked")
 
 
-async def nothing(address: str) -> None:
+async def nothing(address: str, hosts: Sequence[str]) -> None:
     raise AssertionError("there is nothing to show")
 
 
@@ -256,3 +263,60 @@ async def test_a_token_that_has_not_ended_is_used_where_it_cannot_be_refreshed(s
     sign_ins.put(REMOTE, TOKENS)
     with pytest.raises(ToolError):
         await sign_ins.token(REMOTE)
+
+
+def signing(asked: list[str], **more: str) -> Handle:
+    """Answer as a server whose users b.example signs in; `more` are other addresses."""
+    about = {
+        "issuer": "https://b.example",
+        "authorization_endpoint": "https://login.example/in",
+        "token_endpoint": "https://c.example/token",
+        "registration_endpoint": "https://d.example:8443/register",
+        "code_challenge_methods_supported": ["S256"],
+    } | more
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.host)
+        if request.url.path == "/mcp":
+            return httpx2.Response(401)
+        if request.url.path.startswith("/.well-known/oauth-protected"):
+            return httpx2.Response(200, json={"resource": REMOTE.url, "authorization_servers": [about["issuer"]]})
+        return httpx2.Response(200, json={"client_id": "1"} if request.url.path == "/register" else about)
+
+    return handle
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "place"),
+    [
+        ({"b.example": "10.0.0.1"}, {}, "private or reserved network (b.example)"),
+        ({"c.example": "127.0.0.1"}, {}, "this machine (c.example)"),
+        ({"d.example": "169.254.169.254"}, {}, "credentials (d.example:8443)"),
+        ({}, {"issuer": "https://192.168.1.1"}, "private or reserved network (192.168.1.1)"),
+        ({}, {"token_endpoint": "https://0x7f.1/token"}, "this machine (0x7f.1)"),
+        ({"a.example": "127.0.0.1", "b.example": "10.0.0.1"}, {}, "private or reserved network (b.example)"),
+    ],
+)
+async def test_a_sign_in_does_not_lead_into_the_users_network(
+    store: CredentialStore, names: dict[str, str], more: dict[str, str], place: str, no_proxies: None
+) -> None:
+    asked: list[str] = []
+    with pytest.raises(ToolError) as caught:
+        await Answered(store, signing(asked, **more), names).sign_in(REMOTE, nothing)
+    assert place in caught.value.message
+    assert set(asked) <= {"a.example", "b.example"} - ({"b.example"} if "b.example" in place else set())
+
+
+@pytest.mark.parametrize("names", [{}, dict.fromkeys(("a.example", "b.example", "c.example"), "10.0.0.1")])
+async def test_the_user_is_told_which_hosts_have_a_part_in_a_sign_in(
+    store: CredentialStore, names: dict[str, str], no_proxies: None
+) -> None:
+    told: list[Sequence[str]] = []
+
+    async def show(address: str, hosts: Sequence[str]) -> None:
+        told.append(hosts)
+        raise ToolError("REJECTED", "not now")
+
+    with pytest.raises(ToolError, match="not now"):
+        await Answered(store, signing([]), names).sign_in(REMOTE, show)
+    assert told == [("login.example", "b.example", "c.example", "d.example:8443")]

@@ -148,9 +148,9 @@ class Connect(Protocol):
         """Connect to a server, and end it afterwards with everything that it started. Raises ToolError."""
         ...
 
-    async def sign_in(self, spec: ServerSpec, show: Callable[[str], Awaitable[None]]) -> None:
-        """Have the user sign in to a server behind an address, on a page that `show` has opened. Raises ToolError,
-        OSError."""
+    async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
+        """Have the user sign in to a server behind an address, on a page that `show` has opened; it is told
+        which hosts have a part in it. Raises ToolError, OSError."""
         ...
 
     async def sign_out(self, spec: ServerSpec) -> bool:

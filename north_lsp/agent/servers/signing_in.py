@@ -1,5 +1,7 @@
 """Has the user sign in to a server behind an address, and out again."""
 
+from collections.abc import Sequence
+
 from north_lsp.agent.ports.editor import UserInterface
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.forms import Page
@@ -16,12 +18,13 @@ async def sign_in(servers: SessionServers, name: str, editor: UserInterface) -> 
     connect, spec = _of(servers, name)
     page: Page | None = None
 
-    async def show(address: str) -> None:
+    async def show(address: str, hosts: Sequence[str]) -> None:
         nonlocal page
-        page = Page(f"mcp-{new_entry_id(())}", f"Sign in to the MCP server {name}", address)
+        what = f"the MCP server {name}, at {', '.join(one_line(host, 300) for host in hosts)}"
+        page = Page(f"mcp-{new_entry_id(())}", f"Sign in to {what}", address)
         answer = await editor.open_page(page)
         if answer is None:
-            text = f"to sign in to the MCP server {name}, open this address in a browser on this machine: {address}"
+            text = f"to sign in to {what}, open this address in a browser on this machine: {address}"
             await editor.show(Notice("info", text))
         elif answer.kind != "accepted":
             raise ToolError("REJECTED", "the page to sign in was not opened")

@@ -59,7 +59,7 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 @pytest.mark.parametrize("key", ["anyOf", "allOf"])
 def test_a_check_has_a_limited_number_of_steps(key: str) -> None:
     levels: dict[str, object] = {str(level): {key: [{"$ref": f"#/$defs/{level - 1}"}] * 6} for level in range(1, 7)}
-    ends = {"not": {}} if key == "allOf" else {"type": "string"}
+    ends: dict[str, object] = {"not": {}} if key == "allOf" else {"type": "string"}
     schema = {"$ref": "#/$defs/6", "$defs": levels | {"0": ends}}
     assert "more than 10,000 steps" in violations(1, schema)[-1]
 
