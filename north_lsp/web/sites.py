@@ -8,6 +8,8 @@ from dataclasses import field
 from typing import Any
 from urllib.parse import quote
 
+import anyio.to_thread
+
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -55,14 +57,15 @@ class SiteReader:
                 if site.list and isinstance(data, dict):
                     data["_list"] = await self._json(site.base, site.list.format(**parts))
                 told = site.tell(data).strip()
-            except (ToolError, KeyError, IndexError, TypeError, ValueError, AttributeError):
+            except (ToolError, KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
                 return None  # the page itself says it, too
             if told:
                 return Document("text/markdown", visible(told), note=f"told by the API of {host}")
         return None
 
     async def _json(self, base: str, path: str) -> Any:
-        """Ask an API, which has to be on the public internet. Raises ToolError, ValueError."""
+        """Ask an API, which has to be on the public internet. Raises ToolError, ValueError,
+        RecursionError."""
         at = target(self.bases.get(base, base) + path)
         addresses = () if self.client.proxy(at) else await self.client.addresses(at)
         if base not in self.bases and not_public(addresses):
@@ -74,7 +77,7 @@ class SiteReader:
         answer = await self.client.get(at, addresses, headers)
         if answer.status != 200:
             raise ToolError("REMOTE_ERROR", f"{at.authority} answers {answer.status}")
-        return json.loads(answer.data)
+        return await anyio.to_thread.run_sync(json.loads, answer.data)
 
 
 def _facts(title: str, about: str, *facts: tuple[str, object]) -> str:

@@ -122,7 +122,10 @@ async def test_an_api_says_what_a_page_shows(site: Site, url: str, answers: dict
     assert [text for text in told if text not in found.text] == []
 
 
-@pytest.mark.parametrize("answer", [Page("no", status=500), Page("not json"), Page("[]"), Page("null"), Page("{}")])
+_ANSWERS = [Page("no", status=500), Page("not json"), Page("[]"), Page("null"), Page("{}"), Page("[" * 200_000)]
+
+
+@pytest.mark.parametrize("answer", _ANSWERS, ids=range(len(_ANSWERS)))
 async def test_whatever_an_api_answers_the_page_is_still_there(site: Site, answer: Page) -> None:
     site.answer = lambda asked: answer
     for url, _, _ in PAGES:

@@ -25,7 +25,7 @@ MAX_FILE_BYTES = 256 * 1024
 _MAX_FOUND = 200
 _MAX_LOOKED_AT = 5_000
 _MAX_DEPTH = 6
-_FRAME = lazy_pattern(r"<(?=\s*/?\s*(?:project_text|user_text|context)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|context)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

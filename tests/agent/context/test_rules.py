@@ -140,6 +140,10 @@ def test_no_text_ends_its_frame(text: str) -> None:
     assert re.search(r"<\s*/?\s*(?:project|user)_text", inside, re.IGNORECASE) is None
 
 
+def test_a_frame_is_kept_in_linear_time() -> None:
+    assert len(plain(("<" + " " * 400_000) + "x")) > 400_000  # the square of it would take hours
+
+
 def test_what_is_filled_in_is_not_read_as_a_template() -> None:
     template = "{{#if a}}<{{a}}>{{/if}}{{#each rows}}\n- {{x}}{{/each}}{{#if none}}no{{/if}}"
     assert fill(template, {"a": "{{b}}", "none": "", "rows": [{"x": "{{a}}"}, {"x": "2"}]}) == "<{{b}}>- {{a}}- 2"
