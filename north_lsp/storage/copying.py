@@ -96,6 +96,7 @@ def _write(source: Conversation, store: Locations, header: Record, lines: bytes)
     private_directory(store.conversations)
     try:
         _copy_outputs(source.folder, store.conversations / id)
+        _copy_agents(source.folder / "agents", store.conversations / id / "agents")
         whole = True
     except OSError:
         whole = False
@@ -117,3 +118,14 @@ def _copy_outputs(source: Path, target: Path) -> None:
             os.link(path, target / name)  # outputs are written once
             continue
         shutil.copyfile(path, target / name)
+
+
+def _copy_agents(source: Path, target: Path) -> None:
+    """Copy the logs of agents; one may still be written, so the copy shares nothing with it. Raises OSError."""
+    if source.is_symlink() or not source.is_dir():
+        return
+    private_directory(target)
+    for name in sorted(os.listdir(source)):
+        path = source / name
+        if name.endswith(".jsonl") and path.is_file() and not path.is_symlink():
+            shutil.copyfile(path, target / name)

@@ -221,6 +221,26 @@ def test_full_outputs_are_copied_and_outlive_the_original(
     source.close()
 
 
+@pytest.mark.parametrize("how", ["fork", "branch"])
+def test_the_logs_of_agents_are_copied_and_nothing_else_of_their_folder(store: Locations, new: New, how: str) -> None:
+    source = new()
+    asked = source.append("message", message=user())
+    agents = source.folder / "agents"
+    agents.mkdir(parents=True)
+    (agents / "0-task.jsonl").write_text("{}\n")
+    for other in ("0-task.lock", "0-task.jsonl.partial"):
+        (agents / other).write_text("x")
+    (agents / "link.jsonl").symlink_to("/etc/passwd")
+    id, whole = copying.fork(source, store) if how == "fork" else copying.branch(source, store, asked["id"])
+    copied = store.conversations / id / "agents"
+    assert whole
+    assert [path.name for path in copied.iterdir()] == ["0-task.jsonl"]
+    with (agents / "0-task.jsonl").open("a") as log:
+        log.write("{}\n")
+    assert (copied / "0-task.jsonl").read_text() == "{}\n"
+    source.close()
+
+
 def test_what_cannot_be_read_or_saved_is_not_copied(store: Locations, new: New) -> None:
     source = new()
     source.append("message", message=user())

@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import field
 
+import anyio
+
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.display import money
@@ -37,6 +39,8 @@ class Spending:
     day_limit: float
     today: Callable[[], Awaitable[float]]
     _limits: list[_Limit] = field(default_factory=list)
+    _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
+    _ended: str = ""
 
     def __post_init__(self) -> None:
         self._limits = [
@@ -52,15 +56,23 @@ class Spending:
         ):
             if before != now:
                 limit.amount, limit.warned, limit.passed = now, False, False
+                self._ended = ""
         self.session_limit, self.day_limit = session_limit, day_limit
 
     def begin_turn(self) -> None:
+        self._ended = ""
         for limit in self._limits:
             limit.passed = False
 
     async def check(self, session_usd: Callable[[], float]) -> None:
-        """Check the limits before a request; `session_usd` is only called where there is a limit. Raises
-        LimitReached."""
+        """Check the limits before a request; `session_usd` is only called where there is a limit. Of several requests
+        at once, one asks, and its answer counts for all of them. Raises LimitReached."""
+        async with self._one_at_a_time:
+            if self._ended:
+                raise LimitReached(self._ended)
+            await self._check(session_usd)
+
+    async def _check(self, session_usd: Callable[[], float]) -> None:
         for limit in self._limits:
             if limit.amount <= 0 or limit.passed:
                 continue
@@ -86,4 +98,5 @@ class Spending:
             case "raise":
                 limit.amount, limit.warned = raised, False
             case _:
-                raise LimitReached(f"{said}: the turn was stopped. Raise the limit, or set it to 0 to turn it off.")
+                self._ended = f"{said}: the turn was stopped. Raise the limit, or set it to 0 to turn it off."
+                raise LimitReached(self._ended)

@@ -232,7 +232,7 @@ class AgentRun:
 
         edits = AgentEdits(reviews, ports.editor, stored.checkpoints, expect, ports.diagnostics)
         edits.names = self._names
-        account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress)
+        account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor.time)
         environment = means.environment
         web = WebMeans.of(environment.environ, environment.models, stored.log, account)
         tools = SessionTools(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.subagents.request import TaskRequest
     from north_lsp.agent.subagents.slots import Slot, Slots
     from north_lsp.agent.subagents.sources import Definitions
+    from north_lsp.agent.subagents.working_time import WorkingTime
     from north_lsp.shell.runner import CommandRunner
     from north_lsp.tools.base import Caller, Output, Tool
 
@@ -267,6 +268,7 @@ class Agents:
         """Do one task when there is a slot for it. Whatever happens to it happens to it alone. Raises StopTurn."""
         from north_lsp.agent.session.agent_run import Outcome
         from north_lsp.agent.subagents.slots import Slots
+        from north_lsp.agent.subagents.working_time import WorkingTime
 
         settings, ports = self._means.environment.settings.tasks, self._means.ports
         self._slots = slots = self._slots or Slots()
@@ -280,7 +282,8 @@ class Agents:
                     progress.state = "running"
                     await board.changed()
                     with anyio.move_on_after(settings.timeout_s) as limit:
-                        outcome = await self._agent(work, progress, board, slot).run()
+                        slot.time = time_left = WorkingTime(limit, asker.slot.time if asker.slot is not None else None)
+                        outcome = await self._agent(work, progress, board, slot, time_left).run()
                     if limit.cancelled_caught:
                         outcome = Outcome("timed_out", f"it did not end within {settings.timeout_s} seconds")
         except (StopTurn, anyio.get_cancelled_exc_class()):
@@ -303,7 +306,9 @@ class Agents:
                 await board.changed()
         return outcome
 
-    def _agent(self, work: "Work", progress: "Progress", board: "Board", slot: "Slot") -> "AgentRun":
+    def _agent(
+        self, work: "Work", progress: "Progress", board: "Board", slot: "Slot", time_left: "WorkingTime"
+    ) -> "AgentRun":
         from north_lsp.agent.session.agent_run import AgentRun
         from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
         from north_lsp.agent.subagents.contract import Contract, SubmitResult
@@ -312,7 +317,7 @@ class Agents:
 
         contract = Contract(work.agent.output or work.request.output_schema)
         names = Names(progress.id, progress.agent)
-        editor = AgentEditor(self._means.ports.editor, names, progress, board.changed, self._asking)
+        editor = AgentEditor(self._means.ports.editor, names, progress, board.changed, self._asking, time_left)
         own: list[Tool] = [SubmitResult(contract)]
         if work.spawns:
             given = work.tools.tools()

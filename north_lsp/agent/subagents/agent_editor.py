@@ -1,7 +1,8 @@
 """What an agent shows and asks: its edits and commands appear in the client of the conversation, under its name, one
 question after the other; everything else only says how far it is."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from north_lsp.agent.ports.status import Status
 from north_lsp.agent.subagents.contract import SUBMIT
 from north_lsp.agent.subagents.progress import Progress
 from north_lsp.agent.subagents.tool_words import TASK
+from north_lsp.agent.subagents.working_time import WorkingTime
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Kind
@@ -67,7 +69,8 @@ class Names:
 
 class AgentEditor:
     """The editor of one agent: `editor` is the conversation's, `asking` lets one question be asked at a time, and
-    `changed` is called when `progress` is. `was_stopped`: the user ended everything from one of its questions."""
+    `changed` is called when `progress` is; `time` stands still during questions. `was_stopped`: the user ended
+    everything from one of its questions."""
 
     def __init__(
         self,
@@ -76,12 +79,14 @@ class AgentEditor:
         progress: Progress,
         changed: Callable[[], Awaitable[None]],
         asking: anyio.Lock,
+        time: WorkingTime,
     ) -> None:
         self._editor = editor
         self._names = names
         self._progress = progress
         self._changed = changed
         self._asking = asking
+        self.time = time
         self._shown: set[str] = set()
         self.was_stopped = False
         self.problem = ""
@@ -124,15 +129,22 @@ class AgentEditor:
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
+    @asynccontextmanager
+    async def _question(self) -> AsyncIterator[None]:
+        """Wait in line for a question, and for its answer."""
+        with self.time.stopped():
+            async with self._asking:
+                yield
+
     async def review_edit(self, review: EditReview) -> EditDecision:
-        async with self._asking:
+        async with self._question():
             await self.act(f"waiting for you: {review.title}")
             decision = await self._editor.review_edit(review)
         self.was_stopped = self.was_stopped or decision.kind == "stop"
         return decision
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
-        async with self._asking:
+        async with self._question():
             await self.act(f"waiting for you: {review.title}")
             decision = await self._editor.review_command(replace(review, asker=self._names.asker))
         self.was_stopped = self.was_stopped or decision.kind == "stop"
@@ -143,22 +155,22 @@ class AgentEditor:
         return self._editor.has_user
 
     async def decide(self, choice: Choice) -> Decided:
-        async with self._asking:
+        async with self._question():
             return await self._editor.decide(self._named(choice))
 
     async def choose(self, choice: Choice) -> str | None:
-        async with self._asking:
+        async with self._question():
             return await self._editor.choose(self._named(choice))
 
     def _named(self, choice: Choice) -> Choice:
         return replace(choice, question=f"{self._names.asker}: {choice.question}")
 
     async def fill(self, form: Form) -> FormAnswer | None:
-        async with self._asking:
+        async with self._question():
             return await self._editor.fill(replace(form, message=f"{self._names.asker}: {form.message}"))
 
     async def open_page(self, page: Page) -> FormAnswer | None:
-        async with self._asking:
+        async with self._question():
             return await self._editor.open_page(page)
 
     async def page_done(self, page: Page) -> None:

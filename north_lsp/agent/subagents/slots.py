@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 
 import anyio
 
+from north_lsp.agent.subagents.working_time import WorkingTime
+
 
 class Slots:
     """The slots of one conversation. `limit` may change meanwhile."""
@@ -37,7 +39,9 @@ class Slots:
 
 
 class Slot:
-    """A slot that an agent holds."""
+    """A slot that an agent holds, and the time that it has."""
+
+    time: WorkingTime | None = None
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots

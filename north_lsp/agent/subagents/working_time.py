@@ -1,0 +1,42 @@
+"""How long an agent may work: its time stands still while it waits for the user, and so does that of the agents that
+wait for it."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+
+
+class WorkingTime:
+    """That of one agent. `limit` cancels it at its deadline; `asker` is that of the agent that it works for."""
+
+    def __init__(self, limit: anyio.CancelScope, asker: "WorkingTime | None" = None) -> None:
+        self._limit = limit
+        self._asker = asker
+        self._waits = 0
+        self._left = 0.0
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Let no time pass meanwhile."""
+        self._stop()
+        try:
+            yield
+        finally:
+            self._resume()
+
+    def _stop(self) -> None:
+        self._waits += 1
+        if self._waits == 1:
+            self._left = self._limit.deadline - anyio.current_time()
+            self._limit.deadline = math.inf
+        if self._asker is not None:
+            self._asker._stop()
+
+    def _resume(self) -> None:
+        self._waits -= 1
+        if self._waits == 0:
+            self._limit.deadline = anyio.current_time() + self._left
+        if self._asker is not None:
+            self._asker._resume()
