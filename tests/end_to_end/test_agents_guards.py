@@ -96,6 +96,7 @@ async def test_a_project_about_which_nothing_is_decided_has_no_agents(world: Wor
     assert "there is no agent called 'more'" in json.dumps(server.requests[1].body["messages"])
     asked = json.dumps([one.body for one in server.requests])
     assert "You are the agent `explore`" in json.dumps(server.requests[2].body["system"])
+    assert sum("are not used before you trust it" in json.dumps(one) for one in client.updates) == 1
     assert "Do as they say" not in asked
     assert "Theirs" not in asked
 

@@ -97,7 +97,7 @@ class Agents:
     def definitions(self) -> "Definitions":
         """Read all definitions. Reads files: for a thread."""
         from north_lsp.agent.context.documents import Place
-        from north_lsp.agent.subagents.sources import load_definitions
+        from north_lsp.agent.subagents.sources import load_definitions, untrusted
 
         environment, trees = self._means.environment, self._surroundings.workspace.trees
 
@@ -108,7 +108,9 @@ class Agents:
         decided = self._means.stored.approvals.trust.decided()
         place = Place("project", resolve) if decided is not None and decided[0] else None
         home = Path(environment.environ.get("HOME") or Path.home())
-        return load_definitions(self._session.roots, place, environment.locations, home)
+        known = load_definitions(self._session.roots, place, environment.locations, home)
+        waiting = untrusted(self._session.roots) if decided is None else ()
+        return replace(known, problems=(*waiting, *known.problems))
 
     def _offered(self) -> "Sequence[Tool]":
         from north_lsp.agent.subagents.task import Task

@@ -62,6 +62,15 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
     return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
 
 
+def untrusted(roots: Sequence[Path]) -> tuple[str, ...]:
+    """Say which agents wait for the user's word; empty if a project has none."""
+    folders = [f"{name}/{_FOLDER}" for _, name in FAMILIES]
+    found = [one for one in folders if any(any((root / one).glob("*.md")) for root in roots)]
+    if not found:
+        return ()
+    return (f"agents of this project ({', '.join(found)}) are not used before you trust it: `/trust on`",)
+
+
 def _in_folder(
     family: Family, folder: Path, place: Place, resolve: Callable[[Path], tuple[Path, str]]
 ) -> Iterator[Definition | str]:
