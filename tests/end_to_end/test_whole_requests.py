@@ -47,8 +47,8 @@ async def test_a_request_is_what_it_was(world: World, server: ModelServer, api: 
         },
     )
     server.script(
-        answer(Think("I read it first."), Say("I look."), call("read_file", path="greeting.py")),
-        answer(call("edit_replace_exact", path="greeting.py", old="Hello", new="Good day")),
+        answer(Think("I read it first."), Say("I look."), call("read_file", "toolu_read", path="greeting.py")),
+        answer(call("edit_replace_exact", "toolu_edit", path="greeting.py", old="Hello", new="Good day")),
         answer(Say("It says good day now.")),
         answer(Say("You are welcome.")),
     )

@@ -144,6 +144,8 @@ KNOWN = {
     "tests/acp/test_telemetry.py": "collects numbers about turns, and answers no model's requests",
     "tests/cli/test_command_line.py": "is a socket that may be reached without network",
     "tests/shell/test_sandbox.py": "is a socket that commands try to reach",
+    "tests/support/web_site.py": "shows pages of the web, and answers no model's requests",
+    "tests/web/test_search.py": "answers searches of the web, and no model's requests",
     "tests/shell/test_jobs.py": "is a socket that commands try to reach",
 }
 """Files with a server, a transport or a provider of their own, and why nothing gets past the rules there."""

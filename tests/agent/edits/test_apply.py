@@ -209,7 +209,7 @@ async def test_an_editor_whose_disk_half_was_put_back_gets_its_text_back(world: 
     world.editor.texts[world.root / "a.txt"] = new
     told = await recover_project(world.checkpoints.journals, world.workspace, world.editor)
     assert world.editor.texts[world.root / "a.txt"] == TEXT
-    assert "taken back" in told[0]
+    assert "was undone" in told[0]
 
 
 @pytest.mark.parametrize("made", ["{}\n\n", "# formatted\n{}"])
