@@ -49,12 +49,21 @@ class FileLock:
     def release(self, *, remove: bool) -> None:
         """Release the lock; with `remove`, delete its file, if it is still the one that was locked. A file that stays
         names nobody any more, so that one which does was left by a process that died."""
-        if remove and _same_file(self._path, self._fd):
-            self._path.unlink(missing_ok=True)
-        elif not remove:
-            with suppress(OSError):
-                os.ftruncate(self._fd, 0)
-        os.close(self._fd)
+        try:
+            if not (remove and self._removed()):
+                with suppress(OSError):
+                    os.ftruncate(self._fd, 0)
+        finally:
+            os.close(self._fd)
+
+    def _removed(self) -> bool:
+        """Delete the file; returns whether it is gone. One that the disk does not let go stays."""
+        try:
+            if _same_file(self._path, self._fd):
+                self._path.unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
 
 
 def try_lock(path: Path) -> FileLock | LockHeld:

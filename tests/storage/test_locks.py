@@ -48,3 +48,21 @@ def test_an_owner_that_cannot_be_read_is_still_an_owner(tmp_path: Path, content:
     assert str(held) == "process (unknown)"
     assert isinstance(lock, FileLock)
     lock.release(remove=True)
+
+
+def test_a_file_that_the_disk_does_not_let_go_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.lock"
+    lock = try_lock(path)
+    assert isinstance(lock, FileLock)
+
+    def unlink(self: Path, missing_ok: bool = False) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", unlink)
+        lock.release(remove=True)
+    assert path.read_bytes() == b""
+    again = try_lock(path)
+    assert isinstance(again, FileLock)
+    again.release(remove=True)
+    assert not path.exists()
