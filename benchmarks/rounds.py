@@ -6,46 +6,24 @@ The model is the scripted one of `benchmarks.turns`. Each figure is the least of
 
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from benchmarks.turns import Client, Model, lengthen, read, say
+from benchmarks.turns import Client, long_conversation, read, say
 
 PROMPTS = (1, 500, 2500)
 TURNS = 8
 BATCHES = 4
 ROUNDS = 20
-_SETTLE_SECONDS = 2.5
 
 
 def measure(folder: Path, prompts: int) -> tuple[float, float]:
     """Return the milliseconds of a turn, and of a round, after so many prompts of four entries each."""
-    project = folder / "project"
-    project.mkdir()
-    (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))
-    model = Model()
-    server = Client(folder, model.url)
-    try:
-        session = server.new_session(project)
-        model.answers = iter([read(0), say("Hello.")])
-        server.prompt(session)
-    finally:
-        server.stop()
-    (log,) = folder.rglob(f"{session}.jsonl")
-    lengthen(log, prompts)
-    server = Client(folder, model.url)
-    try:
-        server.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
-        batch = [*(read(number) for number in range(ROUNDS)), say("Done.")]
-        model.answers = iter([say("Hello.")] * (TURNS + 1) + batch * BATCHES)
-        server.prompt(session)
-        time.sleep(_SETTLE_SECONDS)
+    batch = [*(read(number) for number in range(ROUNDS)), say("Done.")]
+    answers = [say("Hello.")] * TURNS + batch * BATCHES
+    with long_conversation(folder, prompts, *answers) as (server, _, session):
         turn = min(_processor_time(server, session, "Hello") for _ in range(TURNS))
         rounds = min(_processor_time(server, session, "Read it all") for _ in range(BATCHES))
-        model.check()
-        return turn, rounds / (ROUNDS + 1)
-    finally:
-        server.stop()
+    return turn, rounds / (ROUNDS + 1)
 
 
 def _processor_time(server: Client, session: str, text: str) -> float:

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -187,11 +188,19 @@ def lengthen(log: Path, prompts: int) -> None:
     log.write_text("".join(made))
 
 
-def measure_long(folder: Path, prompts: int) -> float:
-    """Measure a turn in a conversation that already has this many prompts."""
+def small_project(folder: Path) -> Path:
+    """Make a project of one file."""
     project = folder / "project"
     project.mkdir()
     (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))
+    return project
+
+
+@contextmanager
+def long_conversation(folder: Path, prompts: int, *answers: bytes) -> Iterator[tuple[Client, Model, str]]:
+    """Yield a server, its model and the id of a conversation that has this many prompts and one more; the `answers` are
+    the next ones. At the end the model's requests are checked."""
+    project = small_project(folder)
     model = Model()
     server = Client(folder, model.url)
     try:
@@ -205,22 +214,26 @@ def measure_long(folder: Path, prompts: int) -> float:
     server = Client(folder, model.url)
     try:
         server.call("session/load", {"sessionId": session, "cwd": str(project), "mcpServers": []})
-        model.answers = iter([say("Hello.")] * 10)
+        model.answers = iter([say("Hello."), *answers])
         server.prompt(session)
         time.sleep(_SETTLE_SECONDS)
-        best = min(server.prompt(session) for _ in range(5))
-        assert len(_messages(model.bodies[-1])) > 400 * prompts
+        yield server, model, session
         model.check()
-        return best
     finally:
         server.stop()
 
 
+def measure_long(folder: Path, prompts: int) -> float:
+    """Measure a turn in a conversation that already has this many prompts."""
+    with long_conversation(folder, prompts, *[say("Hello.")] * 9) as (server, model, session):
+        best = min(server.prompt(session) for _ in range(5))
+        assert len(_messages(model.bodies[-1])) > 400 * prompts
+    return best
+
+
 def measure(folder: Path) -> dict[str, float]:
     """Measure two servers: one asked immediately, the other after its start-up has settled, and then under load."""
-    project = folder / "project"
-    project.mkdir()
-    (project / "a.py").write_text("".join(f"def function_{number}():\n    return {number}\n" for number in range(200)))
+    project = small_project(folder)
     model = Model()
     rows: dict[str, float] = {}
     server = Client(folder, model.url)
