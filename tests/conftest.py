@@ -14,6 +14,7 @@ from tests.end_to_end.world import WARM_SERVER, WARM_SOCKET, World, make_world
 from tests.support.guard import environment, take_refusals
 from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process too
 from tests.support.model_server import ModelServer
+from tests.support.web_site import Site
 
 # Servers that tests start should find their modules compiled, whatever the shell that runs the tests has set.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -43,6 +44,20 @@ def warm_server() -> Iterator[None]:
         assert process.stdin is not None
         process.stdin.close()
     WARM_SOCKET.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reach every address directly, whatever the environment says."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as site:
+        yield site
 
 
 @pytest.fixture(scope="session", autouse=True)

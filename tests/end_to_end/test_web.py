@@ -3,7 +3,7 @@
 import asyncio
 import json
 import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,18 +21,7 @@ from tests.support.png import png
 from tests.support.script import Say, answer, call
 from tests.support.web_site import Page, Site
 
-
-@pytest.fixture(autouse=True)
-def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        yield site
+pytestmark = pytest.mark.usefixtures("without_proxies")
 
 
 @dataclass(frozen=True)

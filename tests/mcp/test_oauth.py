@@ -31,13 +31,6 @@ def store(tmp_path: Path) -> CredentialStore:
     return CredentialStore(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"))
 
 
-@pytest.fixture
-def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
 @pytest.mark.parametrize(
     ("address", "server", "safe"),
     [
@@ -298,7 +291,7 @@ def signing(asked: list[str], **more: str) -> Handle:
     ],
 )
 async def test_a_sign_in_does_not_lead_into_the_users_network(
-    store: CredentialStore, names: dict[str, str], more: dict[str, str], place: str, no_proxies: None
+    store: CredentialStore, names: dict[str, str], more: dict[str, str], place: str, without_proxies: None
 ) -> None:
     asked: list[str] = []
     with pytest.raises(ToolError) as caught:
@@ -309,7 +302,7 @@ async def test_a_sign_in_does_not_lead_into_the_users_network(
 
 @pytest.mark.parametrize("names", [{}, dict.fromkeys(("a.example", "b.example", "c.example"), "10.0.0.1")])
 async def test_the_user_is_told_which_hosts_have_a_part_in_a_sign_in(
-    store: CredentialStore, names: dict[str, str], no_proxies: None
+    store: CredentialStore, names: dict[str, str], without_proxies: None
 ) -> None:
     told: list[Sequence[str]] = []
 

@@ -1,6 +1,6 @@
 """A name leads where it was looked up, once: what was checked is what is asked, also through redirects and proxies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import cast
@@ -24,22 +24,16 @@ from north_lsp.web.client import WebClient
 from tests.support.certificate import make_bundle, server_context
 from tests.support.web_site import Page, Site
 
-PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 DENIED = Result("denied", False, CallEnded("1", "", False, "denied"))
 
 
-@pytest.fixture(autouse=True)
-def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in PROXIES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+pytestmark = pytest.mark.usefixtures("without_proxies")
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        site.pages["/"] = Page("found", "text/plain")
-        yield site
+def site(site: Site) -> Site:
+    site.pages["/"] = Page("found", "text/plain")
+    return site
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Each search provider is asked as its API wants it, and what it answers is told in one form."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -17,17 +17,7 @@ KEY = "key-0123456789"
 VARIABLES = {one.id: one.variables[0] for one in PROVIDERS if one.variables}
 
 
-@pytest.fixture(autouse=True)
-def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        yield site
+pytestmark = pytest.mark.usefixtures("without_proxies")
 
 
 async def no_wait(seconds: float) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,18 +11,7 @@ from north_lsp.web.client import WebClient
 from north_lsp.web.sites import SITES, SiteReader
 from tests.support.web_site import Page, Site
 
-
-@pytest.fixture(autouse=True)
-def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        yield site
+pytestmark = pytest.mark.usefixtures("without_proxies")
 
 
 async def nowhere(host: str, port: int) -> Sequence[str]:

@@ -3,7 +3,8 @@
 from typing import cast
 
 from tests.e2e.nvim.test_plugin import Bed, ask, bed, in_chat
-from tests.e2e.nvim.test_todo import ENDED, model, nvim_with
+from tests.e2e.nvim.test_todo import ENDED
+from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer, call
 

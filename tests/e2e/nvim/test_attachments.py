@@ -6,8 +6,9 @@ from typing import cast
 import pytest
 
 from tests.e2e.nvim.nvim_driver import Nvim
-from tests.e2e.nvim.test_chat import ENDED, model, nvim_with
+from tests.e2e.nvim.test_chat import ENDED
 from tests.e2e.nvim.test_plugin import FILE, Bed, ask, bed, chat, in_chat, replace_select
+from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer
 

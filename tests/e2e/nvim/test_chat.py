@@ -1,6 +1,5 @@
 """How the plugin's chat looks and what its keys do: headings, folds, windows, what its bars and status lines say."""
 
-from collections.abc import Iterator
 from typing import cast
 
 import pytest
@@ -24,27 +23,17 @@ from tests.e2e.nvim.test_plugin import (
     replace_select,
     with_options,
 )
+from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, Think, answer, call
 
-__all__ = ["bed"]
+__all__ = ["bed", "model"]
 
 NAMES = "vim.tbl_map(function(w) return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w)):match('[^/]*$') end, "
 NAMES += "vim.api.nvim_tabpage_list_wins(0))"
 WINBAR = "vim.wo[vim.fn.bufwinid('^north://chat$')].winbar"
 GO_TO_CHAT = "vim.api.nvim_set_current_win(vim.fn.bufwinid('^north://chat$'))"
 ENDED = "#require('north.state').prompts == 0"
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as model:
-        yield model
-
-
-def nvim_with(bed: Bed, model: ModelServer) -> Nvim:
-    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
-    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
 
 
 def windows(nvim: Nvim) -> list[str]:

@@ -2,34 +2,20 @@
 
 import json
 import sys
-from collections.abc import Iterator
 
-import pytest
-
-from tests.e2e.nvim.nvim_driver import Nvim
-from tests.e2e.nvim.test_plugin import FILE, Bed, ask, bed, in_chat
+from tests.e2e.nvim.test_plugin import Bed, ask, bed, in_chat
+from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support import mcp_server
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
 
-__all__ = ["bed"]
+__all__ = ["bed", "model"]
 
 QUESTION = (
     "vim.iter(vim.api.nvim_list_wins()):map(function(win) return vim.wo[win].winbar .. '\\n'"
     " .. table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true), '\\n') end):join('\\n')"
 )
 """All that the windows show."""
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as model:
-        yield model
-
-
-def nvim_with(bed: Bed, model: ModelServer) -> Nvim:
-    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
-    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
 
 
 def test_a_tool_is_asked_about_run_and_listed(bed: Bed, model: ModelServer) -> None:

@@ -1,34 +1,20 @@
 """The todo list in a real Neovim: counted in the chat's winbar, edited in a float, told to the model."""
 
 import json
-from collections.abc import Iterator
 from typing import cast
 
-import pytest
-
-from tests.e2e.nvim.nvim_driver import Nvim
-from tests.e2e.nvim.test_plugin import FILE, Bed, ask, bed, in_chat
+from tests.e2e.nvim.test_plugin import Bed, ask, bed, in_chat
+from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
 
-__all__ = ["bed"]
+__all__ = ["bed", "model"]
 
 INIT = {"op": "init", "list": [{"phase": "Read", "items": ["a", "b"]}]}
 ENDED = "#require('north.state').prompts == 0"
 """The winbar says more than when it idles."""
 WINBAR = "vim.wo[vim.fn.bufwinid('^north://chat$')].winbar"
 LINES = "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('^north://todo$'), 0, -1, true), '|')"
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as model:
-        yield model
-
-
-def nvim_with(bed: Bed, model: ModelServer) -> Nvim:
-    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
-    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
 
 
 def test_the_list_is_counted_and_edited_in_a_float(bed: Bed, model: ModelServer) -> None:

@@ -1,0 +1,21 @@
+"""A Neovim whose server asks a scripted model."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.nvim.nvim_driver import Nvim
+from tests.e2e.nvim.test_plugin import FILE, Bed
+from tests.support.model_server import ModelServer
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as model:
+        yield model
+
+
+def nvim_with(bed: Bed, model: ModelServer) -> Nvim:
+    """Start Neovim with a file of the sample open."""
+    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
+    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
