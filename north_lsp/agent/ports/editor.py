@@ -200,3 +200,53 @@ class OpenTexts(Protocol):
 
 class Editor(UserInterface, OpenTexts, Protocol):
     """Both ports; an adapter may implement them with different objects."""
+
+
+class PassingEditor:
+    """An editor that hands everything on to another one: the base of those that change some of it."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+
+    async def show(self, event: Event) -> None:
+        await self._editor.show(event)
+
+    async def review_edit(self, review: EditReview) -> EditDecision:
+        return await self._editor.review_edit(review)
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        return await self._editor.review_command(review)
+
+    @property
+    def has_user(self) -> bool:
+        return self._editor.has_user
+
+    async def decide(self, choice: Choice) -> Decided:
+        return await self._editor.decide(choice)
+
+    async def choose(self, choice: Choice) -> str | None:
+        return await self._editor.choose(choice)
+
+    async def fill(self, form: Form) -> FormAnswer | None:
+        return await self._editor.fill(form)
+
+    async def open_page(self, page: Page) -> FormAnswer | None:
+        return await self._editor.open_page(page)
+
+    async def page_done(self, page: Page) -> None:
+        await self._editor.page_done(page)
+
+    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
+        return await self._editor.open_terminal(argv, cwd, environ)
+
+    async def unsaved_texts(self) -> Mapping[Path, str]:
+        return await self._editor.unsaved_texts()
+
+    async def read_unsaved(self, path: Path) -> str | None:
+        return await self._editor.read_unsaved(path)
+
+    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.changes_owned_by_editor(changes)
+
+    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return await self._editor.apply(changes)

@@ -1,8 +1,7 @@
 """A conversation's state, in one word; every change is an event. Also wraps the editor to notice questions."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 
@@ -15,11 +14,10 @@ from north_lsp.agent.ports.editor import (
     EditDecision,
     Editor,
     EditReview,
-    Terminal,
+    PassingEditor,
 )
 from north_lsp.agent.ports.events import Activity, Event, ReviewResolved, ReviewShown, StateChanged
 from north_lsp.agent.ports.forms import Form, FormAnswer, Page
-from north_lsp.workspace.proposal import FileChange
 
 
 class Status:
@@ -64,56 +62,16 @@ class Status:
                     await self.set(before)
 
 
-class GuardedEditor:
+class GuardedEditor(PassingEditor):
     """An editor for which an event that cannot be shown is not fatal: the failure is logged, and the user is told."""
 
     def __init__(self, editor: Editor, diagnostics: Diagnostics) -> None:
-        self._editor = editor
+        super().__init__(editor)
         self._diagnostics = diagnostics
 
     async def show(self, event: Event) -> None:
         with self._diagnostics.guarded(f"showing {type(event).__name__}"):
-            await self._editor.show(event)
-
-    async def review_edit(self, review: EditReview) -> EditDecision:
-        return await self._editor.review_edit(review)
-
-    async def review_command(self, review: CommandReview) -> CommandDecision:
-        return await self._editor.review_command(review)
-
-    @property
-    def has_user(self) -> bool:
-        return self._editor.has_user
-
-    async def decide(self, choice: Choice) -> Decided:
-        return await self._editor.decide(choice)
-
-    async def choose(self, choice: Choice) -> str | None:
-        return await self._editor.choose(choice)
-
-    async def fill(self, form: Form) -> FormAnswer | None:
-        return await self._editor.fill(form)
-
-    async def open_page(self, page: Page) -> FormAnswer | None:
-        return await self._editor.open_page(page)
-
-    async def page_done(self, page: Page) -> None:
-        await self._editor.page_done(page)
-
-    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
-        return await self._editor.open_terminal(argv, cwd, environ)
-
-    async def unsaved_texts(self) -> Mapping[Path, str]:
-        return await self._editor.unsaved_texts()
-
-    async def read_unsaved(self, path: Path) -> str | None:
-        return await self._editor.read_unsaved(path)
-
-    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._editor.changes_owned_by_editor(changes)
-
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._editor.apply(changes)
+            await super().show(event)
 
 
 class WatchedEditor(GuardedEditor):

@@ -1,10 +1,9 @@
 """What an agent shows and asks: its edits and commands appear in the client of the conversation, under its name, one
 question after the other; everything else only says how far it is."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import anyio
 
@@ -17,7 +16,7 @@ from north_lsp.agent.ports.editor import (
     EditDecision,
     Editor,
     EditReview,
-    Terminal,
+    PassingEditor,
 )
 from north_lsp.agent.ports.events import (
     Activity,
@@ -42,7 +41,6 @@ from north_lsp.agent.subagents.working_time import WorkingTime
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Kind
-from north_lsp.workspace.proposal import FileChange
 
 _SHOWN: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
 _HIDDEN = (SUBMIT, TASK)
@@ -67,7 +65,7 @@ class Names:
         return f"{self.agent} ({self.id})"
 
 
-class AgentEditor:
+class AgentEditor(PassingEditor):
     """The editor of one agent: `editor` is the conversation's, `asking` lets one question be asked at a time, and
     `changed` is called when `progress` is; `time` stands still during questions. `was_stopped`: the user ended
     everything from one of its questions."""
@@ -81,7 +79,7 @@ class AgentEditor:
         asking: anyio.Lock,
         time: WorkingTime,
     ) -> None:
-        self._editor = editor
+        super().__init__(editor)
         self._names = names
         self._progress = progress
         self._changed = changed
@@ -102,30 +100,27 @@ class AgentEditor:
                 await self.act(title)
                 if kind in _SHOWN and tool not in _HIDDEN:
                     self._shown.add(self._names.call(id))
-                    await self._pass(replace(event, call_id=self._names.call(id), title=self._names.title(title)))
+                    await super().show(replace(event, call_id=self._names.call(id), title=self._names.title(title)))
             case CallReady() | CallTitled() | CallProposes() | CallEnded():
                 if not isinstance(event, CallEnded):
                     await self.act(event.title)
                 if (id := self._names.call(event.call_id)) in self._shown:
-                    await self._pass(replace(event, call_id=id, title=self._names.title(event.title)))
+                    await super().show(replace(event, call_id=id, title=self._names.title(event.title)))
             case CallRunning():
                 if (id := self._names.call(event.call_id)) in self._shown:
-                    await self._pass(replace(event, call_id=id))
+                    await super().show(replace(event, call_id=id))
             case RetryWaiting(state="waiting"):
                 await self.act(f"waiting to ask the model again: {event.message}")
             case Notice(level, text) if level != "info":
                 self.problem = text
                 if level == "error":
-                    await self._pass(replace(event, text=f"{self._names.asker}: {text}"))
+                    await super().show(replace(event, text=f"{self._names.asker}: {text}"))
                 else:  # it is about a turn of the user's, in words for that
                     await self.act(text)
             case UsageChanged() | ApprovalsChanged():
-                await self._pass(event)
+                await super().show(event)
             case _:
                 pass
-
-    async def _pass(self, event: Event) -> None:
-        await self._editor.show(event)
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
@@ -150,10 +145,6 @@ class AgentEditor:
         self.was_stopped = self.was_stopped or decision.kind == "stop"
         return decision
 
-    @property
-    def has_user(self) -> bool:
-        return self._editor.has_user
-
     async def decide(self, choice: Choice) -> Decided:
         async with self._question():
             return await self._editor.decide(self._named(choice))
@@ -172,26 +163,6 @@ class AgentEditor:
     async def open_page(self, page: Page) -> FormAnswer | None:
         async with self._question():
             return await self._editor.open_page(page)
-
-    async def page_done(self, page: Page) -> None:
-        await self._editor.page_done(page)
-
-    async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> Terminal | None:
-        return await self._editor.open_terminal(argv, cwd, environ)
-
-    # -- texts -------------------------------------------------------------------------------------------------------
-
-    async def unsaved_texts(self) -> Mapping[Path, str]:
-        return await self._editor.unsaved_texts()
-
-    async def read_unsaved(self, path: Path) -> str | None:
-        return await self._editor.read_unsaved(path)
-
-    async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._editor.changes_owned_by_editor(changes)
-
-    async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
-        return await self._editor.apply(changes)
 
 
 class AgentStatus(Status):
