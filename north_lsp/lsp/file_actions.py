@@ -40,7 +40,7 @@ class Task:
 def actions(params: Mapping[str, Any], *, asks: bool) -> list[dict[str, Any]]:
     """Return the code actions for a place of a file. Where the editor requests them on its own, only those for what is
     selected or wrong there. `asks`: there is a place where the user can go on writing a question."""
-    uri, range, context = _uri(params), params.get("range"), params.get("context")
+    uri, range, context = document_uri(params), params.get("range"), params.get("context")
     context = context if isinstance(context, dict) else {}
     problems = list(_problems(context.get("diagnostics")))
     about = {"uri": uri, "range": range}
@@ -76,7 +76,8 @@ def _action(title: str, kind: str, given: dict[str, Any]) -> dict[str, Any]:
     return {"title": title, "kind": kind, "command": {"title": title, "command": COMMAND, "arguments": [given]}}
 
 
-def _uri(params: Mapping[str, Any]) -> object:
+def document_uri(params: Mapping[str, Any]) -> object:
+    """Return the address of the document that a request is about, whatever it is; None if there is none."""
     document = params.get("textDocument")
     return document.get("uri") if isinstance(document, dict) else None
 

@@ -189,14 +189,14 @@ class LspService:
     # -- in documents ------------------------------------------------------------------------------------------------
 
     async def _lenses(self, params: Params, call: Call) -> object:
-        uri = _uri(params)
+        uri = file_actions.document_uri(params)
         text = self._features.text(uri)
         if text is not None:
             return self._features.lenses(str(uri), text)
         return await self._conversation.editor.reviews.lenses(dict(params))
 
     async def _actions(self, params: Params, call: Call) -> object:
-        uri = _uri(params)
+        uri = file_actions.document_uri(params)
         text = self._features.text(uri)
         if text is not None:
             return file_actions.wanted(self._features.actions(str(uri), text), params)
@@ -214,8 +214,3 @@ class LspService:
 
     async def _decide(self, given: dict[str, Any], params: Params, call: Call, *, accepts: bool) -> object:
         return await self._conversation.editor.reviews.command(given, accepts=accepts)
-
-
-def _uri(params: Params) -> object:
-    document = params.get("textDocument")
-    return document.get("uri") if isinstance(document, dict) else None
