@@ -60,6 +60,6 @@ def _check(pattern: str) -> None:
     import regex  # only where a rule needs it: it takes 15 ms
 
     try:
-        regex.compile(pattern, cache_pattern=False)
+        regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:
         raise BadCondition(f"`condition` is no regular expression: {one_line(str(error), 120)}") from None

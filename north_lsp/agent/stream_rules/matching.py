@@ -61,6 +61,10 @@ class Source:
             self.fresh, self.has_line = 0, False
         return due
 
+    def is_parse_due(self, *, at_end: bool) -> bool:
+        """Tell whether enough has been written since the last time for looking at its structure."""
+        return self.writes and bool(self.path) and self.size - self.parsed >= (1 if at_end else _STEP)
+
     def restart(self) -> None:
         """Begin another text: another file, or another place of it."""
         self.tail, self.whole, self.size, self.parsed = "", [], 0, 0
@@ -103,11 +107,9 @@ class Watched:
             self.slow += 1
             return False
 
-    def is_in_code(self, source: Source, *, at_end: bool) -> bool:
-        """Tell whether one of the structures is in what was written so far, if enough of it is new."""
-        if not self.rule.condition.structures or not source.writes or not source.path:
-            return False
-        if source.size - source.parsed < (1 if at_end else _STEP):
+    def is_in_code(self, source: Source) -> bool:
+        """Tell whether one of the structures is in what was written so far."""
+        if not self.rule.condition.structures:
             return False
         text = "".join(source.whole)
         return any(next(pattern.find(text), None) is not None for pattern in self._for(source.path))
@@ -141,5 +143,5 @@ def _search(pattern: str) -> Callable[[str], bool]:
     """Make a search that raises TimeoutError after 50 ms."""
     import regex  # only where a rule needs it
 
-    compiled: regex.Pattern[str] = regex.compile(pattern, cache_pattern=False)
+    compiled: regex.Pattern[str] = regex.compile(pattern)
     return lambda text: compiled.search(text, timeout=_SECONDS, concurrent=True) is not None

@@ -172,15 +172,15 @@ class AnswerWatch:
 
     async def _search(self, source: Source, at_end: bool) -> None:
         rules = [one for one in self._rules if one.concerns(source) and (at_end or not one.at_end)]
-        own = [one for one in rules if one.is_own and one.is_in(source.tail)]
+        broken = [one for one in rules if one.is_own and one.is_in(source.tail)]
         others = [one for one in rules if not one.is_own and self._covers(one, source)]
         if others:
             look = partial(_broken, others, source, at_end=at_end)
-            own += await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+            broken += await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
             await self._turn.report_slow(one for one in others if one.is_off)
-        gone = [*own, *(one for one in others if one.is_off)]
+        gone = [*broken, *(one for one in others if one.is_off)]
         self._rules = [one for one in self._rules if one not in gone]
-        for one in own:
+        for one in broken:
             violation = Violation(one.rule.name, one.body, source.path)
             if self._turn.interrupts(one):
                 self.broken.append(violation)
@@ -224,10 +224,10 @@ def told_rules(path: Iterable[Logged], settings: StreamRuleSettings) -> frozense
 
 
 def _broken(rules: Sequence[Watched], source: Source, *, at_end: bool) -> list[Watched]:
-    found = [one for one in rules if one.is_in(source.tail) or one.is_in_code(source, at_end=at_end)]
-    if at_end or source.size - source.parsed >= 2 * 1024:
+    parses = source.is_parse_due(at_end=at_end)
+    if parses:
         source.parsed = source.size
-    return found
+    return [one for one in rules if one.is_in(source.tail) or (parses and one.is_in_code(source))]
 
 
 def _told(prompt: str, violations: Sequence[Violation]) -> str:

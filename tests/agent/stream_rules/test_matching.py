@@ -96,9 +96,10 @@ def test_structures_are_looked_for_in_source_only() -> None:
     found = rule(structures=("print($X, $X)",), patterns=())
     source = Source("tool", "edit_create_file", writes=True, path="a.py")
     source.add("def f():\n    print(a, b)\n")
-    assert not found.is_in_code(source, at_end=True)
+    assert not found.is_in_code(source)
     source.add("    print(a, a)\n")
-    assert not found.is_in_code(source, at_end=False)  # too little is new
-    assert found.is_in_code(source, at_end=True)
+    assert not source.is_parse_due(at_end=False)  # too little is new
+    assert source.is_parse_due(at_end=True)
+    assert found.is_in_code(source)
     source.path = "a.unknown"
-    assert not found.is_in_code(source, at_end=True)
+    assert not found.is_in_code(source)
