@@ -90,7 +90,7 @@ def test_one_is_renamed_archived_and_deleted(bed: Bed) -> None:
         choose_first(nvim, "Rename …")
         nvim.command("North conversations greet defined")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('called The greetings') ~= nil")
-        assert names(nvim) == ["Open", "Rename …", "Archive", "Delete …"]
+        assert names(nvim) == ["Open", "Open in a tab page of its own", "Rename …", "Archive", "Delete …"]
         choose_first(nvim, "Archive")
         nvim.command("North conversations greetings")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('it is archived') ~= nil")
