@@ -580,3 +580,17 @@ async def test_a_client_with_code_actions_of_its_own_is_offered_none(world: Worl
     async with lsp_client(world, options={"acp": True, "editorFeatures": False}) as client:
         assert "codeActionProvider" not in client.server_capabilities
         assert "completionProvider" not in client.server_capabilities
+
+
+async def test_an_editor_that_tells_late_is_asked_for_a_key_while_the_answer_waits(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("All of it.")))
+    async with lsp_client(world, name="Eglot") as client:
+        uri = await opened(client)
+        client.write(uri, "Go")
+        client.holds_changes = True
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: any(message.startswith("Press a key") for message in client.messages))
+        client.tell_changes()
+        await answered(client, uri, "All of it.")

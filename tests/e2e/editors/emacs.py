@@ -12,7 +12,8 @@ from tests.e2e.nvim.screen import Screen
 from tests.e2e.nvim.test_plugin import FILE, Bed
 
 _ONLY_HERE = """
-(setq native-comp-jit-compilation nil inhibit-startup-screen t make-backup-files nil auto-save-default nil
+(setq native-comp-jit-compilation nil resize-mini-windows t inhibit-startup-screen t
+      make-backup-files nil auto-save-default nil
       server-socket-dir "{folder}" use-short-answers t ring-bell-function 'ignore)
 (server-start)
 """
@@ -53,17 +54,16 @@ class Emacs:
         return f"(seq-some (lambda (one) (with-current-buffer one {here})) (chats-in-windows))"
 
     def type(self, text: str) -> None:
-        """Type a text, and wait until it stands before the cursor."""
+        """Type a text, and wait until it is there. Emacs forgets typed keys when it is asked something meanwhile."""
         self.screen.write(text)
-        quoted = lisp(text)
-        self.until(f"(with-current-buffer (window-buffer) (looking-back (regexp-quote {quoted}) (pos-bol)))")
+        self.see(text)
 
     def run(self, command: str) -> None:
         """Call a command by its name, as a person does."""
         self.screen.keys("M-x")
         self.screen.wait_for(r"^M-x")
         self.screen.write(command)
-        self.screen.wait_for(rf"^M-x {command}$")
+        self.screen.wait_for(rf"^M-x {command}( |$)")  # a message may stand behind it
         self.screen.keys("Enter")
 
     def choose(self, prompt: str, title: str) -> None:
@@ -72,7 +72,7 @@ class Emacs:
         if self.ask("(minibuffer-text)") != '""':  # a question of the server comes with an answer filled in
             self.screen.keys("C-a", "C-k")
         self.screen.write(title)
-        self.until(f"(equal (minibuffer-text) {lisp(title)})")
+        self.screen.wait_for(rf": {re.escape(title)}( |$)")
         self.screen.keys("Enter")
         self.until(f"(not (and (active-minibuffer-window) (equal (minibuffer-text) {lisp(title)})))")
 

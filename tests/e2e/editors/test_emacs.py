@@ -57,6 +57,7 @@ def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed) -> None:
         it.type("run `touch made`")
         it.act("North: send")
         it.choose("touch made", "Run")
+        it.screen.keys("C-l")  # after a question, Emacs does nothing on its own before the next key
         it.see("This was North's offline model")
         assert (bed.project / "made").exists()
         it.until("(with-current-buffer (window-buffer) (eobp))")
