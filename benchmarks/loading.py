@@ -101,8 +101,7 @@ def _lines(project: Path, chance: random.Random) -> Iterator[dict[str, Any]]:
 
 
 class _Client(Server):
-    """A server that loads a conversation; `first` is when the first update of the replay came, `used` the processor time
-    until then."""
+    """A server that loads a conversation; `first` is when the first update came, `used` its processor time then."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("acp", folder, {"NORTH_MODEL": "offline"})
