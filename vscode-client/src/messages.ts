@@ -1,6 +1,7 @@
 /** What the extension and the chat's page say to each other. */
 
 import type { TodoPhase } from "./acp";
+import type { FormValues } from "./forms";
 import type { ChangesItem, FailureAction, Item } from "./items";
 
 export type * from "./items";
@@ -189,7 +190,10 @@ export type FromPage =
   | { type: "diff"; id: string; part: number }
   | { type: "code"; what: CodeUse; text: string; name: string; language: string }
   | { type: "failure"; action: FailureAction }
-  | { type: "decide"; id: string; option: string; comment: string }
+  /** `command`: what is to run instead of what was asked. */
+  | { type: "decide"; id: string; option: string; comment: string; command?: string }
+  /** A form is answered. */
+  | { type: "fill"; id: string; values: FormValues }
   | { type: "review"; id: string }
   /** What the user does with an earlier message, by its entry. */
   | { type: "prompt"; entry: string; act: PromptAct }

@@ -6,6 +6,8 @@ type Fields = Readonly<Record<string, unknown>>;
 type Check = (fields: Fields) => boolean;
 
 const text = (value: unknown): boolean => typeof value === "string";
+const isForm = (values: unknown): boolean =>
+  typeof values === "object" && values !== null && !Array.isArray(values) && Object.values(values).every((value) => ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(text)));
 const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
 const ACTS: readonly unknown[] = ["show", "undo", "redo"];
 const ELSEWHERE_ACTS: readonly unknown[] = ["takeOver", "fork"];
@@ -36,7 +38,8 @@ const checks: Record<FromPage["type"], Check> = {
   retry: (fields) => typeof fields.now === "boolean",
   open: (fields) => text(fields.file) && (fields.line === null || Number.isInteger(fields.line)),
   link: (fields) => text(fields.address),
-  decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
+  decide: (fields) => [fields.id, fields.option, fields.comment, fields.command ?? ""].every(text),
+  fill: (fields) => text(fields.id) && isForm(fields.values),
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
   task: (fields) => text(fields.task) && ON_TASKS.includes(fields.act),
