@@ -345,6 +345,7 @@ async def test_lists_and_deletion(world: World, server: ModelServer) -> None:
         for params in ({}, {"cwd": str(world.project)}):
             (row,) = (await client.request("session/list", params))["sessions"]
             assert (row["sessionId"], row["cwd"]) == (session, str(world.project))
+            assert row["additionalDirectories"] == [str(world.folder)]
         assert (await client.request("session/list", {"cwd": "/nowhere"}))["sessions"] == []
         for _ in range(2):
             assert await client.request("session/delete", {"sessionId": session}) == {}
