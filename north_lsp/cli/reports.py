@@ -25,6 +25,7 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     from north_lsp.providers.catalog.listing import rows, table
     from north_lsp.providers.catalog.model_selection import Allowed, prepared
     from north_lsp.providers.catalog.models_cache import ModelsCache
+    from north_lsp.providers.keys.credential_lookup import rotating_keys
     from north_lsp.storage.settings import load_settings
 
     locations = Locations.from_environment(options.environ)
@@ -44,7 +45,10 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
         return json.dumps(listed, indent=2, ensure_ascii=False), problems
     if not found:
         return (f"No model name contains {pattern!r}." if pattern else "No model can be used."), problems
-    return table(found, default), problems
+    keyed = {row.model.provider.id: row.model.provider for row in found if row.reason is None}
+    several = {info.title: rotating_keys(info, options.environ, known.keys) for info in keyed.values()}
+    keys = [f"Keys of {title}: {known.keys.resting.shown(stored)}" for title, stored in several.items() if stored]
+    return "\n".join([table(found, default), *([""] if keys else []), *keys]), problems
 
 
 def _default(options: Options, settings: "Settings", known: "Catalog", allowed: "Allowed") -> "Model | None":
