@@ -8,26 +8,46 @@ from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
 from north_lsp.providers.clouds import AZURE, VERTEX, azure_query, what_to_set
 from north_lsp.providers.compat import compat_for, serves_tiers
-from north_lsp.providers.credentials import MissingCredential, can_be_sent
-from north_lsp.providers.keys.credential_lookup import find_credential
-from north_lsp.providers.keys.sources import NO_KEYS, Keys
+from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
+from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
+from north_lsp.providers.keys.rotation import RotatingProvider
+from north_lsp.providers.keys.sources import NO_KEYS, Keys, as_credential
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model
 
 
 def make_remote(
     model: Model, environ: Mapping[str, str], timeouts: Timeouts, keys: Keys = NO_KEYS, extras: Extras = NO_EXTRAS
 ) -> Provider:
-    """Make the adapter for a model's API, with its credential, headers and extra body fields.
+    """Make the adapter for a model's API, with its credential, headers and extra body fields; where several keys are
+    stored for the provider, one for each, which take turns.
 
     Raises MissingCredential if there is no address, no key, or a value that cannot be sent in a header.
     """
+    several = rotating_keys(model.provider, environ, keys)
+    if several:
+        return RotatingProvider(
+            model.provider.title,
+            several,
+            keys.resting,
+            lambda key: _make(model, environ, timeouts, keys, extras, as_credential(key)),
+        )
+    return _make(model, environ, timeouts, keys, extras, find_credential(model, environ, keys))
+
+
+def _make(
+    model: Model,
+    environ: Mapping[str, str],
+    timeouts: Timeouts,
+    keys: Keys,
+    extras: Extras,
+    key: Credential | None,
+) -> Provider:
     info = model.provider
     route = keys.routes.find(info.id)
     address = route.address if route is not None else model.address or info.address_in(environ)
     if address is None:
         how = what_to_set(info.api) or f"set baseUrl of {info.id} in models.yml"
         raise MissingCredential(f"{model.title} has no address: {how}")
-    key = find_credential(model, environ, keys)
     secret = key.secret if key is not None else None
     sources = {**info.headers, **model.headers} if route is None else {}
     headers = {name: source.resolve(environ).secret for name, source in sources.items()}
