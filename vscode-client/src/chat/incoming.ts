@@ -1,6 +1,6 @@
 /** What the page may say: whatever else arrives is left out. */
 
-import { CODE_USES, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, QUEUE_ACTS, SOURCE_NAMES, TASK_ACTS } from "../messages";
+import { CODE_USES, COMPLETED_COMMANDS, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, QUEUE_ACTS, SOURCE_NAMES, TASK_ACTS } from "../messages";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (fields: Fields) => boolean;
@@ -15,6 +15,7 @@ const ON_CODE: readonly unknown[] = CODE_USES;
 const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
 const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
+const COMPLETED: readonly unknown[] = COMPLETED_COMMANDS;
 const ON_QUEUE: readonly unknown[] = QUEUE_ACTS;
 const ON_TASKS: readonly unknown[] = TASK_ACTS;
 const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
@@ -32,6 +33,7 @@ const checks: Record<FromPage["type"], Check> = {
   attachUris: (fields) => Array.isArray(fields.uris) && fields.uris.every(text),
   picture: (fields) => [fields.id, fields.mimeType, fields.data].every(text) && Number.isInteger(fields.width) && Number.isInteger(fields.height),
   history: () => true,
+  completeValue: (fields) => Number.isInteger(fields.request) && COMPLETED.includes(fields.command) && Array.isArray(fields.before) && fields.before.every(text),
   complete: (fields) => Number.isInteger(fields.request) && text(fields.query),
   send: (fields) => text(fields.text),
   steer: (fields) => text(fields.text),

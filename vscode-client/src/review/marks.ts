@@ -64,7 +64,8 @@ export class Marks implements vscode.Disposable {
     const found = sideOf(uri) === "after" ? this.proposals.find(uri) : undefined;
     if (found === undefined) return;
     const places = found.file.places();
-    const last = editor.document.lineCount - 1;
+    const { lineCount } = editor.document;
+    const last = Math.max(editor.document.lineAt(lineCount - 1).isEmptyOrWhitespace ? lineCount - 2 : lineCount - 1, 0);
     const isAlone = isNew(found.file) && isShownAlone(uri) && found.file.verdict !== "rejected";
     editor.setDecorations(this.added, isAlone ? [new vscode.Range(0, 0, last, 0)] : []);
     for (const wanted of ["accepted", "rejected", "changed"] as const) {
