@@ -17,12 +17,11 @@ def test_what_a_conversation_adds_up_to(tmp_path: Path) -> None:
     log = store(tmp_path)
     header = json.loads(log.read_text().splitlines()[0])
     child = header | {"id": "b1b2c3", "parentSession": {"id": "a1b2c3", "relation": "fork"}}
-    said = {"type": "message", "id": "1", "parentId": None, "timestamp": TIME}
+    said: dict[str, object] = {"type": "message", "id": "1", "parentId": None, "timestamp": TIME}
     said |= {"message": {"role": "user", "content": "Go on"}}
-    waited = {"type": "custom", "id": "2", "parentId": "1", "timestamp": TIME, "customType": "north.retry"}
-    waited |= {
-        "data": {"retryId": "r", "attempt": 1, "of": 3, "reason": "busy", "kind": "overloaded", "outcome": "over"}
-    }
+    data = {"retryId": "r", "attempt": 1, "of": 3, "reason": "busy", "kind": "overloaded", "outcome": "over"}
+    waited: dict[str, object] = {"type": "custom", "id": "2", "parentId": "1", "timestamp": TIME}
+    waited |= {"customType": "north.retry", "data": data}
     summary = {"type": "compaction", "id": "3", "parentId": "2", "timestamp": TIME, "summary": "What was done"}
     lines = [child, said, waited, summary | {"firstKeptEntryId": "1", "tokensBefore": 9, "reason": "manual"}]
     log.with_name("b1b2c3.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
