@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from tests.e2e.editors.bed import documented, editors
 from tests.e2e.nvim.bed import until
@@ -26,7 +27,7 @@ class Emacs:
 
     def ask(self, expression: str) -> str:
         """Evaluate an expression, and return how Lisp prints its value."""
-        command = [editors() / "emacsclient", "-s", self.socket, "--eval", expression]
+        command: list[str | Path] = [editors() / "emacsclient", "-s", self.socket, "--eval", expression]
         result = subprocess.run(command, capture_output=True, text=True)
         return result.stdout.strip() if result.returncode == 0 else ""
 
@@ -106,7 +107,7 @@ def emacs(bed: Bed, **env: str) -> Iterator[Emacs]:
     init = bed.folder / "init.el"
     init.write_text(documented("Emacs", "elisp") + _HELPERS + _ONLY_HERE.format(folder=bed.folder))
     (bed.project / ".git").mkdir(exist_ok=True)
-    command = [editors() / "emacs", "-nw", "-Q", "-l", init, FILE]
+    command: list[str | Path] = [editors() / "emacs", "-nw", "-Q", "-l", init, FILE]
     environ = bed.environ({"HOME": str(bed.folder)} | env)
     with Screen(command, columns=110, rows=40, cwd=bed.project, env=environ) as screen:
         one = Emacs(screen, str(bed.folder / "server"))

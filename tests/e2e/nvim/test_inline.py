@@ -21,6 +21,7 @@ from tests.e2e.nvim.test_plugin import (
     text_of,
     with_options,
 )
+from tests.e2e.nvim.wire import Value
 
 __all__ = ["bed"]
 
@@ -255,9 +256,7 @@ def test_what_comes_is_changed_where_it_is_shown(bed: Bed) -> None:
         ("a\nb\n", "a\nX\n", 1, ["b"], None),
     ],
 )
-def test_the_text_of_changed_lines(
-    bed: Bed, old: str, new: str, row: int, lines: list[str], wanted: str | None
-) -> None:
+def test_the_text_of_changed_lines(bed: Bed, old: str, new: str, row: int, lines: Value, wanted: str | None) -> None:
     (bed.project / "one.txt").write_text(old, newline="")
     made = """
     local old, new, row, lines = ...
