@@ -46,10 +46,10 @@ class Helix:
         until(told, lambda: f"the chat document:\n{self.screen.text()}")
         self.open_document()
 
-    def open_document(self) -> None:
-        """Open the chat document that was written last."""
-        newest = max((self.folder / "data" / "conversations").glob("*/chat.md"), key=lambda one: one.stat().st_mtime)
-        self.command(f"open {newest}")
+    def open_document(self, path: Path | None = None) -> None:
+        """Open a chat document, without a path the one that was written last."""
+        written = (self.folder / "data" / "conversations").glob("*/chat.md")
+        self.command(f"open {path or max(written, key=lambda one: one.stat().st_mtime)}")
         self.screen.wait_for(r"^ NOR .*chat\.md")
 
     def type(self, text: str) -> None:
@@ -64,12 +64,13 @@ class Helix:
     def act(self, title: str) -> None:
         """Take a code action from the menu, whose first row is chosen when it opens."""
         self.screen.write(" a")
-        self.choose(r"^ *(?:\d+|~)? +North: (.+?) *$", title)
+        self.choose(r"\sNorth: (\S.*?) *$", title)
 
     def choose(self, row: str, title: str) -> None:
         """Choose a row of a menu, whose first row is chosen when it opens."""
         self.screen.wait_for(row)
         rows = re.findall(row, self.screen.text(), re.MULTILINE)
+        assert title in rows, self.screen.text()
         for _ in range(rows.index(title)):
             self.screen.keys("Down")
         self.screen.keys("Enter")

@@ -60,7 +60,7 @@ def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed) -> None:
         it.screen.keys("C-l")  # after a question, Emacs does nothing on its own before the next key
         it.see("This was North's offline model")
         assert (bed.project / "made").exists()
-        it.until("(with-current-buffer (window-buffer) (eobp))")
+        it.screen.keys("M->")
         it.type("explain greet")
         it.act("North: send")
         it.see("I will look")
