@@ -3,9 +3,9 @@ left out."""
 
 from typing import Any
 
-_LAST_COUNTS = {"session_info_update", "usage_update"}
+_LAST_COUNTS = {"session_info_update", "usage_update", "plan"}
 _PROGRESS = ("choice-", "limit-")
-_ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
+_ELSEWHERE = {"available_commands_update", "config_option_update"}
 
 
 def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -37,4 +37,5 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
             rows.append({kind: update})
     usage = last.get("usage_update", {})
     title = last.get("session_info_update", {}).get("title")
-    return [*rows, {"title": title, "used": usage.get("used"), "size": usage.get("size"), "cost": usage.get("cost")}]
+    counts = {"used": usage.get("used"), "size": usage.get("size"), "cost": usage.get("cost")}
+    return [*rows, {"title": title, **counts, "plan": last.get("plan")}]

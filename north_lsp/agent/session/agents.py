@@ -319,7 +319,8 @@ class Agents:
 
         contract = Contract(work.agent.output or work.request.output_schema)
         names = Names(progress.id, progress.agent)
-        editor = AgentEditor(self._means.ports.editor, names, progress, board.changed, self._asking, time_left)
+        ports, log = self._means.ports, self._means.stored.log
+        editor = AgentEditor(ports.editor, names, progress, board.changed, self._asking, time_left, log)
         own: list[Tool] = [SubmitResult(contract)]
         if work.spawns:
             given = work.tools.tools()

@@ -13,7 +13,6 @@ import anyio.to_thread
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.totals import totals
 from north_lsp.agent.log.context import replaced_by
-from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.environment import Environment
 from north_lsp.errors import ToolError
@@ -131,13 +130,13 @@ class Exports:
 
         log, locations = self._log, self._environment.locations
         checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
-        return statistics_of(Header.from_json(log.conversation.header), log.entries(), totals(checkpoints.all()))
+        return statistics_of(log.header, log.entries(), totals(checkpoints.all()))
 
 
 async def stored_exports(environment: Environment, id: str) -> Exports:
     """Return the exports of a stored conversation, which is only read. Raises ToolError NOT_FOUND, IO_ERROR."""
     log = await anyio.to_thread.run_sync(find_log, environment.locations, id)
-    return Exports(log, Path(Header.from_json(log.conversation.header).root or "/"), environment)
+    return Exports(log, Path(log.header.root or "/"), environment)
 
 
 def find_log(locations: Locations, id: str) -> Log:
