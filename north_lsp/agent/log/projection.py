@@ -242,6 +242,7 @@ class Projection:
                 files = tuple(file.change() for file in request.files)
                 if (ended := self._agents_calls.get(logged.entry.call_id)) is not None:
                     yield from self._agents_call(ended)
+                    yield from proposal_shown(logged, files)
                 elif is_of_agent(logged.entry.call_id):
                     yield from self._agents_edit(logged.entry, request.title, files)
                 else:
@@ -273,7 +274,8 @@ class Projection:
         if call.call_id not in self._agents_shown:
             self._agents_shown.add(call.call_id)
             yield CallNamed(call.call_id, call.tool, call.kind, call.title)
-            yield CallReady(call.call_id, call.title, call.arguments)
+            if call.arguments is not None:
+                yield CallReady(call.call_id, call.title, call.arguments)
 
     def _agents_edit(self, review: ReviewEntry, title: str, files: tuple[FileChange, ...]) -> Iterator[Event]:
         """Show an edit of an agent's of which the log has only the review: it waits, or North was killed meanwhile, or

@@ -205,13 +205,13 @@ class OwnCommandEntry:
 @dataclass(frozen=True, slots=True)
 class AgentCallEntry:
     """A call of an agent's that people were shown in its conversation: it is in no answer there, and models get nothing
-    of it."""
+    of it. `arguments` are None for what North itself proposes in its name."""
 
     call_id: str
     tool: str
     kind: Kind
     title: str
-    arguments: Json = field(default_factory=dict)
+    arguments: Json | None = None
     details: ResultDetails = field(default_factory=ResultDetails)
     more: Json = field(default_factory=dict)
 
@@ -222,11 +222,12 @@ class AgentCallEntry:
         if kind not in get_args(Kind):
             raise ValueError(kind)
         details = ResultDetails.from_json(row.get("details"), tool, is_error=False)
-        shown = as_text(row.get("title")), as_object(row.get("arguments"))
+        arguments = row.get("arguments")
+        shown = as_text(row.get("title")), arguments if isinstance(arguments, Mapping) else None
         more = unknown(record, FIXED | {"customType", "data"})
         return cls(as_text(row["toolCallId"]), tool, kind, *shown, details, more)
 
     def to_json(self) -> dict[str, Any]:
         row: dict[str, Any] = {"toolCallId": self.call_id, "toolName": self.tool, "kind": self.kind}
-        row |= {"title": self.title, "arguments": dict(self.arguments), "details": self.details.to_json()}
+        row |= {"title": self.title, **given(arguments=self.arguments), "details": self.details.to_json()}
         return {"type": "custom", "customType": AGENT_CALL, "data": row, **self.more}

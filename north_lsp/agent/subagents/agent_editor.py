@@ -45,7 +45,6 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed
 from north_lsp.vocabulary import Kind
 
-_SHOWN: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
 _HIDDEN = (SUBMIT, TASK)
 _LONGEST_ARGUMENT = 2000
 
@@ -71,8 +70,11 @@ class Names:
 
 class AgentEditor(PassingEditor):
     """The editor of one agent: `editor` is the conversation's, `asking` lets one question be asked at a time, and
-    `changed` is called when `progress` is; `time` stands still during questions. What is shown of its calls is kept in
-    the conversation's `log`. `was_stopped`: the user ended everything from one of its questions."""
+    `changed` is called when `progress` is; `time` stands still during questions. `was_stopped`: the user ended
+    everything from one of its questions. Calls of the `shown_kinds` are shown among those of the conversation, and kept
+    in its `log`."""
+
+    shown_kinds: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class AgentEditor(PassingEditor):
         match event:
             case CallNamed(id, tool, kind, title):
                 await self.act(title)
-                if kind in _SHOWN and tool not in _HIDDEN:
+                if kind in self.shown_kinds and tool not in _HIDDEN:
                     call = AgentCallEntry(self._names.call(id), tool, kind, self._names.title(title))
                     self._shown[call.call_id] = call
                     await super().show(replace(event, call_id=call.call_id, title=call.title))
@@ -165,7 +167,7 @@ class AgentEditor(PassingEditor):
     async def review_edit(self, review: EditReview) -> EditDecision:
         async with self._question():
             await self.act(f"waiting for you: {review.title}")
-            decision = await self._editor.review_edit(review)
+            decision = await self._editor.review_edit(replace(review, asker=self._names.asker))
         self.was_stopped = self.was_stopped or decision.kind == "stop"
         return decision
 

@@ -35,7 +35,7 @@ from tests.support.recorded import (
     texts,
     todo,
 )
-from tests.support.script import Answer, Cut, Fail, Gate, Say, Stop, StreamError, answer, call, say, think
+from tests.support.script import Answer, Call, Cut, Fail, Gate, Say, Stop, StreamError, answer, call, say, think
 from tests.support.shown import shown
 
 Verdict = Callable[[dict[str, Any]], dict[str, Any]]
@@ -198,6 +198,11 @@ async def cancelled(on: Stage) -> None:
         await ended
 
 
+def has_work_done(one: Answer) -> bool:
+    """Tell whether an agent would be held in the model's place."""
+    return any(isinstance(part, Call) and part.name == "task" for part in one.parts)
+
+
 async def play(folder: Path, turns: list[tuple[str, list[Answer], list[str], bool]]) -> None:
     with ModelServer() as server:
         server.may_refuse = True
@@ -206,14 +211,15 @@ async def play(folder: Path, turns: list[tuple[str, list[Answer], list[str], boo
         async with stage(world, server) as on:
             on.write(".north/rules/stops.md", NO_EVAL.replace("eval\\(", "no end").format("scope: tool"))
             on.write(".north/rules/later.md", NO_EVAL.replace("eval\\(", "one").format("interrupt: false"))
-            for typed, answers, verdicts, is_cancelled in turns:
+            for typed, answers, verdicts, stops in turns:
                 on.write("many.py", FILE)
                 on.verdicts = [verdict(name) for name in verdicts]
+                is_cancelled = stops and typed == "Go" and not any(map(has_work_done, answers))
                 held = [answer(Say("At last", 1), Gate("here"))] if is_cancelled else []
                 on.server.script(
                     answer(call("read_file", path="many.py")), *answers, *held, *[answer(Say("Done."))] * 20
                 )
-                if is_cancelled and typed == "Go":
+                if is_cancelled:
                     await cancelled(on)
                 else:
                     await on.say(typed)
