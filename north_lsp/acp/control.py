@@ -89,7 +89,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         """Queue a prompt that runs when the turn has ended. Returns `{ok, id}` at once."""
         session = session_of(params)
         try:
-            queued_prompt = await session.follow_up(with_editor(params, read.prompt_parts(params)))
+            queued_prompt = await session.intake.follow_up(with_editor(params, read.prompt_parts(params)))
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return {"ok": True, "id": queued_prompt.id}
@@ -133,7 +133,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
             raise invalid_params("kind", "cannot be steer while no turn runs")
         place = read.whole_number(params, "position", 0, 0) if params.get("position") is not None else None
         try:
-            await session.edit_queued(queued_prompt, parts, _KINDS[kind] if kind is not None else None, place)
+            await session.intake.edit_queued(queued_prompt, parts, _KINDS[kind] if kind is not None else None, place)
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         return _queue(session)

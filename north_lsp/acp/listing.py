@@ -35,6 +35,7 @@ def list_method(conversations: Conversations) -> Handler:
             {
                 "sessionId": row.id,
                 "cwd": str(row.cwd),
+                **({"additionalDirectories": [str(root) for root in row.further_roots]} if row.further_roots else {}),
                 "title": row.title or row.first_prompt,
                 "updatedAt": row.updated_at,
                 "archived": row.archived,

@@ -28,7 +28,7 @@ def prompt_methods(
     async def prompt(params: Params, call: Call) -> object:
         session, parts, kind = session_of(params), with_editor(params, read.prompt_parts(params)), prompt_kind(params)
         trace.belong_to(read.meta(params).get("traceparent"))
-        answer = await _turn(session, call, lambda scope: session.prompt(parts, scope, kind))
+        answer = await _turn(session, call, lambda scope: session.intake.prompt(parts, scope, kind))
         if session.moved_to is not None:
             await reopen(session, params, call)
         return answer
@@ -36,7 +36,7 @@ def prompt_methods(
     async def resume(params: Params, call: Call) -> object:
         """Go on with the turn that an earlier process did not finish. Answers like `session/prompt`."""
         session = session_of(params)
-        return await _turn(session, call, session.resume_turn)
+        return await _turn(session, call, session.intake.resume_turn)
 
     async def steer(params: Params, call: Call) -> object:
         """Steer the running turn. Returns `{delivered}`, whether the prompt became part of that turn, once that is
@@ -47,7 +47,7 @@ def prompt_methods(
         with anyio.CancelScope() as scope:
             call.on_cancel = scope.cancel
             try:
-                queued_prompt = await session.steer(parts)
+                queued_prompt = await session.intake.steer(parts)
             except ValueError as error:
                 raise RpcError(INVALID_REQUEST, str(error)) from None
         if queued_prompt is None or queued_prompt.delivered:

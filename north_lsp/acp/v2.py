@@ -120,4 +120,5 @@ def permission(params: Fields, *, knows_north: bool) -> Fields:
 
 def session_row(row: Fields) -> Fields:
     """Return a row of `session/list`."""
-    return {key: row[key] for key in ("sessionId", "cwd", "title", "updatedAt") if key in row}
+    keys = ("sessionId", "cwd", "additionalDirectories", "title", "updatedAt")
+    return {key: row[key] for key in keys if key in row}

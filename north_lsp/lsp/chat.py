@@ -216,9 +216,9 @@ class Chat:
         if session is not None and document is not None:
             with suppress(ValueError):
                 if not steers:
-                    await session.follow_up(asked.parts)
+                    await session.intake.follow_up(asked.parts)
                     return
-                if (await session.steer(asked.parts)).delivered:
+                if (await session.intake.steer(asked.parts)).delivered:
                     return
             if asked.number is not None:
                 document.forget(asked.number)
@@ -235,7 +235,7 @@ class Chat:
         try:
             if session is None:
                 raise ValueError("no turn is running: send a prompt instead")
-            return {"delivered": (await session.steer((TextPart(text),))).delivered}
+            return {"delivered": (await session.intake.steer((TextPart(text),))).delivered}
         except ValueError as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
 

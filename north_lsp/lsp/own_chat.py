@@ -43,10 +43,10 @@ class OwnChat:
         try:
             if session.is_busy:
                 with suppress(ValueError):  # the turn has just ended
-                    await session.follow_up(parts)
+                    await session.intake.follow_up(parts)
                     return
             await session.show(UserSaid(f"action-{next(_NUMBERS)}", title))
-            await session.prompt(parts, anyio.CancelScope())
+            await session.intake.prompt(parts, anyio.CancelScope())
         except (MissingCredential, ValueError) as error:
             await self._tell(str(error))
         except ModelFailed:

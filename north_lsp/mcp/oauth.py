@@ -17,15 +17,14 @@ import anyio
 import anyio.to_thread
 import httpx2
 
-from north_lsp import __version__
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.callback import callback
-from north_lsp.mcp.sign_in_places import check_places, covers, hosts, is_safe
+from north_lsp.mcp.sign_in_client import Carry, carried_by, sign_in_client
+from north_lsp.mcp.sign_in_places import Places, covers, hosts, is_safe
 from north_lsp.mcp.transport import failure
-from north_lsp.providers.tls import verification
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locks import FileLock, LockHeld
 from north_lsp.web.client import Resolve, WebClient, resolved
@@ -77,8 +76,14 @@ class Signer:
 class SignIns:
     """The sign-ins to servers, kept with the user's keys."""
 
-    def __init__(self, environ: Mapping[str, str], store: CredentialStore, resolve: Resolve = resolved) -> None:
-        self._environ = environ
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        store: CredentialStore,
+        resolve: Resolve = resolved,
+        carry: Carry | None = None,
+    ) -> None:
+        self._carry = carry or carried_by(environ)
         self._store = store
         self._web = WebClient(environ, resolve)
         self._locks: dict[str, anyio.Lock] = {}
@@ -87,9 +92,10 @@ class SignIns:
         """Have the user sign in. Raises ToolError, OSError."""
         if not is_safe(spec.url, spec):
             raise failure("its address must begin with https://: a token would be sent there")
-        async with self._client(spec.url) as client:
+        places = Places(self._web, spec)
+        async with sign_in_client(places, self._carry, _SECONDS) as client:
             resource, signers, scope = await _resource(client, spec)
-            signer = await _signer(client, signers, spec, self._web)
+            signer = await _signer(client, signers, spec, places)
             taking_part = hosts(signer.addresses)
             state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
             async with callback(state) as answer:
@@ -141,7 +147,9 @@ class SignIns:
             if before is None or tokens is None or not tokens.is_spent(refused) or not tokens.refresh:
                 return tokens.access if tokens is not None else ""
             form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": tokens.client}
-            async with self._client(tokens.endpoint) as client:
+            if not is_safe(tokens.endpoint, spec):
+                raise failure("its sign-in is refreshed at an address that North does not sign in at")
+            async with sign_in_client(Places(self._web, spec), self._carry, _SECONDS) as client:
                 granted = await _granted(client, tokens.endpoint, form | {"resource": tokens.resource})
             renewed = _tokens(granted, tokens)
             with anyio.CancelScope(shield=True):  # the token before is spent
@@ -176,19 +184,6 @@ class SignIns:
 
     def _kept(self, spec: ServerSpec) -> Tokens | None:
         return _read_tokens(self._store.sign_in(_name(spec)))
-
-    @asynccontextmanager
-    async def _client(self, address: str) -> AsyncIterator[httpx2.AsyncClient]:
-        """Make a client that knows none of the server's headers: they are for nobody else."""
-        try:
-            verify = await anyio.to_thread.run_sync(verification, self._environ, address)
-        except (OSError, ValueError) as error:
-            raise failure(f"its connection cannot be prepared: {error}") from None
-        headers = {"user-agent": f"north-lsp/{__version__}", "accept": "application/json"}
-        async with httpx2.AsyncClient(
-            headers=headers, timeout=_SECONDS, verify=verify, follow_redirects=False
-        ) as client:
-            yield client
 
 
 def _read_tokens(kept: str | None) -> Tokens | None:
@@ -253,17 +248,17 @@ async def _resource(client: httpx2.AsyncClient, spec: ServerSpec) -> tuple[str, 
     return spec.url, [origin], scope[1] if scope else ""
 
 
-async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: ServerSpec, web: WebClient) -> Signer:
+async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: ServerSpec, places: Places) -> Signer:
     for issuer in issuers[:3]:
         if not is_safe(issuer, spec):
             continue
-        await check_places(web, spec, [issuer])
+        await places.check([issuer])
         home = urlsplit(issuer)
         path = home.path.rstrip("/")
         kinds = ("oauth-authorization-server", "openid-configuration")
-        places = [f"{home.scheme}://{home.netloc}/.well-known/{kind}{path}" for kind in kinds]
-        places += [f"{home.scheme}://{home.netloc}{path}/.well-known/{kinds[1]}"] if path else []
-        for place in places:
+        pages = [f"{home.scheme}://{home.netloc}/.well-known/{kind}{path}" for kind in kinds]
+        pages += [f"{home.scheme}://{home.netloc}{path}/.well-known/{kinds[1]}"] if path else []
+        for place in pages:
             about = await _json(client, place)
             if not isinstance(about, Mapping) or str(about.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
                 continue
@@ -274,7 +269,7 @@ async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: Serv
             methods = about.get("code_challenge_methods_supported")
             if not isinstance(methods, list) or "S256" not in methods:
                 raise failure(f"{one_line(issuer, 200)} does not protect sign-ins by PKCE (S256)")
-            await check_places(web, spec, [token, *([register] if register else [])])
+            await places.check([token, *([register] if register else [])])
             return Signer(str(about["issuer"]), authorize, token, register)
     raise failure("nobody is found who signs users in: put a token into its `headers`")
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import SplitResult, urlsplit
 
 from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.mcp.transport import failure
 from north_lsp.web.addresses import Target, not_public, target
@@ -26,23 +27,64 @@ def is_safe(address: str, spec: ServerSpec) -> bool:
     return bool(there.hostname) and (there.scheme == "https" or local)
 
 
-async def check_places(web: WebClient, spec: ServerSpec, addresses: Sequence[str]) -> None:
-    """Check where a sign-in would lead: on the public internet, or where the server itself is, so that no server has
-    North ask around in the user's network. Raises ToolError."""
-    server = urlsplit(spec.url)
-    here = await _place(web, target(f"{server.scheme}://{server.netloc.rpartition('@')[2]}/"))
-    for at in map(target, addresses):
-        place = await _place(web, at)
-        if place and place != here:
-            raise failure(
-                f"its sign-in leads to {place} ({at.authority}), where the server is not",
-                "if you trust it, put a token into its `headers`",
-            )
+class Places:
+    """Where a sign-in to one server may lead: to the public internet, or where the server itself is, so that no server
+    has North ask around in the user's network. A name is looked up once, and counts as it was then."""
 
+    def __init__(self, web: WebClient, spec: ServerSpec) -> None:
+        server = urlsplit(spec.url)
+        self._web = web
+        self._server = target(f"{server.scheme}://{server.netloc.rpartition('@')[2]}/")
+        self._named = spec.sign_in_hosts
+        self._found: dict[tuple[str, int], Sequence[str]] = {}
 
-async def _place(web: WebClient, at: Target) -> str:
-    """Say where an address leads if not to the public internet. Names that a proxy looks up are the proxy's matter."""
-    return "" if web.proxy(at) and not at.address else not_public(await web.addresses(at))
+    async def check(self, addresses: Sequence[str]) -> None:
+        """Check where a sign-in would lead. Raises ToolError."""
+        for at in map(target, addresses):
+            await self.addresses(at)
+
+    async def addresses(self, at: Target) -> Sequence[str]:
+        """Return the network addresses that may be asked for a host; none if a proxy is to be asked. Raises
+        ToolError."""
+        proxied = bool(self._web.proxy(at))
+        if at.host != self._server.host and not (proxied and at.host in self._named):
+            place = not_public(await self._known(at))
+            if place and place != await self._place_of_server():
+                raise failure(
+                    f"its sign-in leads to {place} ({at.authority}), where the server is not",
+                    "if you trust it, put a token into its `headers`",
+                )
+        return () if proxied else await self._looked_up(at)
+
+    def proxy(self, at: Target) -> str:
+        """Return the proxy through which a host is reached, empty if it is reached directly."""
+        return self._web.proxy(at)
+
+    async def _known(self, at: Target) -> Sequence[str]:
+        """Look up a host. What only a proxy can look up could be anywhere."""
+        try:
+            return await self._looked_up(at)
+        except ToolError:
+            if not self._web.proxy(at):
+                raise
+        raise failure(
+            f"its sign-in leads to {at.authority}, of which only the proxy knows where it is: if you trust that host, "
+            f'write `"oauth": {{ "hosts": ["{at.host}"] }}` into its entry in your own file'
+        )
+
+    async def _place_of_server(self) -> str:
+        try:
+            return not_public(await self._looked_up(self._server))
+        except ToolError:
+            if not self._web.proxy(self._server):
+                raise
+            return ""
+
+    async def _looked_up(self, at: Target) -> Sequence[str]:
+        key = at.host, at.port
+        if key not in self._found:
+            self._found[key] = await self._web.addresses(at)
+        return self._found[key]
 
 
 def hosts(addresses: Sequence[str]) -> Sequence[str]:

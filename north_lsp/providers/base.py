@@ -198,6 +198,13 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Something about the request that the user should know; it is no part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The last event of a successful stream."""
 
@@ -220,7 +227,7 @@ class Failed:
     retry_after_ms: int | None = None
 
 
-StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Counted | Done | Failed
+StreamEvent = TextDelta | ThinkingDelta | CallStart | CallDelta | BlockEnd | Counted | Told | Done | Failed
 
 
 class Provider(Protocol):

@@ -95,7 +95,7 @@ def classify(frame: Frame) -> Message:
     if isinstance(frame, Malformed):
         return _unread(frame)
     if not isinstance(frame, dict):
-        return _invalid(None, "a message must be one JSON object; batches are not supported")
+        return _invalid(None, "a message must be one JSON object")
     id = frame.get("id")
     method = frame.get("method")
     if isinstance(method, str):

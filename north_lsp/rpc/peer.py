@@ -13,6 +13,7 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 
+from north_lsp.rpc.batch import MOST_MESSAGES, Batch, Reply
 from north_lsp.rpc.framing import Frame, Framing
 from north_lsp.rpc.messages import (
     INTERNAL_ERROR,
@@ -90,7 +91,7 @@ class Peer:
     """Serves a connection until the client leaves, a signal arrives or `stop` is called.
 
     `cancel_method` tells the other side that a request of ours is withdrawn: if `tells_cancel`, or once it has used
-    that method itself. With `accepts_batches`, the messages of an array are taken one by one.
+    that method itself. With `accepts_batches`, an array of messages is answered by an array.
     `on_failure(where, error)` is called for every exception that no service caught; the client gets an internal error
     without its text.
     """
@@ -126,8 +127,9 @@ class Peer:
 
     # -- talking to the other side ---------------------------------------------------------------------------------
 
-    async def send(self, message: dict[str, Any]) -> None:
-        """Write one message whole. A cancelled caller never leaves half a frame behind; a closed pipe ends the peer."""
+    async def send(self, message: dict[str, Any] | list[dict[str, Any]]) -> None:
+        """Write one message whole, or an array of them. A cancelled caller never leaves half a frame behind; a closed
+        pipe ends the peer."""
         data = self._framing.encode(message)
         async with self._write_lock:
             with anyio.CancelScope(shield=True):
@@ -234,29 +236,41 @@ class Peer:
         count = 0
         while data := await self._pipe.receive():
             for frame in self._framing.feed(data):
-                is_batch = self._accepts_batches and isinstance(frame, list) and bool(frame)
-                for one in cast("list[Frame]", frame) if is_batch else [frame]:
-                    await self._take(classify(one), tasks)
+                if self._accepts_batches and isinstance(frame, list) and frame:
+                    await self._take_all(cast("list[Frame]", frame), tasks)
+                else:
+                    await self._take(classify(frame), tasks)
                 count += 1
                 if count % _MESSAGES_PER_CHECKPOINT == 0:
                     await anyio.lowlevel.checkpoint()
 
-    async def _take(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
+    async def _take_all(self, frames: list[Frame], tasks: anyio.abc.TaskGroup) -> None:
+        """Handle an array of messages; one that is too long is refused as a whole."""
+        if len(frames) > MOST_MESSAGES:
+            refused = RpcError(INVALID_REQUEST, f"an array may have {MOST_MESSAGES} messages, not {len(frames)}")
+            await self._reply_aside(error_reply(None, refused), tasks, None)
+            return
+        messages = [classify(frame) for frame in frames]
+        batch = Batch(messages, self.send)
+        for message in messages:
+            await self._take(message, tasks, batch)
+
+    async def _take(self, message: Message, tasks: anyio.abc.TaskGroup, batch: Batch | None = None) -> None:
         """Handle a message and catch its failures: whatever happens, the next one is read."""
         try:
-            await self._dispatch(message, tasks)
+            await self._dispatch(message, tasks, batch)
         except Exception as error:  # noqa: BLE001 - the reading's outermost frame
             self._on_failure("reading a message", error)
             if isinstance(message, Request):
                 failed = RpcError(INTERNAL_ERROR, f"{message.method} failed inside North; see the log")
-                await self._reply_aside(error_reply(message.id, failed), tasks)
+                await self._reply_aside(error_reply(message.id, failed), tasks, batch)
 
-    async def _dispatch(self, message: Message, tasks: anyio.abc.TaskGroup) -> None:
+    async def _dispatch(self, message: Message, tasks: anyio.abc.TaskGroup, batch: Batch | None) -> None:
         """Start the handler of a message. Handlers start in the order of their messages; each runs in its own task."""
         match message:
             case Invalid(reply):
                 if reply is not None:
-                    await self._reply_aside(reply, tasks)
+                    await self._reply_aside(reply, tasks, batch)
             case Response(id):
                 await self._take_answer(id, message)
             case Notification(method, params, raw):
@@ -273,17 +287,21 @@ class Peer:
                 if service is None and self._foreign is not None:
                     await self._foreign.handle(raw)
                 elif service is None:
-                    await self._reply_aside(
-                        error_reply(id, RpcError(METHOD_NOT_FOUND, f"unknown method {method}")), tasks
-                    )
+                    unknown = RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
+                    await self._reply_aside(error_reply(id, unknown), tasks, batch)
                 elif id in self._calls:
-                    await self._reply_aside(error_reply(id, RpcError(INVALID_REQUEST, f"the id {id} is in use")), tasks)
+                    in_use = RpcError(INVALID_REQUEST, f"the id {id} is in use")
+                    await self._reply_aside(error_reply(id, in_use), tasks, batch)
                 else:
                     call = self._calls[id] = Call(id)
-                    tasks.start_soon(self._run_request, service, message, call)
+                    tasks.start_soon(self._run_request, service, message, call, batch)
 
-    async def _reply_aside(self, reply: dict[str, Any], tasks: anyio.abc.TaskGroup) -> None:
+    async def _reply_aside(self, reply: Reply, tasks: anyio.abc.TaskGroup, batch: Batch | None) -> None:
         """Send a reply without making the reading wait for the client, unless it floods North with requests."""
+        if batch is not None:
+            if batch.put(reply):
+                tasks.start_soon(batch.send)
+            return
         if self._waiting_replies >= _MAX_WAITING_REPLIES:
             await self.send(reply)
             return
@@ -315,7 +333,7 @@ class Peer:
             call.cancel()
         return call is not None
 
-    async def _run_request(self, service: Service, message: Request, call: Call) -> None:
+    async def _run_request(self, service: Service, message: Request, call: Call, batch: Batch | None) -> None:
         reply: dict[str, Any] | None = None
         try:
             with call.scope:
@@ -333,21 +351,23 @@ class Peer:
         finally:
             self._calls.pop(message.id, None)
         if reply is not None:
-            await self._answer(reply, message.method)
+            await self._answer(reply, message.method, batch)
         if call.after is not None:
             try:
                 await call.after()
             except Exception as error:  # noqa: BLE001 - the task's outermost frame
                 self._on_failure(f"after {message.method}", error)
 
-    async def _answer(self, reply: dict[str, Any], method: str) -> None:
+    async def _answer(self, reply: Reply, method: str, batch: Batch | None) -> None:
         try:
-            await self.send(reply)
+            if batch is None:
+                await self.send(reply)
+                return
+            self._framing.encode(reply)
         except (TypeError, ValueError) as error:  # a result that is not JSON data
             self._on_failure(method, error)
-            await self.send(
-                error_reply(reply["id"], RpcError(INTERNAL_ERROR, f"{method} gave an answer that is not JSON"))
-            )
+            reply = error_reply(reply["id"], RpcError(INTERNAL_ERROR, f"{method} gave an answer that is not JSON"))
+        await (batch.add(reply) if batch is not None else self.send(reply))
 
     async def _run_notification(self, service: Service, method: str, params: Params) -> None:
         try:

@@ -1,7 +1,7 @@
 """The live shells of one session, and what one command leaves to the next: the directory and harmless variables."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -42,6 +42,29 @@ class LiveShells:
     stopping: set[Bash] = field(default_factory=set)
     of_jobs: list[Bash] = field(default_factory=list)
     detached: list[DetachedProcess] = field(default_factory=list)
+
+    def held(self, is_contained: Callable[[Place], bool]) -> list[Bash]:
+        """Return the shells that are in the sandbox."""
+        self.of_jobs = [bash for bash in self.of_jobs if bash.alive]
+        return [*(live.bash for place, live in self.by_place.items() if is_contained(place)), *self.of_jobs]
+
+    def is_busy_inside(self, is_contained: Callable[[Place], bool]) -> bool:
+        """Return whether anything runs in the sandbox."""
+        held = [live.bash for place, live in self.by_place.items() if is_contained(place)]
+        self.detached = [process for process in self.detached if process.detached_job.is_alive()]
+        return (
+            bool(self.detached)
+            or any(bash.alive for bash in self.of_jobs)
+            or any(bash.alive and bash.processes() for bash in held)
+        )
+
+    def changed_variables(self, place: Place) -> dict[str, str | None]:
+        """Return the variables that a job has to be given to be like the shell of its place."""
+        live = self.by_place.get(place)
+        if place in ("clean", "bare") or live is None or live.bash.first is None:
+            return dict(self.carried)
+        now = live.bash.report or live.bash.first
+        return changed_exports(*(read_exports(one.exports) for one in (live.bash.first, now)))
 
     def preparing(self, live: LiveShell, where: Path, environ: Mapping[str, str]) -> str:
         """Return lines that prepare a shell for a command: the directory and the variables."""

@@ -8,7 +8,6 @@ harmless variables are carried from `session` to the others.
 """
 
 import contextlib
-import os
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,18 +23,19 @@ from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash, Ended
 from north_lsp.shell.containment import Containment
-from north_lsp.shell.detached import DetachedProcess, find_detached, start_detached
+from north_lsp.shell.detached import find_detached
+from north_lsp.shell.ending import end_shell, end_shells
 from north_lsp.shell.environment import UNATTENDED
 from north_lsp.shell.factory import ShellMaker
-from north_lsp.shell.job_processes import JobProcess, JobSpec, start_job
+from north_lsp.shell.job_processes import JobProcess, JobSpec
+from north_lsp.shell.job_starter import JobStarter
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.live_shells import LiveShell, LiveShells
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
 from north_lsp.shell.output import OutputSink, Spill
 from north_lsp.shell.pool import ShellPool
-from north_lsp.shell.processes import children_of, end_now, is_running, started_at
 from north_lsp.shell.progress import show_progress, stop_after
-from north_lsp.shell.report import changed_exports, meaning_changed, read_exports
+from north_lsp.shell.report import meaning_changed
 from north_lsp.shell.results import CommandResult, ShellState
 from north_lsp.shell.sandbox import Sandbox, support
 from north_lsp.shell.spawning import StartFailed
@@ -80,6 +80,7 @@ class CommandRunner:
             if sandbox is None
             else Containment(sandbox, background, self._held_shells, self._is_busy_inside, self._end_contained_detached)
         )
+        self._job_starter = JobStarter(self._maker, kept, self.containment)
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -102,11 +103,7 @@ class CommandRunner:
         return place
 
     def _held_shells(self) -> list[Bash]:
-        self._shells.of_jobs = [bash for bash in self._shells.of_jobs if bash.alive]
-        return [
-            *(live.bash for place, live in self._shells.by_place.items() if self.is_contained(place)),
-            *self._shells.of_jobs,
-        ]
+        return self._shells.held(self.is_contained)
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -141,13 +138,7 @@ class CommandRunner:
 
     def _is_busy_inside(self) -> bool:
         """Return whether anything runs in the sandbox."""
-        held = [live.bash for place, live in self._shells.by_place.items() if self.is_contained(place)]
-        self._shells.detached = [process for process in self._shells.detached if process.detached_job.is_alive()]
-        return (
-            bool(self._shells.detached)
-            or any(bash.alive for bash in self._shells.of_jobs)
-            or any(bash.alive and bash.processes() for bash in held)
-        )
+        return self._shells.is_busy_inside(self.is_contained)
 
     def expect(self, paths: Sequence[Path]) -> None:
         """Announce paths that are written with the user's approval while something may run in the sandbox."""
@@ -358,7 +349,7 @@ class CommandRunner:
             if which(live) and live.bash not in self._shells.stopping
         ]
         for live in [self._shells.by_place.pop(place) for place in gone]:
-            await _end(live.bash)
+            await end_shell(live.bash)
 
     def take_over(self, other: "CommandRunner") -> None:
         """Take over the shells, the directory and the jobs of a session that ends and runs no command; its shells get
@@ -380,17 +371,7 @@ class CommandRunner:
         await self.jobs.end_all(grace)
         marks, self._shells.marks = self._shells.marks, set()
         shells, self._shells.by_place = [live.bash for live in self._shells.by_place.values()], {}
-        # While a shell lives, orphaned processes are found below it, whatever their environment.
-        below = await anyio.to_thread.run_sync(_below, shells)
-        for bash in shells:
-            await anyio.to_thread.run_sync(_ask_to_end, bash)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(end_tree, partial(_still_there, below), grace)
-            for mark in marks:
-                tasks.start_soon(end_tree, partial(find_tree, None, mark), grace)
-        async with anyio.create_task_group() as tasks:
-            for bash in shells:
-                tasks.start_soon(_end, bash)
+        await end_shells(shells, marks, grace)
         if self.containment is not None:
             with contextlib.suppress(ToolError):
                 await self.containment.last()
@@ -427,44 +408,10 @@ class CommandRunner:
 
     async def _job(self, job: JobSpec) -> JobProcess:
         """Start a job in its own shell, which is like the shell of its place. Raises ToolError."""
-        needs, job = job.place in UNASKED, replace(job, place=self._place(job.place))
-        changes: dict[str, str | None] = dict(self._shells.carried)
-        live = self._shells.by_place.get(job.place)
-        if job.place not in ("clean", "bare") and live is not None and live.bash.first is not None:
-            now = live.bash.report or live.bash.first
-            changes = changed_exports(*(read_exports(one.exports) for one in (live.bash.first, now)))
-        contained = self.is_contained(job.place)
-        prefixed = replace(job, command=self._prefixed(job.command))
-        if job.output is not None:
-            if self._kept is None:
-                raise ToolError("UNAVAILABLE", "nothing can outlive North here")
-            return await self._start_detached(self._kept, prefixed, changes, job.output, contained=contained)
-        if not contained or self.containment is None:
-            return await start_job(self._maker, prefixed, changes, contained=contained)
-        await self.containment.enter()
-        try:
-            process = await start_job(self._maker, prefixed, changes, contained=True, needs=needs)
-            self._shells.of_jobs.append(process.bash)
-        finally:
-            with anyio.CancelScope(shield=True):
-                self.containment.keep_quarantined(await self.containment.leave())
-        self.containment.patrol()
-        return process
-
-    async def _start_detached(
-        self, records: Path, job: JobSpec, changes: dict[str, str | None], output: Path, *, contained: bool
-    ) -> DetachedProcess:
-        if not contained or self.containment is None:
-            return await start_detached(self._maker, records, job, changes, output, contained=contained)
-        await self.containment.enter()
-        try:
-            process = await start_detached(self._maker, records, job, changes, output, contained=True)
-            self._shells.detached.append(process)
-        finally:
-            with anyio.CancelScope(shield=True):
-                self.containment.keep_quarantined(await self.containment.leave())
-        self.containment.patrol()
-        return process
+        needs, place = job.place in UNASKED, self._place(job.place)
+        prefixed = replace(job, place=place, command=self._prefixed(job.command))
+        contained = self.is_contained(place)
+        return await self._job_starter.start(prefixed, self._shells, contained=contained, needs=needs)
 
     def _end_contained_detached(self) -> None:
         for process in self._shells.detached:
@@ -486,22 +433,3 @@ class CommandRunner:
                 self._shells.marks.discard(mark)
         finally:
             self._shells.stopping.discard(live.bash)
-
-
-async def _end(bash: Bash) -> None:
-    await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
-    bash.close()
-
-
-def _below(shells: Sequence[Bash]) -> dict[int, str]:
-    """Return the processes below the shells, each with its start time."""
-    return {pid: started_at(pid) for bash in shells if bash.alive for pid in children_of(bash.pid)}
-
-
-def _still_there(processes: Mapping[int, str]) -> list[int]:
-    return [pid for pid, since in processes.items() if since and started_at(pid) == since and is_running(pid)]
-
-
-def _ask_to_end(bash: Bash) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(bash.pid, 1)

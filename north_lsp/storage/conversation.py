@@ -32,7 +32,8 @@ from north_lsp.storage.ownership import Ownership
 from north_lsp.storage.partial_answer import PartialAnswer
 from north_lsp.storage.partial_file import Piece, recover
 from north_lsp.storage.records import encode, storable
-from north_lsp.storage.veil import INDEX, NoVeil, Veil
+from north_lsp.storage.veil import Veil
+from north_lsp.storage.veiled_lines import VeiledLines
 
 __all__ = ["Conversation", "ConversationBusy", "ConversationClosed", "UnknownConversation"]
 
@@ -59,8 +60,7 @@ class Conversation:
         self._refused: OSError | None = None
         self._retired = False
         self._answer = PartialAnswer(path)
-        self._veil: Veil = NoVeil()
-        self._numbers: list[Record] = []  # that secrets have got, and that are not in the log yet
+        self._lines = VeiledLines(self.reserve_id)
         self._mutex = threading.RLock()
         self.durability: Fsync = "turn"
         self._syncing = threading.Lock()
@@ -222,9 +222,9 @@ class Conversation:
     def wear(self, veil: Veil) -> None:
         """Mask from now on what is written, and put back what the log has masked."""
         with self._mutex:
-            self._veil = veil
+            self._lines.veil = veil
             self._answer.mask = veil.masked
-            self._unveil(self._state)
+            self._lines.restore(self._state)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -290,11 +290,11 @@ class Conversation:
 
     def line(self, record: Record) -> bytes:
         """Return a record as a line of the log."""
-        return encode(record if record["type"] == INDEX else self._veil.masked(record))
+        return self._lines.line(record)
 
     def masked(self, text: str) -> str:
         """Return a text as the log would have it."""
-        return self._veil.masked_text(text)
+        return self._lines.veil.masked_text(text)
 
     def record_secrets(self) -> None:
         """Write which numbers have been given to secrets, for a log beside this one that has them."""
@@ -304,15 +304,12 @@ class Conversation:
 
     def unknown_secrets(self, text: str) -> list[str]:
         """Return the placeholders in a text that nobody can restore any more."""
-        return self._veil.unknown_in(text)
+        return self._lines.veil.unknown_in(text)
 
     def copied(self, records: Iterable[Record]) -> bytes:
         """Return records as lines for another log, with what that one has to know of the secrets in them."""
         with self._mutex:
-            lines = [self.line(record) for record in records]
-            self._numbers += self._new_numbers()
-            known = [*(one for one in self._state.annotations if one["type"] == INDEX), *self._numbers]
-            return b"".join([*map(encode, known), *lines])
+            return self._lines.copied(records, self._state.annotations)
 
     def reserve_id(self) -> str:
         """Reserve an id for an entry that will be appended later, with `entry_id`."""
@@ -466,9 +463,8 @@ class Conversation:
                 self._catch_up()
                 return True
             records, count = more
-            self._veil.adopt(record for record in records if record["type"] == INDEX)
-            for record in records:
-                self._state.add(record if record["type"] == INDEX else self._veil.loaded(record))
+            for record in self._lines.restored(records):
+                self._state.add(record)
             self._log.grew(known + count)
             return count > 0
 
@@ -478,7 +474,7 @@ class Conversation:
             return None
         with self._mutex:
             found = self._answer.read(stamp, self._state)
-            return self._veil.loaded(found) if found is not None else None
+            return self._lines.veil.loaded(found) if found is not None else None
 
     def recover_partial(self) -> bool:
         """Append the answer that a killed process left; returns whether there was one."""
@@ -519,24 +515,8 @@ class Conversation:
 
     def _record_numbers(self) -> None:
         """Write which numbers have been given to secrets, before the lines that have them."""
-        rows, self._numbers = [*self._numbers, *self._new_numbers()], []
-        for row in rows:
+        for row in self._lines.take_numbers():
             self._store(row)
-
-    def _new_numbers(self) -> list[Record]:
-        rows = self._veil.take_unrecorded()
-        return [{"type": INDEX, "id": self.reserve_id(), "timestamp": timestamp(), **row} for row in rows]
-
-    def _unveil(self, state: LogState) -> None:
-        """Put back in memory what is masked on the disk."""
-        self._veil.adopt(one for one in state.annotations if one["type"] == INDEX)
-        if not any(one["type"] == INDEX for one in state.annotations):
-            return
-        for record in state.entries:
-            if (real := self._veil.loaded(record)) is not record:
-                record.update(real)
-        rest = self._veil.loaded({"title": state.title, "queue": state.queue, "labels": state.labels})
-        state.title, state.queue, state.labels = rest["title"], rest["queue"], rest["labels"]
 
     def _write_anew(self, records: list[Record]) -> None:
         """Rewrite a log of another format in today's; the former file is kept next to it."""
@@ -562,7 +542,7 @@ class Conversation:
                 return
             data = self.path.read_bytes()
             before, self._state = self._state.revision, read_state(data)
-            self._unveil(self._state)
+            self._lines.restore(self._state)
             self._state.revision += before + 1
             self._log.reread(data)
 
@@ -576,7 +556,7 @@ class Conversation:
         try:
             for path in found:
                 if (entry := recover(path, self._state)) is not None:
-                    self._store(self._veil.loaded(entry))
+                    self._store(self._lines.veil.loaded(entry))
                     self._state.warn("an interrupted answer was recovered")
                 if self.write_error is None:
                     with suppress(OSError):

@@ -4,6 +4,7 @@ It is made from the logs: each row says which state of its log it shows, what ha
 may be lost at any time.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -64,6 +65,7 @@ SCHEMA = (
         BEGIN INSERT INTO forgotten VALUES (old.number); END
         """,
     ),
+    ("ALTER TABLE conversations ADD COLUMN further_roots TEXT NOT NULL DEFAULT '[]'",),
 )
 _SUMMARY = tuple(field.name for field in fields(Summary))
 _COLUMNS = ", ".join(_SUMMARY)
@@ -125,8 +127,9 @@ class ConversationIndex:
             return use(self._path, SCHEMA, updated)
         except OSError:
             with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-                for statement in SCHEMA[0]:
-                    connection.execute(statement)
+                for step in SCHEMA:
+                    for statement in step:
+                        connection.execute(statement)
                 return updated(connection)
 
 
@@ -146,6 +149,7 @@ def rows_of(
 def _summary(row: Sequence[Any]) -> Summary:
     values = dict(zip(_SUMMARY, row, strict=True))
     values |= {name: Path(values[name]) for name in _PATHS} | {name: bool(values[name]) for name in _FLAGS}
+    values["further_roots"] = tuple(map(Path, json.loads(values["further_roots"])))
     return Summary(**values)
 
 
@@ -245,6 +249,7 @@ def _reading(connection: "sqlite3.Connection", path: Path) -> Reading | None:
 def _store(connection: "sqlite3.Connection", reading: Reading) -> None:
     values = {name: getattr(reading.summary, name) for name in _SUMMARY}
     values |= {name: str(values[name]) for name in _PATHS}
+    values["further_roots"] = json.dumps([str(root) for root in reading.summary.further_roots])
     values |= {"size": reading.size, "mtime_ns": reading.mtime_ns, "tail": reading.tail}
     changes = ", ".join(f"{name} = excluded.{name}" for name in values if name != "id")
     connection.execute(

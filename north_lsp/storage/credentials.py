@@ -5,7 +5,7 @@ exists or is created."""
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from north_lsp.lazy_dataclass import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _SHOWN = 4
-_COLUMNS = "id, provider, label, secret, created_at, last_used_at"
+_COLUMNS = "id, provider, label, secret, created_at, last_used_at, limited_until"
 _MIGRATIONS = (
     (
         """
@@ -50,7 +50,8 @@ class CredentialsUnreadable(OSError):
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """One API key; times are milliseconds since 1970."""
+    """One API key; times are milliseconds since 1970. Until `limited_until` its vendor accepts no requests with it,
+    which makes it no other key."""
 
     id: int
     provider: str
@@ -58,6 +59,7 @@ class StoredKey:
     secret: str
     created_at: int
     last_used_at: int | None = None
+    limited_until: int | None = field(default=None, compare=False)
 
     @property
     def ending(self) -> str:
@@ -120,6 +122,12 @@ class CredentialStore:
         for id in again:
             self.remove(id)
         return stored
+
+    def limit(self, id: int, until: int | None) -> None:
+        """Note until when a key is limited; None if it is not any more."""
+        if self.path.exists():
+            with self._open() as database:
+                database.execute("UPDATE credentials SET limited_until = ? WHERE id = ?", (until, id))
 
     def keep_sign_in(self, provider: str, label: str, secret: str) -> None:
         """Keep what a sign-in gave, in place of the one before."""

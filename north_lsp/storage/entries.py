@@ -43,6 +43,7 @@ ANNOTATION_TYPES = frozenset(
         "title_changed",
         "usage_recorded",
         "session_moved",
+        "roots_changed",
         "archived",
         "conversation_ended",
         "secret_index",

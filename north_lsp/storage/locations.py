@@ -64,6 +64,11 @@ class Locations:
         return self.state / "mcp"
 
     @property
+    def work_trees(self) -> Path:
+        """Where agents work in git work trees of their own."""
+        return self.state / "worktrees"
+
+    @property
     def locks(self) -> Path:
         return self.state / "locks"
 

@@ -1,10 +1,12 @@
 """The beginning of a long log, read without parsing the rest of it.
 
 Every line is looked at, but only as far as its place in the tree: where that is as North writes it, one entry after the
-other, nothing later can change which entries the conversation begins with. Where it is not, there is no head.
+other, nothing later can change which entries the conversation begins with. Where it is not, there is no head. With a
+snapshot (`log_snapshot.py`), only the lines that came after it are looked at, and before it there may be branches.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import TREE_TYPES
@@ -33,42 +35,89 @@ _HARMLESS = frozenset(
 """Annotations that change no entry and move nothing."""
 
 
+class Place(NamedTuple):
+    """What a line is in the log: an entry with its parent, or a note with its target, if it has one."""
+
+    type: bytes
+    id: bytes
+    parent: bytes | None
+    target: bytes | None
+    is_entry: bool
+
+    @property
+    def is_update(self) -> bool:
+        return self.type == b"entry_updated" and self.target is not None
+
+    @property
+    def is_harmless(self) -> bool:
+        return not self.is_entry and self.type in _HARMLESS
+
+
+def place_of(line: bytes) -> Place | None:
+    """Return what a line is, None if it is not as North writes it."""
+    if not line.endswith(b"}\n"):
+        return None
+    if (found := _ENTRY.match(line)) is not None:
+        return Place(found[1], found[2], found[3], None, is_entry=True) if found[1] in _TREE else None
+    if (found := _NOTE.match(line)) is not None:
+        return Place(found[1], found[2], None, found[3], is_entry=False)
+    return None
+
+
+def begin_state(first: bytes) -> LogState | None:
+    """Return the state after the first line of a log of today's format, None for any other."""
+    header = parse_line(first)
+    if header is None or format_of(header) is not None or header_problem(header) is not None:
+        return None
+    return LogState(normal_header(header))
+
+
 def read_head(lines: Iterable[bytes], most: int) -> LogState | None:
     """Return the first entries of a log, at most so many, as all of its lines (with their ends) leave them; None if
     that would take more than a look at each line: for logs of other formats, with branches or moves, or with lines that
     are damaged."""
     lines = iter(lines)
-    header = parse_line(next(lines, b""))
-    if header is None or format_of(header) is not None or header_problem(header) is not None:
-        return None
-    state, ids = LogState(normal_header(header)), set[bytes]()
-    entries: list[bytes] = []
+    state = begin_state(next(lines, b""))
+    return grow_head(state, (), None, lines, most) if state is not None else None
+
+
+def grow_head(
+    state: LogState, head: Sequence[bytes], leaf: bytes | None, lines: Iterable[bytes], most: int
+) -> LogState | None:
+    """Return a state with the lines of a `head`, which `leaf` follows in the tree, and of the lines after that what
+    belongs to the first entries; None where these lines do more than go on."""
+    ids = set[bytes]()
+    entries = [line for line in head if _is_entry(line)]
     updates: list[tuple[bytes, bytes]] = []
-    leaf: bytes | None = None
     for line in lines:
-        if (found := _ENTRY.match(line)) is not None:
-            if found[3] != leaf or found[1] not in _TREE:
+        place = place_of(line)
+        if place is None or place.id in ids:
+            return None
+        ids.add(place.id)
+        if place.is_entry:
+            if place.parent != leaf:
                 return None
-            leaf = found[2]
+            leaf = place.id
             if len(entries) < most:
-                if b"<<$env:S" in line:
-                    return None  # what stands there is not known yet
                 entries.append(line)
-        elif (found := _NOTE.match(line)) is None:
+                head = (*head, line)
+        elif place.is_update and place.target is not None:
+            updates.append((place.target, line))
+        elif not place.is_harmless:
             return None
-        elif found[1] == b"entry_updated" and found[3] is not None:
-            updates.append((found[3], line))
-        elif found[1] not in _HARMLESS:
-            return None
-        if found[2] in ids or not line.endswith(b"}\n"):
-            return None
-        ids.add(found[2])
-    return state if all(_add(state, line) for line in [*entries, *_of(updates, entries)]) else None
+    if any(b"<<$env:S" in line for line in head):
+        return None  # what stands there is not known yet
+    return state if all(_add(state, line) for line in [*head, *_of(updates, entries)]) else None
+
+
+def _is_entry(line: bytes) -> bool:
+    place = place_of(line)
+    return place is not None and place.is_entry
 
 
 def _of(updates: list[tuple[bytes, bytes]], entries: list[bytes]) -> list[bytes]:
     """Return the updates of these entries, in order."""
-    ids = {found[2] for line in entries if (found := _ENTRY.match(line)) is not None}
+    ids = {place.id for line in entries if (place := place_of(line)) is not None}
     return [line for target, line in updates if target in ids]
 
 

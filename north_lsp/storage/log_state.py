@@ -151,6 +151,8 @@ class LogState:
             case "session_moved":
                 self.header |= {key: record[key] for key in _OF_A_MOVE if key in record}
                 self.repo_hashes.add(str(record.get("repoHash")))
+            case "roots_changed":
+                self.header["roots"] = record.get("roots")
             case "label":
                 self._label(str(record.get("targetId")), record.get("label"))
             case _:

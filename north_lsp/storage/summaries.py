@@ -28,6 +28,7 @@ _OF_AN_EMPTY_ONE = frozenset(
         "service_tier_change",
         "command_executed",
         "session_moved",
+        "roots_changed",
         "conversation_ended",
     }
 )
@@ -39,7 +40,8 @@ class Summary:
     """One conversation in a list. `repo_root` and `cwd` are the root of the file system if the log does not tell.
 
     `message_count` counts the messages of user and model; in an empty one, nothing was said or run; `title` and
-    the prompts are free of control characters; `parent` is the conversation that it was made from.
+    the prompts are free of control characters; `parent` is the conversation that it was made from; `further_roots` are
+    the folders that it had besides its own when it was opened last.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Summary:
     cost_usd: float = 0.0
     parent: str | None = None
     ended: bool = False
+    further_roots: tuple[Path, ...] = ()
 
     @property
     def name(self) -> str:
@@ -155,13 +158,15 @@ def _add(summary: Summary, record: Record | None) -> None:
     if summary.is_empty and (kind not in _OF_AN_EMPTY_ONE or record.get("version") not in (None, VERSION)):
         summary.is_empty = False
     summary.ended = kind == "conversation_ended"
-    if not summary.ended:  # closing an editor does not make a conversation newer
+    if not summary.ended and kind != "roots_changed":  # opening and closing it does not make a conversation newer
         summary.updated_at = max(summary.updated_at, _time(record) or "")
     match record:
         case {"type": "conversation_started" | "session"}:
             _take_header(summary, record)
         case {"type": "session_moved"}:
             _move(summary, record)
+        case {"type": "roots_changed"}:
+            summary.further_roots = _roots(record)
         case {"type": "message", "message": {"role": "user" | "assistant" as role} as message}:
             summary.message_count += 1
             by_user = role == "user" and message.get("attribution") != "north"
@@ -190,6 +195,7 @@ def _cost(record: object) -> float:
 
 def _take_header(summary: Summary, header: Record) -> None:
     _move(summary, header)
+    summary.further_roots = _roots(header)
     model, parent = header.get("model"), header.get("parentSession")
     summary.created_at = _time(header) or summary.created_at
     summary.model = model if isinstance(model, str) else None
@@ -204,6 +210,11 @@ def _move(summary: Summary, record: Record) -> None:
     summary.repo_hash = hash if isinstance(hash, str) else summary.repo_hash
     summary.cwd = Path(cwd) if isinstance(cwd, str) else summary.cwd
     summary.root_inode = inode if isinstance(inode, int) else None
+
+
+def _roots(record: Record) -> tuple[Path, ...]:
+    found = record.get("roots")
+    return tuple(Path(one) for one in found if isinstance(one, str)) if isinstance(found, list) else ()
 
 
 def _time(record: Record) -> str | None:

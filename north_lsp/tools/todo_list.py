@@ -83,8 +83,9 @@ class TodoList:
         """Return the list with one task in progress as long as any is open: the first of those that are, else the first
         pending one."""
         chosen = next((task for task in self.tasks if task.status == "in_progress"), None)
-        chosen = chosen or next((task for task in self.tasks if task.status == "pending"), None)
+        return self._with_one_in_progress(chosen or next((one for one in self.tasks if one.status == "pending"), None))
 
+    def _with_one_in_progress(self, chosen: Task | None) -> "TodoList":
         def settled(task: Task) -> Task:
             if task is chosen:
                 return replace(task, status="in_progress")
@@ -131,14 +132,7 @@ class TodoList:
     def _started(self, text: str | None) -> "TodoList":
         if text is None or not text.strip():
             raise TodoError("start needs the text of a task")
-        chosen = self._task(text)
-
-        def settled(task: Task) -> Task:
-            if task is chosen:
-                return replace(task, status="in_progress")
-            return replace(task, status="pending") if task.status == "in_progress" else task
-
-        return self._each(settled)
+        return self._with_one_in_progress(self._task(text))
 
     def _closed(self, change: Change, status: Status) -> "TodoList":
         found = self._named(change)

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -133,3 +133,10 @@ def open_in_steps(path: str, flags: int) -> int:
         return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
     finally:
         os.close(at)
+
+
+def mode_of(path: Path) -> int | None:
+    """Return the permission bits of what is at the path; None if nothing is there."""
+    with suppress(OSError):
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    return None

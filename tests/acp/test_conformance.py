@@ -271,6 +271,33 @@ async def test_additional_directories_are_roots(world: World, tmp_path: Path) ->
         assert "outside" in answers(client, without).lower()
 
 
+async def test_a_list_tells_the_further_roots_that_a_session_had_last(world: World, tmp_path: Path) -> None:
+    """ADDDIRS, LIST."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+
+    async def told(client: RawAcpClient) -> tuple[object, str]:
+        (row,) = (await client.request("session/list", {"cwd": str(world.project)}))["sessions"]
+        return row.get("additionalDirectories"), row["updatedAt"]
+
+    async with agent(world) as client:
+        session = await new_session(client, world, additionalDirectories=[str(first), str(second)])
+        await prompt(client, session, "hello")
+        before = await told(client)
+        assert before[0] == [str(first), str(second)]
+        copy = (await client.request("session/fork", {"sessionId": session, "cwd": str(world.project)}))["sessionId"]
+        assert await client.request("session/delete", {"sessionId": copy}) == {}
+    params = {"sessionId": session, "cwd": str(world.project), "mcpServers": []}
+    async with agent(world) as client:
+        await client.request("session/resume", {**params, "additionalDirectories": [str(second)]})
+        after = await told(client)
+        assert after == ([str(second)], before[1])  # opening it makes it no newer
+        await client.request("session/close", {"sessionId": session})
+        await client.request("session/load", params)
+        assert await told(client) == (None, before[1])
+
+
 # -- prompts -------------------------------------------------------------------------------------------------------
 
 

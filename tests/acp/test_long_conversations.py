@@ -15,6 +15,7 @@ from tests.end_to_end.world import World, make_world
 from tests.support.client import RpcFailure
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer
 from tests.support.shown import shown
 
 ENTRIES = 600
@@ -125,3 +126,23 @@ async def test_another_project_s_conversation_shows_nothing(world: World, tmp_pa
         with pytest.raises(RpcFailure, match="is not the project of this conversation"):
             await client.request("session/load", {"sessionId": ID, "cwd": str(other), "mcpServers": []})
         assert client.updates == []
+
+
+async def test_after_a_turn_a_conversation_with_branches_begins_at_once_too(world: World, server: ModelServer) -> None:
+    """What the next process needs for it is kept beside the log, and found again there."""
+    where = {"sessionId": ID, "cwd": str(world.project), "mcpServers": []}
+    server.script(answer(Say("On another branch.")))
+    async with inside(world.environ, north={"hunks": True}) as client:
+        await client.request("session/load", where)
+        nodes = (await client.request("_north/sessions/tree", {"sessionId": ID, "filter": "user-only"}))["nodes"]
+        await client.request("_north/sessions/rewind", {"sessionId": ID, "entryId": nodes[-2]["id"]})
+        assert await early(world) == ([], [])
+        option = {"sessionId": ID, "configId": "model", "value": "anthropic/claude-haiku-4-5-20251001"}
+        await client.request("session/set_config_option", option)
+        await client.request("session/prompt", {"sessionId": ID, "prompt": [{"type": "text", "text": "Another way"}]})
+    ids, events = await early(world)
+    assert len(ids) > 50
+    assert events
+    first, second = await loads(world)
+    assert shown(first) == shown(second)
+    assert "On another branch." in json.dumps(first)

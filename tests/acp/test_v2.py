@@ -345,6 +345,7 @@ async def test_lists_and_deletion(world: World, server: ModelServer) -> None:
         for params in ({}, {"cwd": str(world.project)}):
             (row,) = (await client.request("session/list", params))["sessions"]
             assert (row["sessionId"], row["cwd"]) == (session, str(world.project))
+            assert row["additionalDirectories"] == [str(world.folder)]
         assert (await client.request("session/list", {"cwd": "/nowhere"}))["sessions"] == []
         for _ in range(2):
             assert await client.request("session/delete", {"sessionId": session}) == {}
@@ -451,10 +452,12 @@ async def test_batches(world: World, server: ModelServer) -> None:
         await client.send_raw(b"[]\n")
         empty = await client.wait(lambda message: message.get("id") is None and "error" in message)
         assert empty["error"]["code"] == -32600
-        answers = [one for one in map(json.loads, client.lines[count:]) if "id" in one and "method" not in one]
+        lines = [json.loads(line) for line in client.lines[count:]]
+        answers = [one for one in lines if "id" in one and "method" not in one]
         assert answers == [empty]
         listing = {"jsonrpc": "2.0", "id": "in-a-batch", "method": "session/list", "params": {}}
         await client.send_raw(json.dumps([1, listing]).encode() + b"\n")
         message = await client.wait(lambda message: message.get("id") == "in-a-batch")
         assert "result" in message
+        assert {reply["id"] for reply in json.loads(client.lines[-1])} == {None, "in-a-batch"}
         assert len([1 for line in client.lines if b"-32600" in line]) == 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.world import SERVER, World
+from tests.end_to_end.world import PACE, SERVER, World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
@@ -139,7 +139,7 @@ def entries(world: World) -> list[dict[str, Any]]:
 
 
 def configure(world: World, **settings: object) -> None:
-    (world.folder / "config" / "config.json").write_text(json.dumps({"retry.baseDelayMs": 8} | settings))
+    (world.folder / "config" / "config.json").write_text(json.dumps(PACE | settings))
 
 
 def serve(world: World, api: str, url: str, *ids: str) -> None:

@@ -1,5 +1,6 @@
 """A world for one test: a project copied from sources that are not North's, folders of its own, the real server."""
 
+import json
 import os
 import stat
 import sys
@@ -19,6 +20,11 @@ WARM_SOCKET = Path(tempfile.gettempdir()) / f"north-tests-{os.getpid()}.socket"
 
 SERVER = [sys.executable, "-I", "-S", warm_run.__file__, str(WARM_SOCKET)]
 """The same server, from a process that has done the imports (the fixture `warm`)."""
+
+
+PACE: dict[str, object] = {"retry.baseDelayMs": 8, "mcp.startupWaitMs": 60_000}
+"""Settings of time that no test means unless it sets them: real delays are seconds, which are shown where they are
+computed; and how busy the machine is must not decide whether a server's tools are there."""
 
 
 @cache
@@ -89,7 +95,6 @@ def make_world(folder: Path, url: str | None = None) -> World:
     world = World(folder.resolve(), url)
     (world.folder / "home").mkdir(parents=True)
     (world.folder / "config").mkdir()
-    # Real delays are seconds; which ones they are is shown where they are computed.
-    (world.folder / "config" / "config.json").write_text('{"retry": {"baseDelayMs": 8}}')
+    (world.folder / "config" / "config.json").write_text(json.dumps(PACE))
     copy_real_project(world.project)
     return world

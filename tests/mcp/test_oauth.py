@@ -1,10 +1,10 @@
 """A sign-in leads to no address where others could read it, and what is stored of it may be damaged."""
 
 import json
+import ssl
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.errors import ToolError
 from north_lsp.mcp import oauth
 from north_lsp.mcp.oauth import SignedIn, SignIns, Tokens
+from north_lsp.mcp.sign_in_client import carried_by
 from north_lsp.mcp.sign_in_places import covers, is_safe
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
@@ -97,6 +98,12 @@ def test_a_server_speaks_for_its_own_addresses_alone(resource: str, address: str
 
 
 Handle = Callable[[httpx2.Request], httpx2.Response]
+PUBLIC = "93.184.216.34"
+
+
+def named(request: httpx2.Request) -> str:
+    """The host that a request is for; the connection goes to a network address."""
+    return request.headers["host"].partition(":")[0]
 
 
 class Answered(SignIns):
@@ -104,16 +111,19 @@ class Answered(SignIns):
 
     def __init__(self, store: CredentialStore, handle: Handle, names: Mapping[str, str] | None = None) -> None:
         async def resolve(host: str, port: int) -> Sequence[str]:
-            return [(names or {}).get(host, "93.184.216.34")]
+            self.looked_up.append(host)
+            if not (found := (names or {}).get(host, PUBLIC)):
+                raise OSError("there is no such name")
+            return found.split()
 
-        super().__init__({}, store, resolve)
-        self.handle = handle
+        async def carry(scheme: str, proxy: str) -> httpx2.AsyncBaseTransport:
+            self.carriers.append((scheme, proxy))
+            return httpx2.MockTransport(handle)
+
+        super().__init__({}, store, resolve, carry)
+        self.looked_up: list[str] = []
+        self.carriers: list[tuple[str, str]] = []
         self.reads = threading.Event()
-
-    @asynccontextmanager
-    async def _client(self, address: str) -> AsyncIterator[httpx2.AsyncClient]:
-        async with httpx2.AsyncClient(transport=httpx2.MockTransport(self.handle)) as client:
-            yield client
 
     def _kept(self, spec: ServerSpec) -> Tokens | None:
         found = super()._kept(spec)
@@ -180,7 +190,7 @@ async def test_a_sign_in_that_is_refreshed_holds_up_no_other(store: CredentialSt
             yield json.dumps(GRANTED).encode()
 
     def handle(request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, stream=Waiting()) if request.url.host == "b.example" else granting(request)
+        return httpx2.Response(200, stream=Waiting()) if named(request) == "b.example" else granting(request)
 
     sign_ins = Answered(store, handle)
     other = replace(REMOTE, name="other")
@@ -270,7 +280,7 @@ def signing(asked: list[str], **more: str) -> Handle:
     } | more
 
     def handle(request: httpx2.Request) -> httpx2.Response:
-        asked.append(request.url.host)
+        asked.append(named(request))
         if request.url.path == "/mcp":
             return httpx2.Response(401)
         if request.url.path.startswith("/.well-known/oauth-protected"):
@@ -314,3 +324,116 @@ async def test_the_user_is_told_which_hosts_have_a_part_in_a_sign_in(
     with pytest.raises(ToolError, match="not now"):
         await Answered(store, signing([]), names).sign_in(REMOTE, show)
     assert told == [("login.example", "b.example", "c.example", "d.example:8443")]
+
+
+async def accept(address: str, hosts: Sequence[str]) -> None:
+    raise ToolError("REJECTED", "not now")
+
+
+async def test_connections_go_to_the_addresses_that_were_checked(store: CredentialStore, without_proxies: None) -> None:
+    made: list[tuple[str, str, str]] = []
+    answers = signing([])
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        made.append((request.url.host, request.headers["host"], request.extensions["sni_hostname"]))
+        return answers(request)
+
+    names = {"b.example": "93.184.216.35", "d.example": "93.184.216.36 93.184.216.37"}
+    sign_ins = Answered(store, handle, names)
+    with pytest.raises(ToolError, match="not now"):
+        await sign_ins.sign_in(REMOTE, accept)
+    assert set(made) == {
+        (PUBLIC, "a.example", "a.example"),
+        ("93.184.216.35", "b.example", "b.example"),
+        ("93.184.216.36", "d.example:8443", "d.example"),
+    }
+    assert sorted(sign_ins.looked_up) == ["a.example", "b.example", "c.example", "d.example"]  # once each
+
+
+async def test_the_next_address_is_tried_where_one_cannot_be_reached(
+    store: CredentialStore, without_proxies: None
+) -> None:
+    tried: list[str] = []
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        tried.append(request.url.host)
+        if request.url.host == PUBLIC:
+            raise httpx2.ConnectError("not reached")
+        return granting(request)
+
+    sign_ins = Answered(store, handle, {"b.example": f"{PUBLIC} 93.184.216.35"})
+    sign_ins.put(REMOTE, TOKENS)
+    assert await sign_ins.token(REMOTE) == "access-2"
+    assert tried == [PUBLIC, "93.184.216.35"]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "names"),
+    [
+        ("https://b.example/token", {"b.example": "10.0.0.1"}),
+        ("https://b.example/token", {"b.example": f"{PUBLIC} 127.0.0.1"}),
+        ("https://[::1]/token", {}),
+        ("http://b.example/token", {}),
+    ],
+)
+async def test_a_refresh_is_checked_like_the_sign_in(
+    store: CredentialStore, endpoint: str, names: dict[str, str], without_proxies: None
+) -> None:
+    sign_ins = Answered(store, unasked, names)
+    sign_ins.put(REMOTE, replace(TOKENS, endpoint=endpoint))
+    with pytest.raises(ToolError, match=r"its sign-in (leads to|is refreshed at)"):
+        await sign_ins.token(REMOTE)
+
+
+@pytest.mark.parametrize(
+    ("names", "hosts", "problem"),
+    [
+        ({"b.example": ""}, [], "of which only the proxy knows where it is"),
+        ({"b.example": ""}, ["b.example"], ""),
+        ({"b.example": "10.0.0.1"}, [], "private or reserved network"),
+        ({"a.example": "", "b.example": PUBLIC}, [], ""),
+        ({"b.example": PUBLIC}, [], ""),
+    ],
+)
+async def test_behind_a_proxy_names_are_looked_up_as_well(
+    store: CredentialStore,
+    names: dict[str, str],
+    hosts: list[str],
+    problem: str,
+    without_proxies: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    asked: list[str] = []
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url.host)
+        return granting(request)
+
+    sign_ins = Answered(store, handle, names)
+    spec = replace(REMOTE, sign_in_hosts=frozenset(hosts))
+    sign_ins.put(spec, TOKENS)
+    if problem:
+        with pytest.raises(ToolError, match=problem):
+            await sign_ins.token(spec)
+        assert asked == []
+    else:
+        assert await sign_ins.token(spec) == "access-2"
+        assert (asked, sign_ins.carriers) == (["b.example"], [("https", "http://proxy.example:3128")])
+
+
+async def test_certificates_are_checked_whatever_carries_the_server(without_proxies: None) -> None:
+    """Also where the server itself is on this machine and has none."""
+    carrier = await carried_by({})("https", "")
+    assert isinstance(carrier, httpx2.AsyncHTTPTransport)
+    assert carrier._pool._ssl_context.verify_mode == ssl.CERT_REQUIRED  # type: ignore[union-attr]  # never None here
+    await carrier.aclose()
+
+
+async def test_a_server_on_this_machine_does_not_switch_off_certificates(
+    store: CredentialStore, without_proxies: None
+) -> None:
+    sign_ins = Answered(store, granting)
+    sign_ins.put(LOCAL, TOKENS)
+    assert await sign_ins.token(LOCAL) == "access-2"
+    assert sign_ins.carriers == [("https", "")]

@@ -152,6 +152,16 @@ async def test_a_flood_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytes
     assert len(text) < 100_100
 
 
+async def test_without_a_sandbox_no_job_runs_where_nobody_was_asked(tmp_path: Path) -> None:
+    async with north(tmp_path) as shell:
+        (output := tmp_path / "1.job.log").touch()
+        for keep_at in (None, (1, output)):
+            with pytest.raises(ToolError) as refused:
+                await shell.jobs.begin("touch ran", "contained", tmp_path / "work", keep=keep_at)
+            assert refused.value.code == "UNAVAILABLE"
+        assert not (tmp_path / "work/ran").exists()
+
+
 async def test_it_is_held_by_the_sandbox(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     box = Sandbox((tmp_path / "work",), os.environ, lambda: Held({}, {}, {}))

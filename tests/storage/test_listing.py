@@ -10,7 +10,7 @@ import pytest
 
 from north_lsp.storage import listing, sqlite, summaries
 from north_lsp.storage.conversation import Conversation, UnknownConversation
-from north_lsp.storage.conversation_index import ConversationIndex
+from north_lsp.storage.conversation_index import SCHEMA, ConversationIndex
 from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.log_state import parse_line
@@ -51,6 +51,16 @@ def names(store: Locations, **filters: Any) -> list[str]:
 def test_an_empty_store_lists_nothing_and_writes_nothing(store: Locations) -> None:
     assert list_conversations(store) == []
     assert not store.data.exists()
+
+
+def test_an_index_from_before_further_roots_is_used_on(store: Locations) -> None:
+    roots = {"type": "roots_changed", "id": "1", "timestamp": "2025-01-01T00:00:09.000Z", "roots": ["/q", 7]}
+    put(store, "a", header(1), said(2, "hello"), roots)
+    put(store, "b", header(1), said(3, "hello"))
+    with closing(sqlite.connect(store.index, SCHEMA[:1])):
+        pass
+    found = [(summary.id, summary.further_roots, summary.updated_at[-6:]) for summary in list_conversations(store)]
+    assert found == [("b", (), "3.000Z"), ("a", (Path("/q"),), "2.000Z")]
 
 
 def test_a_summary_tells_what_the_log_tells(store: Locations) -> None:

@@ -114,17 +114,23 @@ class RawAcpClient:
         assert self._reader is not None
         while line := await self._reader.readline():
             self.lines.append(line)
-            message = json.loads(line)
-            assert isinstance(message, dict), line
-            async with self._news:
-                self.transcript.append(("agent", message))
-                if message.get("method") == "session/update":
-                    self.updates.append(message["params"])
-                self._news.notify_all()
-            if "method" in message and "id" in message:
-                task = asyncio.create_task(self._handle(message))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+            received = json.loads(line)
+            messages = received if isinstance(received, list) else [received]
+            assert messages, line
+            for message in messages:
+                assert isinstance(message, dict), line
+                await self._take(message)
+
+    async def _take(self, message: dict[str, Any]) -> None:
+        async with self._news:
+            self.transcript.append(("agent", message))
+            if message.get("method") == "session/update":
+                self.updates.append(message["params"])
+            self._news.notify_all()
+        if "method" in message and "id" in message:
+            task = asyncio.create_task(self._handle(message))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _handle(self, message: dict[str, Any]) -> None:
         handler = self.handlers.get(message["method"])

@@ -4,7 +4,9 @@
 
 Every character that a client had received must be there, every prompt whose turn had begun, every queued prompt that
 was accepted (in the conversation or offered again, once), and each call that a model is told of must have exactly one
-result. A question that waited is asked again, and nothing is written or run before it is answered.
+result. A question that waited is asked again, and nothing is written or run before it is answered. The next request, in
+copies of the conversation, must keep the rules of each vendor (`rules/`); so must those of the turns, which ask models
+of all APIs.
 Prints what it did as JSON; anything missing is an AssertionError.
 """
 
@@ -20,12 +22,20 @@ from typing import Any
 
 from tests.end_to_end.world import SERVER, World, make_world
 from tests.support.client import RawAcpClient, raw_client
+from tests.support.guard import take_refusals
 from tests.support.model_server import ModelServer
 from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Say, Think, answer, call
 
 _ROUNDS_OF_ONE = 10
 _SHOWN = ("agent_message_chunk", "agent_thought_chunk")
+_MODELS = {
+    "messages/m": ("anthropic-messages", ""),
+    "responses/m": ("openai-responses", "/v1"),
+    "chat/m": ("openai-completions", "/v1"),
+    "google/gemini-3-m": ("google-generative-ai", "/v1beta"),
+}
+"""A model of each API, and what stands behind the server's address."""
 _WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "é😀", ""]
 
 
@@ -83,6 +93,8 @@ async def one_life(
             opened = await client.request("session/load", {"sessionId": known.session, **where})
             north = opened.get("_meta", {}).get("north", {})
             look(client, known, [row["text"] for row in north.get("queued", [])])
+            await ask_all(client, server, known.session, where)
+            counts["asked all"] += 1
             assert not (world.project / "made").exists()
             assert not (world.project / "new").exists()
             if known.asked is not None:
@@ -91,6 +103,10 @@ async def one_life(
         server.requests.clear()
         server._answers.clear()
         server.script(*some_answers(chance), *some_answers(chance), *some_answers(chance))
+        model = chance.choice(list(_MODELS))
+        await choose(client, known.session, "model", model)
+        await choose(client, known.session, "thought_level", chance.choice(("off", "high")))
+        counts[model] += 1
         text = f"prompt {counts['killed']}"
         prompt = await client.start_request("session/prompt", params(known.session, text))
         wanted = chance.randint(0, 14)
@@ -118,8 +134,43 @@ async def one_life(
     counts["characters"] += sum(map(len, fresh.values()))
     counts["accepted"] += len(later)
     for sent in server.requests:
-        pairs(sent.body)
+        if sent.path.endswith("/messages"):
+            pairs(sent.body)
         counts["requests"] += 1
+    assert not server.refused, server.refused
+
+
+async def ask_all(client: RawAcpClient, server: ModelServer, session: str, where: dict[str, Any]) -> None:
+    """Go on with a copy of the conversation for each API."""
+    for model in _MODELS:
+        copy = (await client.request("session/fork", {"sessionId": session, **where}))["sessionId"]
+        await choose(client, copy, "model", model)
+        server._answers.clear()
+        server.script(answer(Say("Fine.")))
+        ended = await client.request("session/prompt", params(copy, "Go on"))
+        assert ended["stopReason"] == "end_turn", (model, ended)
+        assert not server.refused, server.refused
+        await client.request("session/delete", {"sessionId": copy})
+
+
+async def choose(client: RawAcpClient, session: str, option: str, value: str) -> None:
+    chosen = {"sessionId": session, "configId": option, "value": value}
+    await client.request("session/set_config_option", chosen)
+
+
+def serve(world: World, url: str) -> None:
+    """Have the models of all APIs, and every piece of an answer stored and shown at once."""
+    providers = {
+        name.partition("/")[0]: {
+            "baseUrl": url + path,
+            "api": api,
+            "apiKey": "sk-test-0123456789",
+            "models": [{"id": name.partition("/")[2], "reasoning": True}],
+        }
+        for name, (api, path) in _MODELS.items()
+    }
+    (world.folder / "config" / "models.json").write_text(json.dumps({"providers": providers}))
+    (world.folder / "config" / "config.json").write_text('{"stream.flushMs": 10}')
 
 
 async def _never(params: dict[str, Any]) -> None:
@@ -198,7 +249,7 @@ async def campaign(folder: Path, count: int, seed: int) -> dict[str, int]:
     with ModelServer() as server:
         server._http.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that are killed hang up
         world, known = make_world(folder, server.url), Known()
-        (world.folder / "config" / "config.json").write_text('{"stream.flushMs": 10}')
+        serve(world, server.url)
         while counts["killed"] < count:
             if counts["killed"] % _ROUNDS_OF_ONE == 0:
                 known = Known()
@@ -209,12 +260,14 @@ async def campaign(folder: Path, count: int, seed: int) -> dict[str, int]:
 
 
 def main() -> None:
-    from tests.conftest import warm_server
+    from tests.conftest import REFUSED, warm_server
 
     count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
     sys.stderr.write(f"seed {seed}\n")
     with warm_server(), tempfile.TemporaryDirectory() as folder:
         done = asyncio.run(campaign(Path(folder) / "world", count, seed))
+    refused = take_refusals(REFUSED)
+    assert not refused, f"the vendors would have refused: {refused}"
     sys.stdout.write(json.dumps(done) + "\n")
 
 

@@ -89,7 +89,7 @@ CANCELLABLE: list[tuple[str, str, str, dict[str, Any]]] = [
     ("tools.read.read_around", "_around", "read_around", {"path": "a.py", "anchor": "f"}),
     ("tools.read.get_line_count", "stream_part", "get_line_count", {"path": "large.txt"}),
     ("tools.support.texts", "suggest", "read_file", {"path": "b.py"}),
-    ("workspace.files.tree", "_read", "read_readme", {}),
+    ("workspace.files.tree", "read_folder", "read_readme", {}),
     ("tools.read.detect_languages", "count_languages", "detect_languages", {}),
     ("tools.read.hotfiles", "hot_files", "hotfiles", {}),
     ("tools.code.structures", "structure_of", "get_file_symbols", {"path": "a.py"}),

@@ -25,7 +25,9 @@ MAX_FILE_BYTES = 256 * 1024
 _MAX_FOUND = 200
 _MAX_LOOKED_AT = 5_000
 _MAX_DEPTH = 6
-_FRAME = lazy_pattern(r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|context)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(
+    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|context|system-interrupt|system-reminder)\b)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +101,14 @@ def framed(level: Level, body: str, **named: str) -> str:
     """Put a file's text into a frame that says whose it is and that the text cannot close; hidden characters are
     shown as marks. `named` are attributes of the frame."""
     tag = f"{level}_text"
-    attributes = "".join(f' {name}="{_attribute(value)}"' for name, value in named.items())
+    attributes = "".join(f' {name}="{attribute(value)}"' for name, value in named.items())
     return f"<{tag}{attributes}>\n{plain(body)}\n</{tag}>"
 
 
-def _attribute(value: str) -> str:
-    return one_line(value, 300).replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+def attribute(value: str) -> str:
+    """Return a text as an attribute's value: on one line, and without what would end it."""
+    safe = one_line(value, 300).replace("&", "&amp;").replace("<", "&lt;")
+    return safe.replace(">", "&gt;").replace('"', "&quot;")
 
 
 def plain(body: str) -> str:

@@ -1,7 +1,6 @@
 """Checkpoints: what files held before and after each applied proposal, stored in the log and the blob store."""
 
 import os
-import stat
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +20,7 @@ from north_lsp.storage.blobs import MAX_BLOB_BYTES, Blobs
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.workspace.apply.journal import digest
 from north_lsp.workspace.apply.snapshot import FileImage
+from north_lsp.workspace.opening import mode_of
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import Action, FileChange
 from north_lsp.workspace.text import encode
@@ -285,10 +285,3 @@ def _missing_folders(files: Sequence[FileChange]) -> list[Path]:
             above = [folder for folder in parents if folder not in meant and not os.path.lexists(folder)]
             missing |= dict.fromkeys(reversed(above))
     return list(missing)
-
-
-def mode_of(path: Path) -> int | None:
-    """Return the permission bits of what is at the path; None if nothing is there."""
-    with suppress(OSError):
-        return stat.S_IMODE(os.lstat(path).st_mode)
-    return None

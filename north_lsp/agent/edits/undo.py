@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.edits.apply import apply_proposal
-from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live, mode_of
+from north_lsp.agent.edits.checkpoints import Checkpoint, Checkpoints, depth, live
 from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome, FileState, TakingBack
 from north_lsp.agent.edits.totals import First, first_contents, missing
 from north_lsp.agent.log.checkpoints import FileRecord
@@ -20,7 +20,7 @@ from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.edit.draft_guards import guard_named
 from north_lsp.tools.support.texts import resolve_open, text_of
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, unified
-from north_lsp.workspace.opening import open_real
+from north_lsp.workspace.opening import mode_of, open_real
 from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
 from north_lsp.workspace.text import MAX_WHOLE_FILE, decode, is_binary

@@ -208,6 +208,12 @@ class Log:
         place = {"repoRoot": str(root), "repoHash": project, "cwd": str(root)}
         self.conversation.annotate("session_moved", **place, rootInode=inode)
 
+    def keep_roots(self, roots: Sequence[Path]) -> None:
+        """Note which folders the conversation has besides its own, unless that is known."""
+        further = [str(root) for root in roots]
+        if further != (self.conversation.header.get("roots") or []):
+            self.conversation.annotate("roots_changed", roots=further)
+
     # -- the answer that arrives -------------------------------------------------------------------------------------
 
     def begin_answer(self, entry_id: str, answer: AnswerEntry) -> None:

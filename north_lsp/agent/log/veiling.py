@@ -23,7 +23,7 @@ _FRAMING_OF = {
     "mcp_tool_selection": frozenset({"tools"}),
 }
 _HASHES = frozenset({"before", "after"})
-_WHOLE = frozenset({"session_moved", "archived"})
+_WHOLE = frozenset({"session_moved", "roots_changed", "archived"})
 """Lines that have nothing else."""
 _FREE = frozenset({"arguments"})
 _SEEN, _PIECE, _CHANGES = "seen", "piece", "checkpoint"

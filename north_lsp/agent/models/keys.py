@@ -31,6 +31,11 @@ class UserKeys:
         await self._models.catalog_refresh.refresh()
         return self._keys.stored
 
+    def rest_of(self, key: StoredKey) -> str | None:
+        """Say why a key is not used for now, and until when; None if it can be used."""
+        rest = self._keys.resting.rest_of(key)
+        return None if rest is None else str(rest)
+
     async def accounts(self) -> list[str]:
         """Return the providers that there is a key for, each with where the key is."""
         await self._models.catalog_refresh.refresh()

@@ -20,7 +20,8 @@ class ServerSpec:
     """How a server is reached. `source` says for people where that is written; `seconds` is how long a request may
     take. `digest` stands for what is written there, before variables are put in, and `written` is that text, of a
     project's server, without keys. A `problem` says why it cannot be used. Without a `cwd`, it is started in the
-    project's folder only if that is `in_project`: many programs run, or read, what lies where they are started."""
+    project's folder only if that is `in_project`: many programs run, or read, what lies where they are started.
+    `sign_in_hosts` are those that a sign-in may lead to though only a proxy knows where they are."""
 
     name: str
     origin: Origin
@@ -34,6 +35,7 @@ class ServerSpec:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     client_id: str = ""
+    sign_in_hosts: frozenset[str] = frozenset()
     enabled: bool = True
     seconds: float = 30.0
     include: frozenset[str] | None = None

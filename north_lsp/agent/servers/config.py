@@ -76,10 +76,13 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
         if not isinstance(address, str) or not address.startswith(("http://", "https://", "$")):
             raise Unusable("its `url` must begin with http:// or https://")
         oauth = entry.get("oauth")
-        client = oauth.get("clientId", "") if isinstance(oauth, Mapping) else ""
+        oauth = oauth if isinstance(oauth, Mapping) else {}
+        client = oauth.get("clientId", "")
         if not isinstance(client, str):
             raise Unusable("`clientId` of its `oauth` must be a text")
+        trusted = _list(oauth, "hosts") if place.origin != "project" else []
         spec = replace(spec, url=address, headers=_texts(entry, "headers", "http_headers"), client_id=client)
+        spec = replace(spec, sign_in_hosts=frozenset(host.lower() for host in trusted))
     else:
         words = [command, *_list(entry, "args")] if isinstance(command, str) else command
         if not isinstance(words, list) or not words or not all(isinstance(one, str) for one in words) or not words[0]:

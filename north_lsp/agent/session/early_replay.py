@@ -13,15 +13,13 @@ from north_lsp.agent.log.projection import events_by_entry
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.replay import Show, events_of_next
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.log_head import read_head
+from north_lsp.storage.log_snapshot import read_beginning
 from north_lsp.workspace.roots import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
-_LONG_BYTES = 1_000_000
-"""What is shorter is read at once."""
 _MOST_ENTRIES = 100
 _FIRST, _PART = 1, 20  # the first prompt needs no tools, which may still be loading
 
@@ -46,10 +44,7 @@ async def show_beginning(environment: Environment, id: str, root: Path, show: Sh
 def _first_turns(path: Path, project: str) -> Sequence[Logged]:
     """Return whole turns from the beginning: up to the last prompt among the first entries."""
     try:
-        if path.stat().st_size < _LONG_BYTES:
-            return ()
-        with path.open("rb", _LONG_BYTES) as lines:
-            state = read_head(lines, _MOST_ENTRIES)
+        state = read_beginning(path, _MOST_ENTRIES)
     except OSError:
         return ()  # opening it says why
     if state is None or state.header.get("repoHash") != project:

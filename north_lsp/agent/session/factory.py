@@ -103,6 +103,7 @@ class SessionFactory:
         secrets = self._secrets(roots)
         conversation.wear(LogVeil(secrets))
         log, first = Log(conversation), mode or self._defaults.mode
+        log.keep_roots(roots.roots[1:])
         if first != DEFAULT_MODE:
             log.append(ModeEntry(first))
         if choice.model.level is not None:
@@ -182,6 +183,7 @@ class SessionFactory:
             if place.moves and held is None:
                 log.move(roots.main, project_hash(roots.main), inode_of(roots.main))
             if held is None:
+                log.keep_roots(roots.roots[1:])
                 LeftTurn(log, is_kept=self._defaults.resumes_turns).settle()
         if held is None:
             conversation.close()

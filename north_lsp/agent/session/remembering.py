@@ -1,4 +1,5 @@
-"""What is kept of a session so that the user finds it again: its prompts, its place in the index, its title.
+"""What is kept of a session so that the user finds it again: its prompts, its place in the index, its title, and where
+the beginning of its log is.
 
 All of it is done in the background: no turn waits for it, and none fails with it.
 """
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import anyio
 import anyio.to_thread
@@ -20,12 +22,15 @@ from north_lsp.agent.session.titles import Titles
 from north_lsp.providers.model import Model
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
 from north_lsp.storage.conversation_index import ConversationIndex
+from north_lsp.storage.log_snapshot import keep_snapshot
 from north_lsp.storage.masking import MASK, PLACEHOLDER
 from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.windows import remember_last
 
 _INDEX_AFTER_SECONDS = 0.3
 """Lists bring the index up to date by themselves; a prompt that follows at once does not share the interpreter."""
+_SNAPSHOT_AFTER_SECONDS = 60.0
+"""A snapshot of a long log is not made more often."""
 _LAST = "/continue"
 
 
@@ -48,6 +53,7 @@ class Remembering:
         self._root = root
         self._one_at_a_time = anyio.Lock()
         self._under_way: set[anyio.Event] = set()
+        self._snapshot_at: float | None = None
         self._titles = Titles(log, saved, choice, environment.models, environment.costs)
 
     def prompt(self, text: str) -> None:
@@ -74,10 +80,17 @@ class Remembering:
         """Bring the index up to date, and name the conversation after its first answer."""
         index = ConversationIndex(self._environment.locations)
         self._later("keeping the index", partial(index.note, self._log.id), _INDEX_AFTER_SECONDS)
+        if self._snapshot_at is None or monotonic() - self._snapshot_at > _SNAPSHOT_AFTER_SECONDS:
+            self._snapshot_at = monotonic()
+            self._later("keeping a snapshot", self._keep_snapshot, _INDEX_AFTER_SECONDS)
         if not self._environment.settings.sessions.auto_title:
             return
         if (wanted := self._titles.wanted(self._environment.environ)) is not None:
             self._environment.background.start_soon(self._name, *wanted)
+
+    def _keep_snapshot(self) -> None:
+        with suppress(FileNotFoundError):  # it has been deleted meanwhile, or could not be written
+            keep_snapshot(self._log.conversation.path)
 
     async def _name(self, model: Model, text: str) -> None:
         with suppress(ConversationBusy, ConversationClosed):

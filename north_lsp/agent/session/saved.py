@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 
 import anyio.to_thread
 
@@ -13,6 +14,8 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice, TitleChanged
 from north_lsp.display import one_line
 from north_lsp.storage.conversation import Conversation, ConversationBusy, ConversationClosed
+from north_lsp.storage.files import inode_of
+from north_lsp.workspace.roots import project_hash
 
 _TITLE_LENGTH = 60
 _GOES_ON = "It continues in memory, and saving is retried with every step."
@@ -78,6 +81,14 @@ class SavedConversation:
                 self._log.set_title(title)
                 if self.title == title:
                     await self._show_title(title)
+
+    async def move(self, old: Path, new: Path) -> None:
+        """Have the conversation be about another folder from now on. Raises ValueError if that cannot be saved."""
+        self._log.move(new, project_hash(new), inode_of(new))
+        await self.sync()
+        if (error := self._conversation.write_error) is not None:
+            self._log.move(old, project_hash(old), inode_of(old))
+            raise ValueError(f"this conversation cannot be saved ({error.strerror or error}), so it stays in {old}")
 
     async def archive(self, archived: bool) -> None:
         """Hide it from lists, or show it there again."""

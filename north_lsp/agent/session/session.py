@@ -1,7 +1,7 @@
 """A live conversation, bound to an editor: prompts, cancelling, mode and model. The only way in and out of the core."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,12 @@ import anyio.to_thread
 
 from north_lsp.agent.approvals.session_approvals import SessionApprovals
 from north_lsp.agent.costs.limits import Spending
-from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.undo import Plan, UndoHistory, news_for_model, undo_for_model
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.projection import mode_shown
-from north_lsp.agent.log.prompt import Part, is_blank
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
@@ -34,14 +32,15 @@ from north_lsp.agent.secrets.notice import secrets_notice
 from north_lsp.agent.session.agents import Agents
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.branch_summary import BranchSummaries
-from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.code_completion import CodeCompletion
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.drafts import DraftMaker
+from north_lsp.agent.session.ending import Ending
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.intake import SALVAGE, PromptIntake
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
@@ -53,6 +52,7 @@ from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
+from north_lsp.agent.session.running_work import RunningWork
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.servers import end_together, session_servers
 from north_lsp.agent.session.settings import SessionSettings
@@ -61,28 +61,21 @@ from north_lsp.agent.session.shell import SessionShell
 from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.session.turns import Turns
-from north_lsp.agent.shell.user_commands import nothing_to_run, parse_user_command
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.history import History
-from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Row, Stopped
+from north_lsp.agent.turn.queue import PromptQueue, Row
 from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.shell.jobs import Jobs
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
-from north_lsp.storage.errors import ConversationBusy
-from north_lsp.storage.files import inode_of
-from north_lsp.storage.log_state import LEFT
-from north_lsp.storage.settings import QueueKind
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.completion import Completion, PathCompletion
-from north_lsp.workspace.roots import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
     from north_lsp.tools.registry import Registry
 
-_SALVAGE = "`/salvage` copies what can be read into a new conversation"
 _LONGEST_COMPLETION = 1.0
 
 
@@ -133,18 +126,14 @@ class Session:
         self._checkpoints = checkpoints
         self._diagnostics = diagnostics
         self._artifacts = stored.artifacts
-        self._gate = TurnGate()
-        self._scopes: list[anyio.CancelScope] = []
         self.questions = Questions(self._editor)
         self.moved_to: Path | None = None
-        self._one_ended = anyio.Event()
         self.replaying = anyio.Lock()
-        self._closed = False
         self.sharing = Sharing(self, log, self._editor.show)
         self.retry_control = RetryControl(environment.retry)
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
-        turns, today = environment.settings.turns, environment.costs.today
-        spending = Spending(self._editor, turns.session_limit_usd, turns.day_limit_usd, today)
+        limits, today = environment.settings.turns, environment.costs.today
+        spending = Spending(self._editor, limits.session_limit_usd, limits.day_limit_usd, today)
         self._settings = SessionSettings(environment, workspace, self.queue, spending, self._editor)
         self.saved = SavedConversation(conversation, log, self._editor, diagnostics)
         self._delivery = PromptDelivery(
@@ -160,7 +149,8 @@ class Session:
         self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
         self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
-        self._shell = SessionShell(stored, environment, self._settings, self._editor, self._gate, self.saved)
+        self._work = work = RunningWork(self.queue, self.saved.sync)
+        self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
         ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
         self._preparation = Preparation(
             self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
@@ -174,7 +164,10 @@ class Session:
         self.memory = Memory(self, means)
         self.code_completion = CodeCompletion(means, self.choice, lambda: self._settings.workspace)
         self._settings.workspace = replace(workspace, remember=self.memory.remember, agent=self.agents.read)
-        self._turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, self._gate, ports)
+        turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, work.gate, ports)
+        self.intake = PromptIntake(self, log, self._slash, self._shell, turns, work, environment)
+        end_processes = partial(end_together, runner, self.servers)
+        self._ending = Ending(conversation, work, self.saved, end_processes, environment.abandoned, diagnostics)
 
     @property
     def id(self) -> str:
@@ -204,7 +197,7 @@ class Session:
     @property
     def is_running(self) -> bool:
         """Whether something runs that a cancel would end."""
-        return bool(self._scopes)
+        return self._work.is_running
 
     @property
     def file(self) -> Path:
@@ -218,7 +211,7 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Whether something runs, or waits to run."""
-        return self.is_running or self._gate.is_taken or bool(self.queue.waiting)
+        return self._work.is_busy
 
     @property
     def unfinished(self) -> Unfinished | None:
@@ -249,25 +242,11 @@ class Session:
 
     async def quiet(self) -> None:
         """Wait until no turn runs."""
-        await self._gate.quiet()
-
-    async def edit_queued(
-        self, queued_prompt: QueuedPrompt, parts: tuple[Part, ...] | None, kind: QueueKind | None, place: int | None
-    ) -> None:
-        """Change a queued prompt. Raises ValueError if nothing would be left to send."""
-        if parts is not None:
-            _check(parts)
-        rest = parts
-        if parts is not None and parse_user_command(parts) is None:
-            rest = await self._slash.take(parts)
-            if rest is None:
-                await self.queue.withdraw(queued_prompt)
-                return
-        await self.queue.edit(queued_prompt, rest, kind, place)
+        await self._work.gate.quiet()
 
     @property
     def is_closed(self) -> bool:
-        return self._closed
+        return self._ending.has_begun
 
     @property
     def read_only_reason(self) -> str | None:
@@ -277,89 +256,8 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason}; {_SALVAGE}"] if reason is not None else []
+        told = [f"read only: {reason}; {SALVAGE}"] if reason is not None else []
         return [*self._conversation.warnings, *told]
-
-    # -- a prompt --------------------------------------------------------------------------------------------------
-
-    async def prompt(self, parts: tuple[Part, ...], scope: anyio.CancelScope, kind: QueueKind | None = None) -> Stopped:
-        """Run a turn for what the user sent. A prompt during a turn waits for its end (`followUp`) or becomes part of
-        it (`steer`), as `kind` or the settings say. Cancelling `scope` cancels only this prompt.
-
-        Raises ValueError for nothing to send or a conversation that cannot be written, MissingCredential, ModelFailed.
-        """
-        _check(parts)
-        if self._closed:
-            raise ValueError("this conversation has been closed")
-        if self.read_only_reason is not None:
-            self.sharing.reading.pause()  # what the command shows is not shown again as news
-            ran = await self._slash.take_harmless(parts)
-            self.sharing.reading.begin()
-            if ran:
-                return "end_turn"
-            raise ValueError(f"this conversation cannot be continued: {self.read_only_reason}; {_SALVAGE}")
-        self.learning.withdraw_offer()
-        self.remembering.prompt(self._slash.shown(parts))
-        mode = self.mode
-        if not self.sharing.is_here and not await self._arrived():
-            return "cancelled"
-        own = parse_user_command(parts)
-        if own is None:
-            rest = await self._slash.take(parts)
-            if rest is None:
-                return "end_turn"
-            parts = rest
-        self._scopes.append(scope)  # before the first await, so that a cancel right after the prompt finds it
-        stopped: Stopped = "cancelled"
-        if own is not None:
-            try:
-                with scope:
-                    stopped = await self._shell.run(own)
-            finally:
-                self._ended(scope)
-            return "cancelled" if scope.cancelled_caught else stopped
-        wanted = kind or self._environment.settings.turns.queue_default
-        steers = wanted == "steer" and self.queue.takes(mode)
-        queued_prompt = self.queue.put("steer" if steers else "followUp", parts, mode, scope)
-        try:
-            with scope:
-                if self._gate.is_taken:
-                    await self.queue.changed()
-                stopped = await self._turns.take_turn(queued_prompt)
-                self.learning.offer_after(stopped)
-                self.memory.begin_after(stopped)
-        finally:
-            self.queue.drop(queued_prompt)
-            self._ended(scope)
-        return "cancelled" if scope.cancelled_caught else stopped
-
-    async def resume_turn(self, scope: anyio.CancelScope) -> Stopped:
-        """Go on with the turn that an earlier process did not finish. Raises ValueError if there is none,
-        ConversationBusy, MissingCredential, ModelFailed."""
-        if not self._conversation.is_writer and not await self._arrived():
-            return "cancelled"
-        self._scopes.append(scope)
-        try:
-            with scope:
-                async with self._gate.turns():
-                    if (left := self.left_turn.find()) is None:
-                        raise ValueError("there is no unfinished turn to continue")
-                    return await self._turns.run(QueuedPrompt("", "followUp", (), self.left_turn.mode_of(left)), left)
-        finally:
-            self._ended(scope)
-        return "cancelled"
-
-    async def _arrived(self) -> bool:
-        """Make this process the writer of the conversation; False if the prompt is cancelled meanwhile. Raises
-        ConversationBusy."""
-        scope = anyio.CancelScope()
-        self._scopes.append(scope)  # before the first await, so that a cancel right after the prompt finds it
-        try:
-            with scope:
-                await self.sharing.arrive()
-        finally:
-            self._ended(scope)
-        return not scope.cancel_called
 
     async def keep(self) -> None:
         """Store a new conversation that has no messages yet."""
@@ -368,7 +266,7 @@ class Session:
     async def let_go(self) -> None:
         """Stop being the writer, so that another process can be; nothing happens while a turn runs."""
         with suppress(ValueError):
-            async with self._gate.between():
+            async with self._work.gate.between():
                 self._conversation.end("superseded")
                 await self.saved.sync()
                 self.sharing.reading.begin()
@@ -386,9 +284,7 @@ class Session:
 
     async def hand_over(self) -> None:
         """Leave a turn that stands still to the next process. What is left of it here must never run on."""
-        self._closed = True
-        self.saved.be_silent()
-        await self._end(Closing(self._environment.abandoned, self._diagnostics), LEFT)
+        await self._ending.hand_over()
 
     def share(self) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
@@ -402,53 +298,18 @@ class Session:
                 self.mode = event.mode
             await self._editor.show(event)
 
-    def _ended(self, scope: anyio.CancelScope) -> None:
-        self._scopes.remove(scope)
-        self._one_ended.set()
-
     def _keep_queue(self, rows: list[Row]) -> None:
-        if not self._closed:  # what is queued when a conversation is closed is offered when it is opened again
+        if not self.is_closed:  # what is queued when a conversation is closed is offered when it is opened again
             self._log.keep_queue(rows)
-
-    async def steer(self, parts: tuple[Part, ...]) -> QueuedPrompt:
-        """Queue a prompt for the running turn: it is `delivered` when it has become part of the turn, and not if the
-        turn ended without it. Raises ValueError if no turn runs, or for nothing to send."""
-        _check(parts)
-        self.remembering.prompt(self._slash.shown(parts))
-        rest = await self._without_commands(parts)
-        if rest is None:
-            return QueuedPrompt("", "steer", parts, self.mode, delivered=True)
-        return await self.queue.steer(rest, self.mode)
-
-    async def follow_up(self, parts: tuple[Part, ...]) -> QueuedPrompt:
-        """Queue a prompt for the end of the running turn; one that consists only of commands does not wait. Raises
-        ValueError if no turn runs, or for nothing to send."""
-        _check(parts)
-        self.remembering.prompt(self._slash.shown(parts))
-        rest = parts if parse_user_command(parts) is not None else await self._without_commands(parts)
-        if rest is None:
-            return QueuedPrompt("", "followUp", parts, self.mode, delivered=True)
-        return await self.queue.follow_up(rest, self.mode)
-
-    async def _without_commands(self, parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-        """Run the commands in a prompt for the running turn; returns what is left of it. Raises ValueError if no turn
-        runs."""
-        if not self.queue.is_open:
-            raise ValueError("no turn is running: send a prompt instead")
-        if (own := parse_user_command(parts)) is not None:
-            await self._shell.run(own)
-            return None
-        return await self._slash.take(parts)
 
     def cancel(self) -> None:
         """Stop the running turn, and give up queued prompts and the questions of commands; does nothing when idle."""
-        if self._scopes:
+        if self.is_running:
             self._diagnostics.event("cancel_requested", state=self.status.current)
         self.unsent.restore()
         self.questions.give_up()
         self.sharing.stop_elsewhere()
-        for scope in self._scopes:
-            scope.cancel()
+        self._work.cancel()
 
     def take_over_shell(self, other: "Session") -> None:
         """Take over the shell of another conversation in the same folder: its directory, variables and jobs. While
@@ -468,19 +329,12 @@ class Session:
         """Return the tools that the model may be offered."""
         return await self._surroundings.tools()
 
-    # -- everything else -------------------------------------------------------------------------------------------
-
     async def move(self, root: Path) -> None:
         """Have the conversation continue in another folder: the adapter opens it there once the prompt is answered.
         Raises ValueError while something runs or waits."""
         if self.is_running or self.queue.waiting:
             raise ValueError("something is running here: cancel it first")
-        old = self.roots[0]
-        self._log.move(root, project_hash(root), inode_of(root))
-        await self.saved.sync()
-        if (error := self._conversation.write_error) is not None:
-            self._log.move(old, project_hash(old), inode_of(old))
-            raise ValueError(f"this conversation cannot be saved ({error.strerror or error}), so it stays in {old}")
+        await self.saved.move(self.roots[0], root)
         self.moved_to = root
 
     async def set_mode(self, mode: Mode) -> None:
@@ -519,37 +373,18 @@ class Session:
         """The changes that can be undone; `take_back` writes a plan of it."""
         return UndoHistory(self._checkpoints, self._workspace, self._editor)
 
-    @asynccontextmanager
-    async def between_turns(self) -> AsyncIterator[None]:
-        """Hold the gate while the conversation or its files are changed. Raises ValueError while a turn is running or a
-        prompt waits for one."""
-        if self.queue.waiting:
-            raise ValueError("a prompt is waiting for its turn: wait for it to end, or cancel it")
-        async with self._gate.between():
-            yield
-            await self.saved.sync()
+    def between_turns(self) -> AbstractAsyncContextManager[None]:
+        """Hold the gate while the conversation or its files are changed. Entering raises ValueError while a turn is
+        running or a prompt waits for one."""
+        return self._work.between_turns()
 
-    @asynccontextmanager
-    async def cancellable(self) -> AsyncIterator[None]:
-        """Do something between turns that a cancel ends. Raises ValueError like `between_turns`."""
-        scope = anyio.CancelScope()
-        self._scopes.append(scope)
-        try:
-            with scope:
-                async with self.between_turns():
-                    yield
-        finally:
-            self._ended(scope)
+    def cancellable(self) -> AbstractAsyncContextManager[None]:
+        """Do something between turns that a cancel ends. Entering raises ValueError like `between_turns`."""
+        return self._work.cancellable()
 
-    @contextmanager
-    def holding(self) -> Iterator[anyio.CancelScope]:
+    def holding(self) -> AbstractContextManager[anyio.CancelScope]:
         """Yield a scope for what runs beside the turns: a cancel ends it, and closing waits for it."""
-        scope = anyio.CancelScope()
-        self._scopes.append(scope)
-        try:
-            yield scope
-        finally:
-            self._ended(scope)
+        return self._work.known(anyio.CancelScope())
 
     def restart_after(self, path: Sequence[Logged]) -> None:
         """Adopt that the conversation goes on after this path: the model knows only what is on it."""
@@ -597,35 +432,4 @@ class Session:
 
     async def close(self, reason: str) -> None:
         """Cancel what runs, end the processes that commands left running, and close the log."""
-        if self._closed:
-            return
-        self._closed = True
-        self.saved.be_silent()
-        self.cancel()
-        closing = Closing(self._environment.abandoned, self._diagnostics)
-        async with AsyncExitStack() as held:
-            with closing.limited("turn"):
-                while self._scopes:
-                    self._one_ended = anyio.Event()
-                    await self._one_ended.wait()
-                await held.enter_async_context(self._gate.turns())
-            if closing.was_cut:
-                with suppress(ConversationBusy):  # another process has taken it over, and asks itself
-                    self._conversation.resolve_pending()
-            await self._end(closing, reason)
-
-    async def _end(self, closing: Closing, reason: str) -> None:
-        """End the processes that commands left running, and close the log for good."""
-        with anyio.CancelScope(shield=True):
-            await closing.run("processes", partial(end_together, self._shell.runner, self.servers))
-            self._conversation.end(reason)
-            await closing.run("saving", self.saved.sync)
-            self._conversation.retire()
-
-
-def _check(parts: tuple[Part, ...]) -> None:
-    """Refuse a prompt with nothing to send. Raises ValueError."""
-    if is_blank(parts):
-        raise ValueError("nothing to send: the message is empty")
-    if (problem := nothing_to_run(parts)) is not None:
-        raise ValueError(problem)
+        await self._ending.close(self.cancel, reason)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast, get_args
 
+from north_lsp.agent.models.keys import UserKeys
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import SettingsWanted
 from north_lsp.agent.session.configuration import Configuration, Place, SettingRow, WrongSetting
@@ -46,7 +47,7 @@ class ConfigHost:
     async def settings(self, query: str) -> str:
         if not query:
             await self._list_shown_in.show(SettingsWanted())
-            return self._changed()
+            return self._changed() + await self._accounts()
         if self.is_setting(query):
             return self._described(self._configuration.row(query))
         found = self._configuration.rows(query)
@@ -96,6 +97,12 @@ class ConfigHost:
         wrong = ["", "**What is wrong**", *problems] if problems else []
         files = ", ".join(f"`{visible(str(path))}`" for path in self._configuration.files.values())
         return "\n".join([head, "", *(_line(row) for row in rows), *wrong, "", f"{usage} Files: {files}."])
+
+    async def _accounts(self) -> str:
+        """Say which providers there are keys for, where these are, and which of them rest."""
+        environment = self._environment
+        accounts = await UserKeys(environment.models, environment.locations, environment.environ).accounts()
+        return "\n".join(["", "", "Keys:", *(f"- {visible(account)}" for account in accounts)]) if accounts else ""
 
     def _described(self, row: SettingRow) -> str:
         parts = [f"{_sentence(row)} {visible(row.text)}", "", f"- takes {row.expects}; default `{_shown(row.default)}`"]

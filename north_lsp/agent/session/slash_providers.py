@@ -62,8 +62,8 @@ class ProvidersHost:
     async def how_to_log_in(self, provider: str | None) -> str:
         known, offered = await self._keys.known(), self._keys.providers()
         if provider is None:
-            stored = {key.provider for key in known}
-            rows = [f"- `{info.id}`: {info.title}{', stored' if info.id in stored else ''}" for info in offered]
+            stored = {info.id: [self._shown(key) for key in known if key.provider == info.id] for info in offered}
+            rows = [f"- `{info.id}`: {info.title}{_stored(stored[info.id])}" for info in offered]
             return "\n".join([_COMMAND_LINE.format(" <provider>"), "", *rows])
         info = next((info for info in offered if info.id == provider), None)
         if info is None:
@@ -73,11 +73,19 @@ class ProvidersHost:
         variables = " or ".join(info.credentials)
         return f"{_COMMAND_LINE.format(f' {info.id}')} Or set {variables} in your editor's environment."
 
+    def _shown(self, key: StoredKey) -> str:
+        rest = self._keys.rest_of(key)
+        return key.ending if rest is None else f"{key.ending} {rest}"
+
     async def stored_keys(self) -> Sequence[StoredKey]:
         return await _kept(self._keys.stored())
 
     async def forget_key(self, id: int) -> None:
         await _kept(self._keys.remove(id))
+
+
+def _stored(keys: Sequence[str]) -> str:
+    return f", stored ({', '.join(keys)})" if keys else ""
 
 
 async def _done(work: Callable[[], _T]) -> _T:

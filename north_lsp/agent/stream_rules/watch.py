@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import anyio.to_thread
 
+from north_lsp.agent.context.documents import attribute, plain
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.marks import RuleEntry
@@ -232,10 +232,6 @@ def _broken(rules: Sequence[Watched], source: Source, *, at_end: bool) -> list[W
 
 def _told(prompt: str, violations: Sequence[Violation]) -> str:
     rows: list[Mapping[str, str]] = [
-        {"name": _attribute(one.rule), "path": _attribute(one.path), "body": one.body} for one in violations
+        {"name": attribute(one.rule), "path": attribute(one.path), "body": plain(one.body)} for one in violations
     ]
     return render(prompt, rules=rows)
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(one_line(text, 300), {'"': "&quot;"})[1:-1]

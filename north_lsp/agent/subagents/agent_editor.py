@@ -42,7 +42,6 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import Kind
 
-_SHOWN: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
 _HIDDEN = (SUBMIT, TASK)
 
 
@@ -68,7 +67,9 @@ class Names:
 class AgentEditor(PassingEditor):
     """The editor of one agent: `editor` is the conversation's, `asking` lets one question be asked at a time, and
     `changed` is called when `progress` is; `time` stands still during questions. `was_stopped`: the user ended
-    everything from one of its questions."""
+    everything from one of its questions. Calls of the `shown_kinds` are shown among those of the conversation."""
+
+    shown_kinds: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class AgentEditor(PassingEditor):
         match event:
             case CallNamed(id, tool, kind, title):
                 await self.act(title)
-                if kind in _SHOWN and tool not in _HIDDEN:
+                if kind in self.shown_kinds and tool not in _HIDDEN:
                     self._shown.add(self._names.call(id))
                     await super().show(replace(event, call_id=self._names.call(id), title=self._names.title(title)))
             case CallReady() | CallTitled() | CallProposes() | CallEnded():
@@ -134,7 +135,7 @@ class AgentEditor(PassingEditor):
     async def review_edit(self, review: EditReview) -> EditDecision:
         async with self._question():
             await self.act(f"waiting for you: {review.title}")
-            decision = await self._editor.review_edit(review)
+            decision = await self._editor.review_edit(replace(review, asker=self._names.asker))
         self.was_stopped = self.was_stopped or decision.kind == "stop"
         return decision
 

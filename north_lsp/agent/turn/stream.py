@@ -10,6 +10,7 @@ import anyio.to_thread
 from north_lsp.agent.calls.call_ids import UniqueIds
 from north_lsp.agent.calls.dispatch import Dispatcher
 from north_lsp.agent.calls.previews import Previews
+from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.stream_rules.watch import StreamRules
@@ -33,6 +34,7 @@ from north_lsp.providers.base import (
     StreamEvent,
     TextDelta,
     ThinkingDelta,
+    Told,
     ToolCall,
 )
 from north_lsp.providers.model import Model
@@ -114,6 +116,9 @@ class AnswerStream:
                             break
                         if isinstance(renamed, Counted):
                             streamed.began, streamed.usage = True, renamed.usage
+                            continue
+                        if isinstance(renamed, Told):
+                            await self._ports.show(Notice("warning", renamed.text))
                             continue
                         await self._take(renamed)
                         await self._look(at_end=False)

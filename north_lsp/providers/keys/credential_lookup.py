@@ -6,6 +6,7 @@ from north_lsp.providers.credentials import Credential, KeySource, MissingCreden
 from north_lsp.providers.keys.routes import SOURCE
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
 from north_lsp.providers.model import Model, ProviderInfo
+from north_lsp.storage.credentials import StoredKey
 
 
 def credential(provider: ProviderInfo, environ: Mapping[str, str]) -> str | None:
@@ -24,8 +25,19 @@ def credential_source(provider: ProviderInfo, environ: Mapping[str, str], keys: 
         return None
     if keys.routes.find(provider.id) is not None:
         return SOURCE
+    if several := rotating_keys(provider, environ, keys):
+        return f"North's own store ({keys.resting.shown(several)})"
     found = _place(provider, environ, keys)
     return found.where if isinstance(found, KeySource) else found.source if found is not None else None
+
+
+def rotating_keys(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> tuple[StoredKey, ...]:
+    """Return the stored keys of a provider that take turns; none if there are not several, or if the key that is used
+    comes from elsewhere."""
+    several = keys.stored_of(provider.id)
+    if len(several) < 2 or keys.routes.is_disabled(provider.id) or keys.routes.find(provider.id) is not None:
+        return ()
+    return several if _place(provider, environ, keys) == keys.find(provider.id) else ()
 
 
 def _place(provider: ProviderInfo, environ: Mapping[str, str], keys: Keys) -> Credential | KeySource | None:

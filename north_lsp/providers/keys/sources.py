@@ -3,9 +3,11 @@ has stored. A snapshot, so that reading it costs nothing; `refresh` reads keys a
 nothing heavy."""
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from north_lsp.providers.credentials import Credential, is_bearer_token
+from north_lsp.providers.keys.resting import RestingKeys
 from north_lsp.providers.keys.routes import Routes
 from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable, StoredKey
 
@@ -17,10 +19,11 @@ _AGAIN_SECONDS = 60.0
 
 class Keys:
     """A snapshot of the keys. `problem` is one line for the user about keys that cannot be read; `routes` say where an
-    editor wants requests to go, for which no key is used."""
+    editor wants requests to go, for which no key is used; `resting` are the stored keys that are left alone for now."""
 
     def __init__(self, store: CredentialStore | None = None, broker: "Broker | None" = None) -> None:
         self.routes = Routes()
+        self.resting = RestingKeys(self._keep_limit)
         self._store = store
         self._broker = broker
         self._stamp: tuple[int, int] | None = None
@@ -56,9 +59,13 @@ class Keys:
         if lent is not None:
             return lent
         stored = next((key for key in self._stored if key.provider == provider), None)
-        if stored is None:
-            return None
-        return Credential(stored.secret, f"North's own store ({stored.ending})", is_bearer_token(stored.secret))
+        return None if stored is None else as_credential(stored)
+
+    def stored_of(self, provider: str) -> tuple[StoredKey, ...]:
+        """Return the stored keys of a provider, the newest first; none while the broker has one for it."""
+        if self._broker is not None and self._broker.find(provider) is not None:
+            return ()
+        return tuple(key for key in self._stored if key.provider == provider)
 
     @property
     def stored(self) -> tuple[StoredKey, ...]:
@@ -95,6 +102,11 @@ class Keys:
         lent = self._broker is not None and self._broker.is_stale and self._broker.refresh()
         return self._read_store() or lent
 
+    def _keep_limit(self, id: int, until: int | None) -> None:
+        if self._store is not None:
+            with suppress(OSError):  # then other processes find out by themselves
+                self._store.limit(id, until)
+
     def _read_store(self) -> bool:
         if self._store is None:
             return False
@@ -111,6 +123,11 @@ class Keys:
             self._again = time.monotonic() + _AGAIN_SECONDS
         self._stamp = self._store.stamp()
         return self._stored != before
+
+
+def as_credential(key: StoredKey) -> Credential:
+    """Return a stored key as a request needs it."""
+    return Credential(key.secret, f"North's own store ({key.ending})", is_bearer_token(key.secret))
 
 
 NO_KEYS = Keys()

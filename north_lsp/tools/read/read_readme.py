@@ -8,7 +8,7 @@ from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.texts import current_text
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.vocabulary import Location
-from north_lsp.workspace.files.tree import Listing
+from north_lsp.workspace.files.file_list import Listing
 from north_lsp.workspace.workspace import Workspace
 
 _ORDER = (".md", ".rst", ".txt", "")

@@ -5,7 +5,6 @@ The order of things is here; what happens to one file is in `placing.py`.
 
 import fcntl
 import os
-import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -34,6 +33,7 @@ from north_lsp.workspace.apply.placing import (
     verify,
 )
 from north_lsp.workspace.guards.edit_guard import refusal
+from north_lsp.workspace.opening import mode_of
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import encode
@@ -214,7 +214,7 @@ def _steps(changes: Sequence[FileChange], roots: Roots) -> list[FileStep]:
         old = None if change.old_text is None else encode(change.old_text, change.encoding_before)
         new = None if change.action == "delete" else encode(change.new_text, change.text_encoding)
         if change.action == "rename":
-            mode = change.mode if change.mode is not None else _mode_of(change.path)
+            mode = change.mode if change.mode is not None else mode_of(change.path)
             puts.append(_step(change, change.target, roots, None, new, mode))
             removals.append(_step(change, change.path, roots, old, None, None))
         elif new is None:
@@ -233,17 +233,11 @@ def _folder_steps(changes: Sequence[FileChange], roots: Roots) -> tuple[list[Fol
     gone: list[FolderStep] = []
     for change in changes:
         if change.folder and change.action != "delete":
-            mode = _mode_of(change.path) if change.action == "rename" else change.mode
+            mode = mode_of(change.path) if change.action == "rename" else change.mode
             made.append(FolderStep(change, _root_of(change, change.target, roots), change.target, mode))
         if change.folder and change.action != "create":
             gone.append(FolderStep(change, _root_of(change, change.path, roots), change.path))
     return sorted(made, key=lambda step: len(step.names)), gone
-
-
-def _mode_of(path: Path) -> int | None:
-    with suppress(OSError):
-        return stat.S_IMODE(os.lstat(path).st_mode)
-    return None
 
 
 def _step(

@@ -4,113 +4,25 @@ import os
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from pathlib import Path
-from typing import NamedTuple
 
-from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.change_notices import Watch
+from north_lsp.workspace.files.file_list import Closing, FolderExtras, Listing, folders_around, without
+from north_lsp.workspace.files.folder import Folder, Names, folder_of, ignore_files_in, read_folder
 from north_lsp.workspace.files.fuzzy import FuzzyIndex
 from north_lsp.workspace.files.ignore import (
-    ALWAYS_SKIPPED,
-    IGNORE_FILES,
     OWN_IGNORE_FILE,
     IgnoreChains,
     IgnoreRules,
     join,
 )
-from north_lsp.workspace.opening import open_folder
+from north_lsp.workspace.files.stamps import KnownFacts, Signature, folder_state
 
-# A folder may change again within one tick of its clock, which could not be noticed later: such a recent one counts as
-# changed. File systems that only keep whole seconds have a long tick.
-_TICK_NS = 50_000_000
-_LONG_TICK_NS = 2_000_000_000
 _RECENT_SECONDS = 1.0
 _MANY_FOLDERS = 5000
-
-_GIT = ".git"
-_NONE = frozenset[str]()
-
-Signature = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """What walks find, by kind, relative to the root and in path order (a folder's contents at the folder's place).
-    `others` are links and everything else that is neither file nor folder. `whole` stands for all files in fewer names:
-    folders of which nothing is left out at any depth, and files elsewhere; None if that is unknown."""
-
-    files: tuple[str, ...]
-    folders: tuple[str, ...]
-    others: tuple[str, ...]
-    whole: tuple[str, ...] | None = None
-
-
-@dataclass(slots=True)
-class _Folder:
-    """One folder as it was read: sub-folders and files by name, in order. `links` are all links in it; `shut_folders`
-    and `shut_files` are closed by the user. A `shut` folder is one of those, of which nothing is shown: it is read for
-    the links in it, and for the files that may have other names elsewhere. `hidden` are the sub-folders that are not
-    shown, for whatever reason."""
-
-    path: str
-    chains: IgnoreChains
-    changed: Signature | None
-    folders: Sequence[str] = ()
-    files: Sequence[str] = ()
-    others: Sequence[str] = ()
-    ignore_files: frozenset[str] = _NONE
-    whole: bool = False
-    links: tuple[str, ...] = ()
-    shut_folders: tuple[str, ...] = ()
-    shut_files: tuple[str, ...] = ()
-    shut: bool = False
-    hidden: tuple[str, ...] = ()
-    has_git: bool = False
-    unseen: tuple[str, ...] = ()
-
-    @property
-    def below(self) -> Sequence[str]:
-        return (*self.folders, *self.shut_folders) if self.shut_folders else self.folders
-
-
-class _Names(NamedTuple):
-    """What is in a folder: all names, which of them are folders, which are neither folder nor file, which are links,
-    and the state of the folder before it was read."""
-
-    names: list[str]
-    folders: Collection[str]
-    others: Collection[str]
-    links: tuple[str, ...]
-    changed: Signature | None
-
-
-@dataclass(frozen=True, slots=True)
-class FolderExtras:
-    """What is in a folder besides what lists show: all links, the sub-folders that are left out, and whether it is the
-    top of a repository."""
-
-    path: str
-    links: tuple[str, ...]
-    hidden: tuple[str, ...]
-    has_git: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """What a listing knows about the user's lists: whether there are any, the links (absolute paths) to check against
-    them, and the closed files that are known. `named_paths` are paths that lines name, which may be links in places
-    that are not looked through; `unseen` are closed folders that are not looked through; `problems` name lists whose
-    meaning is unknown."""
-
-    listed: bool
-    links: tuple[str, ...]
-    named_paths: tuple[str, ...]
-    files: tuple[str, ...]
-    problems: tuple[str, ...] = ()
-    unseen: tuple[str, ...] = ()
 
 
 class FileTree:
@@ -127,7 +39,7 @@ class FileTree:
         self._index_limit = index_limit
         self._left_out = left_out
         self._lock = threading.Lock()
-        self._folders: dict[str, _Folder] = {}
+        self._folders: dict[str, Folder] = {}
         self._watch = Watch(self)
         self._unwatched: set[str] = set()
         self._place: tuple[int, int] | None = None
@@ -137,7 +49,7 @@ class FileTree:
         self._shown: tuple[Listing, frozenset[str], Listing] | None = None
         self._looked_at = self._refreshed_at = 0.0
         self._fuzzy: tuple[Listing, FuzzyIndex] | None = None
-        self._facts: dict[str, dict[str, Signature]] = {}
+        self.facts = KnownFacts(rules.root)
 
     def fuzzy(self, unsaved: Collection[Path] = ()) -> FuzzyIndex:
         """Return an index of the present files and folders, to be found by a few letters. If there are too many, it has
@@ -156,39 +68,8 @@ class FileTree:
         root = self.rules.root
         opened = {path.relative_to(root).as_posix() for path in unsaved if path.is_relative_to(root)}
         latest = nsmallest(most, listing.files, key=lambda file: (file not in opened, -_changed_at(f"{root}/{file}")))
-        folders = {folder for file in latest for folder in _folders_around(file)}
+        folders = {folder for file in latest for folder in folders_around(file)}
         return FuzzyIndex.of(sorted(latest), sorted(folders), limited=True)
-
-    def unknown(self, fact: str, files: Iterable[str], size_limit: int) -> list[str]:
-        """Return the files for which `learn` was not told a fact, or that have changed since, or are larger than
-        `size_limit`."""
-        known, root, lstat = self._facts.setdefault(fact, {}), f"{self.rules.root}/", os.lstat
-        result: list[str] = []
-        for relative in files:
-            signature = known.get(relative)
-            if signature is not None and signature[1] <= size_limit:
-                try:
-                    status = lstat(root + relative)
-                except OSError:
-                    status = None
-                if status is not None and signature == (
-                    status.st_mtime_ns,
-                    status.st_size,
-                    status.st_ino,
-                    status.st_ctime_ns,
-                ):
-                    continue
-            result.append(relative)
-        return result
-
-    def signatures(self, files: Iterable[str]) -> dict[str, Signature | None]:
-        """Return the files' signatures, to be taken before a fact about the files is determined."""
-        return {relative: _file_signature(f"{self.rules.root}/{relative}") for relative in files}
-
-    def learn(self, fact: str, signatures: Mapping[str, Signature | None]) -> None:
-        """Remember that a fact is true of the contents of these files."""
-        known = self._facts.setdefault(fact, {})
-        known.update((relative, signature) for relative, signature in signatures.items() if signature is not None)
 
     def listing(self) -> Listing:
         """Return what is there now. Folders that cannot be read look empty."""
@@ -268,7 +149,7 @@ class FileTree:
         changed = [relative for relative in told if relative in self._folders]
         for relative in self._unwatched:
             folder = self._folders[relative]
-            if folder.changed is None or _state(folder.path) != folder.changed:
+            if folder.changed is None or folder_state(folder.path) != folder.changed:
                 changed.append(relative)
         if not changed:
             return
@@ -283,10 +164,10 @@ class FileTree:
                 self._forget(relative)
                 same = False
                 continue
-            if not old.shut and _ignore_files(found) != old.ignore_files:
+            if not old.shut and ignore_files_in(found) != old.ignore_files:
                 self._build()
                 return
-            new = _folder(old.path, old.chains, found, old.ignore_files, shut=old.shut)
+            new = folder_of(old.path, old.chains, found, old.ignore_files, shut=old.shut)
             for name in set(old.below) - set(new.below):
                 self._forget(f"{relative}/{name}" if relative else name)
             kept = set(old.below)
@@ -305,8 +186,8 @@ class FileTree:
             self._unwatched.discard(path)
             self._watch.remove(path)
 
-    def _read(self, relative: str, path: str) -> _Names | None:
-        found = _read(path, lambda descriptor: self._watch.add(relative, descriptor))
+    def _read(self, relative: str, path: str) -> Names | None:
+        found = read_folder(path, lambda descriptor: self._watch.add(relative, descriptor))
         if found is None:
             self._watch.remove(relative)
         if relative in self._watch:
@@ -321,12 +202,12 @@ class FileTree:
         while waiting:
             relative, path, chains, shut = waiting.pop()
             found = self._read(relative, path)
-            ignore_files = _NONE if shut else _ignore_files(found)
+            ignore_files = frozenset() if shut else ignore_files_in(found)
             if ignore_files:
                 chains = self.rules.enter(chains, path, ignore_files)
                 for name in ignore_files:
                     self._watched[Path(path, name)] = _signature(Path(path, name))
-            folder = self._folders[relative] = _folder(path, chains, found, ignore_files, shut=shut)
+            folder = self._folders[relative] = folder_of(path, chains, found, ignore_files, shut=shut)
             prefix, inside = f"{relative}/" if relative else "", join(path, "")
             waiting += [(prefix + name, inside + name, chains, False) for name in folder.folders]
             waiting += [(prefix + name, inside + name, chains, True) for name in folder.shut_folders]
@@ -337,10 +218,10 @@ class FileTree:
         others: list[str] = []
         known = self._folders
         # A folder, its prefix, and how many of its folders, files and others have been taken.
-        waiting: list[tuple[_Folder, str, int, int, int]] = [(known[""], "", 0, 0, 0)]
+        waiting: list[tuple[Folder, str, int, int, int]] = [(known[""], "", 0, 0, 0)]
         while waiting:
             folder, prefix, below, at, other = waiting.pop()
-            inner: _Folder | None = None
+            inner: Folder | None = None
             while below < len(folder.folders) and inner is None:
                 name = folder.folders[below]
                 below += 1
@@ -391,7 +272,7 @@ class FileTree:
         known = self._folders
         broken = {relative: folder for relative, folder in known.items() if not folder.whole}
         for relative in list(broken):
-            for around in (*_folders_around(relative), ""):
+            for around in (*folders_around(relative), ""):
                 if around in broken:
                     break
                 broken[around] = known[around]
@@ -403,144 +284,6 @@ class FileTree:
             chosen += [prefix + name for name in folder.files]
             chosen += [prefix + name for name in folder.folders if prefix + name not in broken]
         return tuple(chosen)
-
-
-def _folder(
-    path: str, chains: IgnoreChains, found: _Names | None, ignore_files: frozenset[str], *, shut: bool = False
-) -> _Folder:
-    if found is None:
-        return _Folder(path, chains, None, shut=shut)
-    if shut:
-        inner = tuple(sorted(name for name in found.folders if _is_looked_through(name)))
-        files = tuple(sorted({*found.names} - {*found.folders} - {*found.others}))
-        unseen = tuple(sorted({*found.folders}.difference(inner)))
-        return _Folder(
-            path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True, unseen=unseen
-        )
-    closed = chains.closed_of(path, found.names, found.folders)
-    shown = chains.shown(path, found.names, found.folders, closed)
-    whole, has_git = len(shown) == len(found.names), _GIT in found.names
-    shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
-    shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
-    if not found.folders and not found.others:  # most have only files
-        return _Folder(
-            path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files, has_git=has_git
-        )
-    folders = [name for name in shown if name in found.folders]
-    others = [name for name in shown if name in found.others]
-    files_shown = [name for name in shown if name not in found.folders and name not in found.others]
-    return _Folder(
-        path,
-        chains,
-        found.changed,
-        folders,
-        files_shown,
-        others,
-        ignore_files,
-        whole,
-        found.links,
-        shut_folders,
-        shut_files,
-        hidden=() if len(folders) == len(found.folders) else tuple(sorted({*found.folders}.difference(folders))),
-        has_git=has_git,
-        unseen=tuple(sorted(name for name in closed if name in found.folders and name not in shut_folders)),
-    )
-
-
-def _is_looked_through(name: str) -> bool:
-    """Return whether a closed folder is read for its links: third-party folders, such as packages, are large, and their
-    links lead into the project's own sources."""
-    return name not in ALWAYS_SKIPPED
-
-
-def _ignore_files(found: _Names | None) -> frozenset[str]:
-    if found is None or IGNORE_FILES.isdisjoint(found.names):
-        return _NONE
-    return IGNORE_FILES.intersection(found.names)
-
-
-def in_path_order(relative: str) -> str:
-    """Return a key that sorts paths by their components: no character of a name sorts before NUL."""
-    return relative.replace("/", "\0")
-
-
-def without(listing: Listing, left_out: Iterable[str]) -> Listing:
-    """Return a listing without some paths and everything below them."""
-    gone = set(left_out)
-    if not gone:
-        return listing
-    if "." in gone:
-        return Listing((), (), ())
-
-    kinds = (listing.files, listing.folders, listing.others)
-    return Listing(*(tuple(path for path in paths if not is_among(path, gone)) for paths in kinds))
-
-
-def is_among(path: str, chosen: Container[str]) -> bool:
-    """Return whether a path, or a folder around it, is one of these."""
-    return path in chosen or any(folder in chosen for folder in _folders_around(path))
-
-
-def _changed_at(path: str) -> int:
-    try:
-        return os.lstat(path).st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _folders_around(file: str) -> Iterator[str]:
-    while (file := file.rpartition("/")[0]) != "":
-        yield file
-
-
-def _read(path: str, opened: Callable[[int], None]) -> _Names | None:
-    """Read a folder; None if that is impossible. `opened` gets the open folder before it is read, so that later changes
-    are noticed."""
-    try:
-        with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
-            opened(descriptor)  # nothing of it has been read yet
-            changed = _state_in(os.fstat(descriptor))
-            entries = list(listing)
-            special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
-            folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
-    except OSError:
-        return None
-    names = [entry.name for entry in entries]
-    if len(special) == len(folders):
-        return _Names(names, frozenset(folders), _NONE, (), changed)
-    others = frozenset([entry.name for entry in special]) - set(folders)
-    links = tuple(sorted(entry.name for entry in special if entry.is_symlink()))
-    return _Names(names, frozenset(folders), others, links, changed)
-
-
-def _state(path: str) -> Signature | None:
-    """Return what shows whether a folder has changed; None if that cannot be determined."""
-    try:
-        return _state_in(os.lstat(path))
-    except OSError:
-        return None
-
-
-def _state_in(status: os.stat_result) -> Signature | None:
-    if not is_older(status.st_mtime_ns, time.time_ns()):
-        return None
-    return status.st_mtime_ns, status.st_ino, status.st_dev
-
-
-def is_older(stamp: int, moment: int) -> bool:
-    """Return whether a file's time stamp is definitely from before a moment; both in nanoseconds."""
-    return moment - stamp >= (_TICK_NS if stamp % 1_000_000_000 else _LONG_TICK_NS)
-
-
-def _file_signature(path: str) -> Signature | None:
-    """Return what shows whether a file has changed; None if it changed too recently to tell."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    if not is_older(status.st_mtime_ns, time.time_ns()):
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns
 
 
 def _place(root: Path) -> tuple[int, int] | None:
@@ -558,3 +301,10 @@ def _signature(path: Path) -> Signature | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+def _changed_at(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        return 0

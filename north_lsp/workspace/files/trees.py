@@ -10,8 +10,9 @@ from pathlib import Path
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.closed_names import Closed, Links, among_unseen, hard_links
+from north_lsp.workspace.files.file_list import Closing, Listing, in_path_order, is_among, without
 from north_lsp.workspace.files.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, walk
-from north_lsp.workspace.files.tree import Closing, FileTree, Listing, in_path_order, is_among, without
+from north_lsp.workspace.files.tree import FileTree
 from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
 
 _Seen = tuple[tuple[Listing, ...], frozenset[tuple[str, ...]]]

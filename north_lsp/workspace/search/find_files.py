@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from north_lsp.workspace.files.file_list import Listing
 from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED
 from north_lsp.workspace.files.listing import readable
-from north_lsp.workspace.files.tree import Listing
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Resolved, Roots, lies_in
 from north_lsp.workspace.search.query import compile_glob

@@ -19,8 +19,10 @@ from pathlib import Path
 
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.workspace.files.file_list import Listing
 from north_lsp.workspace.files.listing import readable
-from north_lsp.workspace.files.tree import FileTree, Listing, is_older
+from north_lsp.workspace.files.stamps import is_older
+from north_lsp.workspace.files.tree import FileTree
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Resolved, Roots
@@ -276,8 +278,8 @@ def _to_look_at(
         return set(files)
     literal = wanted.literal is not None and wanted.pattern.pattern.isascii()
     fact = "ASCII can be found in it" if literal else "nothing but ASCII"
-    unknown = tree.unknown(fact, files, MAX_FILE)
-    signatures = tree.signatures(unknown)
+    unknown = tree.facts.unknown(fact, files, MAX_FILE)
+    signatures = tree.facts.signatures(unknown)
     root = tree.rules.root
     if literal:
         marked = {relative for relative in unknown if _differs(f"{root}/{relative}")}
@@ -285,7 +287,7 @@ def _to_look_at(
         options = ["--no-unicode", "--max-count=1"]
         marked = set(count_lines(binary, root, unknown, _MARKED, options=options, over=over))
     plain = {relative: signatures[relative] for relative in unknown if relative not in marked}
-    tree.learn(fact, plain)
+    tree.facts.learn(fact, plain)
     large = {relative for relative, signature in plain.items() if signature is None or signature[1] > MAX_FILE}
     return marked | large
 

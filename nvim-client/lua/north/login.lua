@@ -48,10 +48,16 @@ function M.login(ask, id)
         return
       end
     end
+    local stored = {}
+    for _, key in ipairs(result.keys) do
+      local rest = type(key.rest) == "string" and (" " .. key.rest) or ""
+      stored[key.provider] = (stored[key.provider] and stored[key.provider] .. ", " or "stored: ") .. key.ending .. rest
+    end
     vim.ui.select(result.providers, {
       prompt = "Whose API key?",
       format_item = function(provider)
-        return ("%s (%s)"):format(provider.name, provider.id)
+        local keys = stored[provider.id] and (", " .. stored[provider.id]) or ""
+        return ("%s (%s)%s"):format(provider.name, provider.id, keys)
       end,
     }, function(provider)
       if provider then

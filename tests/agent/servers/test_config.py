@@ -48,6 +48,13 @@ def test_what_cannot_be_used_says_why(entry: object, problem: str) -> None:
     assert problem in read_entry("s", entry, HERE)[0].problem
 
 
+def test_only_the_users_own_files_say_where_a_sign_in_may_lead() -> None:
+    entry = {"url": "https://a/mcp", "oauth": {"clientId": "me", "hosts": ["Auth.Example"]}}
+    assert read_entry("s", entry, HERE)[0].sign_in_hosts == {"auth.example"}
+    assert read_entry("s", entry, Place("project", ".mcp.json"))[0].sign_in_hosts == frozenset()
+    assert "`hosts` must be a list" in read_entry("s", {"url": "https://a", "oauth": {"hosts": 1}}, HERE)[0].problem
+
+
 def test_wrong_switches_give_way_to_defaults_with_a_warning() -> None:
     spec, warnings = read_entry("s", {"command": "a", "enabled": "no", "timeout": True}, HERE)
     assert (spec.enabled, spec.seconds, len(warnings)) == (True, 30.0, 2)

@@ -18,8 +18,15 @@ QUESTION = (
 """All that the windows show."""
 
 
+def be_patient(bed: Bed) -> None:
+    """How busy the machine is must not decide whether a server's tools are there."""
+    (bed.folder / "config").mkdir()
+    (bed.folder / "config" / "config.json").write_text('{"mcp.startupWaitMs": 60000}')
+
+
 def test_a_tool_is_asked_about_run_and_listed(bed: Bed, model: ModelServer) -> None:
     entry = {"command": sys.executable, "args": ["-I", mcp_server.__file__]}
+    be_patient(bed)
     (bed.folder / ".claude.json").write_text(json.dumps({"mcpServers": {"helper": entry}}))
     model.script(answer(call("mcp_helper_echo", text="good morning")), answer(Say("It said so.")))
     with nvim_with(bed, model) as nvim:
@@ -39,6 +46,7 @@ def test_a_tool_is_asked_about_run_and_listed(bed: Bed, model: ModelServer) -> N
 
 def test_a_new_server_of_the_project_is_asked_about_with_its_whole_entry(bed: Bed, model: ModelServer) -> None:
     entry = {"command": sys.executable, "args": ["-I", mcp_server.__file__], "env": {"A_TOKEN": "0123456789abcdef"}}
+    be_patient(bed)
     model.script(answer(Say("Good morning.")))
     with nvim_with(bed, model) as nvim:
         ask(nvim, "/trust on")

@@ -14,6 +14,8 @@ import { palette, screenshot, until, visibleLines } from "./workbench.mjs";
 const bed = await makeBed("context");
 const model = await bed.useScriptedModel();
 const project = await bed.sampleProject();
+// How busy the machine is must not decide whether a server's tools are there.
+await writeFile(bed.path("config/config.json"), JSON.stringify({ "mcp.startupWaitMs": 60_000 }));
 const { chat, page } = await bed.start({ workspace: project });
 
 const obedient = (body) => (JSON.stringify(body.system).includes("like a sailor") ? "Ahoy!" : "Good day.");

@@ -49,8 +49,8 @@ def test_a_read_that_follows_another_looks_at_no_folder(root: Path, monkeypatch:
     trees = Trees.of(Roots.of(root))
     assert is_open(trees, "a/x/one")
     looked: list[str] = []
-    monkeypatch.setattr(tree, "_state", looked.append)
-    monkeypatch.setattr(tree, "_read", lambda path, opened: looked.append(path))
+    monkeypatch.setattr(tree, "folder_state", looked.append)
+    monkeypatch.setattr(tree, "read_folder", lambda path, opened: looked.append(path))
     assert is_open(trees, "b/three")
     assert trees.tree(root).listing().files == ("a/x/one", "a/y/two", "b/three", "c/d/e/four")
     assert looked == []

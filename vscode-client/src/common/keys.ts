@@ -8,7 +8,7 @@ import type { Session } from "../chat/session";
 import { reason } from "./logger";
 
 interface Known {
-  keys: { provider: string; ending: string }[];
+  keys: { provider: string; ending: string; rest?: string | null }[];
   providers: { id: string; name: string }[];
 }
 
@@ -19,7 +19,7 @@ interface Stored {
 export async function storeKey(session: Session): Promise<void> {
   const { keys, providers } = await session.ask<Known>("_north/keys/list", {});
   const items = providers.map(({ id, name }) => {
-    const stored = keys.filter((key) => key.provider === id).map((key) => key.ending);
+    const stored = keys.filter((key) => key.provider === id).map(({ ending, rest }) => (rest ? `${ending} ${rest}` : ending));
     return { label: name, description: id, detail: stored.length > 0 ? vscode.l10n.t("stored: {0}", stored.join(", ")) : "", id };
   });
   const title = vscode.l10n.t("North: Store an API Key");

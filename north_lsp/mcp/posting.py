@@ -1,0 +1,141 @@
+"""What both carriers to a server behind an address have in common: each message is sent by a POST of its own, with a
+limit on how many are under way, and what goes wrong with it answers its request."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+import httpx2
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from north_lsp import __version__
+from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.display import one_line
+from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, failure
+from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent, SseDecoder
+from north_lsp.providers.tls import verification
+from north_lsp.rpc.framing import Frame
+
+JSON, EVENTS = "application/json", "text/event-stream"
+_CONNECT_SECONDS = 10.0
+_MOST_AT_ONCE = 50
+_ERROR = -32000
+
+
+class PostingTransport:
+    """One connection to a server behind an address. Each message that is sent has a task of its own."""
+
+    def __init__(self, spec: ServerSpec, client: httpx2.AsyncClient, tasks: anyio.abc.TaskGroup, why: str) -> None:
+        self.why = why
+        self._url = spec.url
+        self._client = client
+        self._tasks = tasks
+        self._under_way = 0
+        self._send: MemoryObjectSendStream[Frame]
+        self._receive: MemoryObjectReceiveStream[Frame]
+        self._send, self._receive = anyio.create_memory_object_stream[Frame](16)
+
+    def post(self, message: dict[str, Any]) -> None:
+        if self._under_way >= _MOST_AT_ONCE:
+            raise failure("it does not take what North sends", "continue without it")
+        self._under_way += 1
+        self._tasks.start_soon(self._deliver, message)
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        with suppress(anyio.ClosedResourceError):  # closed in the meantime
+            async for frame in self._receive:
+                yield frame
+
+    def close(self, why: str | None = None) -> None:
+        """End the connection: nothing more is read."""
+        self.why = why or self.why
+        self._send.close()
+        self._receive.close()
+
+    async def _deliver(self, message: dict[str, Any]) -> None:
+        """Send a message and pass on what answers it; a failure answers its request."""
+        problem = ""
+        try:
+            problem = await self._answered(message)
+        except (httpx2.HTTPError, NoEventStream) as error:
+            problem = reason(error, self._url)
+        finally:
+            self._under_way -= 1
+        if problem and "id" in message and "method" in message:
+            error_of = {"code": _ERROR, "message": problem}
+            await self._put({"jsonrpc": "2.0", "id": message["id"], "error": error_of})
+
+    async def _answered(self, message: dict[str, Any]) -> str:
+        """Send a message; returns what is wrong, empty if nothing is."""
+        raise NotImplementedError
+
+    async def _put(self, frame: Frame) -> None:
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # nobody reads any more
+            await self._send.send(frame)
+
+    def _posted(
+        self, address: str, message: dict[str, Any], headers: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[httpx2.Response]:
+        body = json.dumps(message, ensure_ascii=True).encode()
+        return self._client.stream("POST", address, content=body, headers={"content-type": JSON, **headers})
+
+
+@asynccontextmanager
+async def http_client(
+    spec: ServerSpec, environ: Mapping[str, str], auth: httpx2.Auth
+) -> AsyncIterator[httpx2.AsyncClient]:
+    """Make the client for one server. It follows no redirects: the headers are for the host that was named. What they
+    say of the user counts before a sign-in."""
+    try:
+        verify = await anyio.to_thread.run_sync(verification, environ, spec.url)
+        headers = httpx2.Headers({"user-agent": f"north-lsp/{__version__}", **spec.headers})
+    except (OSError, ValueError, UnicodeEncodeError) as error:
+        raise failure(f"its connection cannot be prepared: {error}") from None
+    limits = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
+    used = auth if "authorization" not in {name.lower() for name in spec.headers} else None
+    async with httpx2.AsyncClient(
+        headers=headers, timeout=limits, verify=verify, follow_redirects=False, auth=used
+    ) as client:
+        yield client
+
+
+async def events(response: httpx2.Response) -> AsyncIterator[ServerEvent]:
+    """Yield the events of a stream. Raises NoEventStream, httpx2.HTTPError."""
+    decoder = SseDecoder(MAX_MESSAGE_BYTES)
+    async for chunk in response.aiter_bytes():
+        for event in decoder.feed(chunk):
+            yield event
+    for event in decoder.end():
+        yield event
+
+
+async def refusal(response: httpx2.Response) -> str:
+    """Say what is wrong with an answer that refuses."""
+    text = (await bounded(response) or b"")[:500].decode("utf-8", "replace")
+    hints = [response.headers.get(name) for name in ("www-authenticate", "mcp-auth-server", "location")]
+    said = one_line("; ".join(part for part in (text, *hints) if part), 500)
+    what = f"HTTP {response.status_code}: {said or response.reason_phrase}"
+    if response.status_code in (401, 403):
+        what += " (it wants you to sign in: `/mcp reauth` with its name, or a token in its `headers`)"
+    elif 300 <= response.status_code < 400:
+        what += " (North does not follow redirects: write the address that it leads to)"
+    return what
+
+
+async def bounded(response: httpx2.Response) -> bytes | None:
+    data = bytearray()
+    async for chunk in response.aiter_bytes():
+        data += chunk
+        if len(data) > MAX_MESSAGE_BYTES:
+            return None
+    return bytes(data)
+
+
+def reason(error: httpx2.HTTPError | NoEventStream, address: str) -> str:
+    """Say why a request came to nothing."""
+    words = one_line(str(error) or type(error).__name__, 200)
+    return f"it {words}" if isinstance(error, NoEventStream) else f"{one_line(address, 200)} cannot be reached: {words}"

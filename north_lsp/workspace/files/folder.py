@@ -1,0 +1,128 @@
+"""One folder of a root, as it was read."""
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, IGNORE_FILES, IgnoreChains
+from north_lsp.workspace.files.stamps import Signature, state_in
+from north_lsp.workspace.opening import open_folder
+
+_GIT = ".git"
+_NONE = frozenset[str]()
+
+
+@dataclass(slots=True)
+class Folder:
+    """One folder as it was read: sub-folders and files by name, in order. `links` are all links in it; `shut_folders`
+    and `shut_files` are closed by the user. A `shut` folder is one of those, of which nothing is shown: it is read for
+    the links in it, and for the files that may have other names elsewhere. `hidden` are the sub-folders that are not
+    shown, for whatever reason."""
+
+    path: str
+    chains: IgnoreChains
+    changed: Signature | None
+    folders: Sequence[str] = ()
+    files: Sequence[str] = ()
+    others: Sequence[str] = ()
+    ignore_files: frozenset[str] = _NONE
+    whole: bool = False
+    links: tuple[str, ...] = ()
+    shut_folders: tuple[str, ...] = ()
+    shut_files: tuple[str, ...] = ()
+    shut: bool = False
+    hidden: tuple[str, ...] = ()
+    has_git: bool = False
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def below(self) -> Sequence[str]:
+        return (*self.folders, *self.shut_folders) if self.shut_folders else self.folders
+
+
+class Names(NamedTuple):
+    """What is in a folder: all names, which of them are folders, which are neither folder nor file, which are links,
+    and the state of the folder before it was read."""
+
+    names: list[str]
+    folders: Collection[str]
+    others: Collection[str]
+    links: tuple[str, ...]
+    changed: Signature | None
+
+
+def read_folder(path: str, opened: Callable[[int], None]) -> Names | None:
+    """Read a folder; None if that is impossible. `opened` gets the open folder before it is read, so that later changes
+    are noticed."""
+    try:
+        with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
+            opened(descriptor)  # nothing of it has been read yet
+            changed = state_in(os.fstat(descriptor))
+            entries = list(listing)
+            special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+            folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
+    except OSError:
+        return None
+    names = [entry.name for entry in entries]
+    if len(special) == len(folders):
+        return Names(names, frozenset(folders), _NONE, (), changed)
+    others = frozenset([entry.name for entry in special]) - set(folders)
+    links = tuple(sorted(entry.name for entry in special if entry.is_symlink()))
+    return Names(names, frozenset(folders), others, links, changed)
+
+
+def folder_of(
+    path: str, chains: IgnoreChains, found: Names | None, ignore_files: frozenset[str], *, shut: bool = False
+) -> Folder:
+    """Make what is kept of a folder: what the rules around it and in it leave of its names."""
+    if found is None:
+        return Folder(path, chains, None, shut=shut)
+    if shut:
+        inner = tuple(sorted(name for name in found.folders if _is_looked_through(name)))
+        files = tuple(sorted({*found.names} - {*found.folders} - {*found.others}))
+        unseen = tuple(sorted({*found.folders}.difference(inner)))
+        return Folder(
+            path, chains, found.changed, (), (), (), _NONE, True, found.links, inner, files, True, unseen=unseen
+        )
+    closed = chains.closed_of(path, found.names, found.folders)
+    shown = chains.shown(path, found.names, found.folders, closed)
+    whole, has_git = len(shown) == len(found.names), _GIT in found.names
+    shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
+    shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
+    if not found.folders and not found.others:  # most have only files
+        return Folder(
+            path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files, has_git=has_git
+        )
+    folders = [name for name in shown if name in found.folders]
+    others = [name for name in shown if name in found.others]
+    files_shown = [name for name in shown if name not in found.folders and name not in found.others]
+    return Folder(
+        path,
+        chains,
+        found.changed,
+        folders,
+        files_shown,
+        others,
+        ignore_files,
+        whole,
+        found.links,
+        shut_folders,
+        shut_files,
+        hidden=() if len(folders) == len(found.folders) else tuple(sorted({*found.folders}.difference(folders))),
+        has_git=has_git,
+        unseen=tuple(sorted(name for name in closed if name in found.folders and name not in shut_folders)),
+    )
+
+
+def _is_looked_through(name: str) -> bool:
+    """Return whether a closed folder is read for its links: third-party folders, such as packages, are large, and their
+    links lead into the project's own sources."""
+    return name not in ALWAYS_SKIPPED
+
+
+def ignore_files_in(found: Names | None) -> frozenset[str]:
+    """Return which ignore files a folder has."""
+    if found is None or IGNORE_FILES.isdisjoint(found.names):
+        return _NONE
+    return IGNORE_FILES.intersection(found.names)
