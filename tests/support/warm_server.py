@@ -18,6 +18,7 @@ import socket
 import sys
 from contextlib import suppress
 from functools import cache
+from types import FunctionType
 from typing import NoReturn
 
 _HEADER = 8
@@ -88,8 +89,8 @@ def _make_what_is_lazy() -> None:
         if type(one) is lazy_pattern._LazyPattern:
             for name in _ASKED:
                 getattr(one, name)
-        elif isinstance(one, type) and getattr(init := vars(one).get("__init__"), "__module__", "") == made_lazily:
-            known = inspect.getclosurevars(init).nonlocals
+        elif isinstance(one, type) and isinstance(init := vars(one).get("__init__"), FunctionType):
+            known = inspect.getclosurevars(init).nonlocals if init.__module__ == made_lazily else {}
             if "fields" in known:  # else the constructor has been made
                 one.__init__ = lazy_dataclass._compiled(one, known["fields"], known["frozen"])  # type: ignore[misc]
 
