@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.edits.syntax import syntax_errors
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.lsp.marks import Marks
-from north_lsp.workspace.languages import language_of
 from north_lsp.workspace.proposal import FileChange
 
 CODE = "broken"
@@ -38,7 +38,7 @@ class BrokenCode:
         read any more."""
         for change in files[:_MOST_FILES]:
             is_new = change.target not in self._watched and not change.binary and change.action != "delete"
-            if is_new and not await _errors(change.path, change.old_text or ""):
+            if is_new and not await syntax_errors(change.path, change.old_text or ""):
                 self._watched.add(change.target)
         await self._look()
         self._woken.set()
@@ -60,21 +60,10 @@ class BrokenCode:
         for path in list(self._watched):
             text = await self._documents.read_unsaved(path)
             text = text if text is not None else await anyio.to_thread.run_sync(_on_disk, path)
-            lines = await _errors(path, text) if text is not None else ()
+            lines = await syntax_errors(path, text) if text is not None else ()
             await self._marks.put("broken", path, [_row(line) for line in lines])
             if not lines:
                 self._watched.discard(path)
-
-
-async def _errors(path: Path, text: str) -> tuple[int, ...]:
-    """Return the lines with syntax errors, from 1; none in a language without a grammar."""
-    language = language_of(path.name)
-    if language is None:
-        return ()
-    from north_lsp.workspace.structure.parsing import structure_of
-
-    structure = await anyio.to_thread.run_sync(structure_of, language.id, text)
-    return structure.errors if structure.backend == "tree-sitter" else ()
 
 
 def _on_disk(path: Path) -> str | None:
