@@ -69,3 +69,4 @@ bench:
     {{bin}}/python -m benchmarks.conversations
     {{bin}}/python -m benchmarks.loading
     {{bin}}/python -m benchmarks.rounds
+    {{bin}}/python -m benchmarks.life

@@ -32,6 +32,7 @@ class Screen:
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background may have been told to ignore it
             command = [sys.executable, "-m", "north_lsp", "demo", *arguments]
             os.execve(command[0], command, environ(folder, TERM="dumb", NO_COLOR="1"))
 
