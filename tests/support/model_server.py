@@ -207,7 +207,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        length = int(self.headers.get("Content-Length", "0"))
+        raw = self.rfile.read(length)
+        if len(raw) < length:  # the client was killed while it sent
+            self._model.hung_up()
+            self.close_connection = True
+            return
         request = RecordedRequest(self.command, self.path, dict(self.headers.items()), _read(raw), raw)
         path = self.path if "alt=sse" in self.path else self.path.partition("?")[0]
         format = next((known for end, known in _FORMATS.items() if path.endswith(end)), None)
