@@ -55,11 +55,12 @@ export function byKeyboard() {
     /** They are VS Code's own, with rows and buttons of North's. */
     async "the lists to choose from: each row and each button has a name"() {
       await answered("explain greet"); // so that there is a conversation
-      for (const [command, title, row] of [["North: Show Conversations…", "North: Conversations", "explain greet"], ["North: Settings", "North: Settings", "shell."], ["North: Rules, Agents and Tools…", "North: Rules, Agents and Tools", "explore"]]) {
+      for (const [command, title, row] of [["North: Show Conversations…", "North: Conversations", "explain greet"], ["North: Settings", "North: Settings", /./], ["North: Rules, Agents and Tools…", "North: Rules, Agents and Tools", /./]]) {
         await palette(page, command);
         const list = page.locator(".quick-input-widget");
         await list.locator(".quick-input-title", { hasText: title }).waitFor(); // the palette is a list, too
         await list.locator(".monaco-list-row", { hasText: row }).first().waitFor();
+        await until("the palette's rows to be gone", async () => (await list.locator(".monaco-list-row .monaco-keybinding-key").count()) === 0);
         const wrong = await violations(page.mainFrame(), { within: ".quick-input-widget", leaveOut: OF_VSCODE });
         assert.deepEqual(wrong, [], wrong.join("\n"));
         const names = await list.locator(".monaco-list-row").evaluateAll((rows) => rows.map((one) => one.getAttribute("aria-label") ?? ""));
