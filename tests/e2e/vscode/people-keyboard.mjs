@@ -15,6 +15,9 @@ const before = spread("ITEM = 1", "ITEM = 2", "ITEM = 3");
 /** What VS Code does with every row of every list: a level, a name of its own making, buttons inside. */
 const OF_VSCODE = ["aria-allowed-attr", "label-content-name-mismatch", "nested-interactive"];
 
+/** VS Code uses the rows of one list for the next one, and leaves the keys of commands in them, emptied. */
+const isOldKey = ({ selector }) => document.querySelector(selector)?.matches(".monaco-keybinding:empty") === true;
+
 /** The cases by keyboard alone, with the real server; `start` gives them their bed. */
 export function byKeyboard() {
   let bed, chat, page, many, keyboard;
@@ -60,8 +63,7 @@ export function byKeyboard() {
         const list = page.locator(".quick-input-widget");
         await list.locator(".quick-input-title", { hasText: title }).waitFor(); // the palette is a list, too
         await list.locator(".monaco-list-row", { hasText: row }).first().waitFor();
-        await until("the palette's rows to be gone", async () => (await list.locator(".monaco-list-row .monaco-keybinding-key").count()) === 0);
-        const wrong = await violations(page.mainFrame(), { within: ".quick-input-widget", leaveOut: OF_VSCODE });
+        const wrong = await violations(page.mainFrame(), { within: ".quick-input-widget", leaveOut: OF_VSCODE, isFine: isOldKey });
         assert.deepEqual(wrong, [], wrong.join("\n"));
         const names = await list.locator(".monaco-list-row").evaluateAll((rows) => rows.map((one) => one.getAttribute("aria-label") ?? ""));
         assert.ok(names.every((name) => name !== ""), `${command}: ${names}`);
