@@ -1,5 +1,7 @@
 /** The part of the Agent Client Protocol (version 1) that this client uses, as the server sends it. */
 
+import type { FormValues } from "./forms";
+
 export interface TextContent {
   type: "text";
   text: string;
@@ -157,6 +159,10 @@ export interface Parts {
   hunks?: Record<string, string[]>;
   texts?: Record<string, string>;
   comment?: string;
+  /** What runs instead of the command that was asked about. */
+  command?: string;
+  /** Of a form; the server gets them as an answer of their own. */
+  values?: FormValues;
   /** It holds for this conversation: an accepted edit for those that follow, "run all" for commands. */
   scope?: "session";
 }

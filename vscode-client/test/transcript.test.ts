@@ -132,6 +132,11 @@ test("a failure is no answer, and says what can be done", () => {
   assert.deepEqual(only(later, "failure").actions, ["again", "switchModel"]);
 });
 
+test("a todo list has no row: it is pinned", () => {
+  const transcript = after({ sessionUpdate: "plan", entries: [{ content: "a" }], _meta: { north: { phases: [] } } }, says("x"));
+  assert.deepEqual(transcript.all().map((item) => item.kind), ["answer"]);
+});
+
 test("a plan is changed where it stands, and the next turn has its own", () => {
   const plan = (content: string): Update => ({ sessionUpdate: "plan", entries: [{ content, status: "in_progress" }] });
   const transcript = after(plan("a"), says("x"), plan("b"));

@@ -20,6 +20,7 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.conversation_index import ConversationIndex
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.locations import Locations
 
@@ -124,14 +125,17 @@ class Exports:
 
     async def statistics(self) -> "Statistics":
         """Sum the conversation up."""
-        return await anyio.to_thread.run_sync(self._statistics)
+        return await anyio.to_thread.run_sync(summed_up, self._log, self._environment.locations)
 
-    def _statistics(self) -> "Statistics":
-        from north_lsp.agent.exports.statistics import statistics_of
 
-        log, locations = self._log, self._environment.locations
-        checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
-        return statistics_of(Header.from_json(log.conversation.header), log.entries(), totals(checkpoints.all()))
+def summed_up(log: Log, locations: Locations) -> "Statistics":
+    """Sum a conversation up, by its log. Blocks."""
+    from north_lsp.agent.exports.statistics import statistics_of
+
+    checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
+    children = ConversationIndex(locations).children(log.id)
+    header = Header.from_json(log.conversation.header)
+    return statistics_of(header, log.entries(), totals(checkpoints.all()), children)
 
 
 async def stored_exports(environment: Environment, id: str) -> Exports:
