@@ -19,9 +19,10 @@ unit:
 fuzz minutes="5" *paths:
     {{bin}}/python -m tests.fuzz {{minutes}} {{paths}}
 
-# Long campaigns that are no part of `test`: kills at random instants of turns, and every failure of the disk in turn.
+# Long campaigns that are no part of `test`: kills at random instants of turns, 200,000 random and damaged messages, and every failure of the disk in turn.
 endurance kills="500":
     {{bin}}/python -m tests.support.killed_turns {{kills}}
+    {{bin}}/python -m tests.support.fuzzed_messages
     NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto tests/end_to_end/test_faulty_disk.py
 
 # The clients in a real VS Code and a real Neovim, or those programs whose names contain a word. The editors are set up outside the checkout, once.
