@@ -303,9 +303,8 @@ async def campaign(
             if carrier != "lsp":
                 await connection.write(b"\n")
             await connection.ask("session/list", {})
-            for id in {*connection.made, mutant.session}:
-                await connection.ask("session/delete", {"sessionId": id})
-            connection.made.clear()
+            while connection.made:  # what is answered later is deleted with those of the next ones
+                await connection.ask("session/delete", {"sessionId": connection.made.pop()})
             if not memory and sent >= count * _WARM:
                 memory = connection.memory()
             assert not reading.done(), reading.exception()
