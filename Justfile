@@ -13,16 +13,17 @@ test: lint unit e2e
 
 # Every test of the server.
 unit:
-    {{bin}}/python -m pytest -n auto --ignore tests/e2e
+    {{bin}}/python -m pytest -n auto --dist worksteal --ignore tests/e2e
 
 # Search for examples that break a property: minutes, then paths of tests (default: all). Random, unlike `unit`.
 fuzz minutes="5" *paths:
     {{bin}}/python -m tests.fuzz {{minutes}} {{paths}}
 
-# Long campaigns that are no part of `test`: kills at random instants of turns, 200,000 random and damaged messages, and every failure of the disk in turn.
-endurance kills="500":
+# Long campaigns that are no part of `test`: kills at random instants of turns, mutated streams of models, 200,000 random and damaged messages, and every failure of the disk in turn.
+endurance kills="500" streams="20000" messages="200000":
     {{bin}}/python -m tests.support.killed_turns {{kills}}
-    {{bin}}/python -m tests.support.fuzzed_messages
+    {{bin}}/python -m tests.endurance.streams {{streams}}
+    {{bin}}/python -m tests.support.fuzzed_messages {{messages}}
     NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto tests/end_to_end/test_faulty_disk.py
 
 # The clients in a real VS Code and a real Neovim, or those programs whose names contain a word. The editors are set up outside the checkout, once.
@@ -69,3 +70,4 @@ bench:
     {{bin}}/python -m benchmarks.conversations
     {{bin}}/python -m benchmarks.loading
     {{bin}}/python -m benchmarks.rounds
+    {{bin}}/python -m benchmarks.life

@@ -1,5 +1,6 @@
 """Measures loading a long conversation: the time from `session/load` to the first update of the replay and to the
-answer, the memory before and after, and how long an export takes."""
+answer, by the clock and in processor time, and the memory before and after. With `--branches`, somebody has gone back
+in it, and its snapshot is there."""
 
 import argparse
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.startup import Server
+from north_lsp.storage.log_snapshot import keep_snapshot
 from north_lsp.workspace.roots import project_hash
 
 ENTRIES = 10_000
@@ -99,20 +101,29 @@ def _lines(project: Path, chance: random.Random) -> Iterator[dict[str, Any]]:
 
 
 class _Client(Server):
-    """A server that loads a conversation; `first` is when the first update of the replay came."""
+    """A server that loads a conversation; `first` is when the first update came, `used` its processor time then."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__("acp", folder, {"NORTH_MODEL": "offline"})
-        self.updates, self.first = 0, 0.0
+        self.updates, self.first, self.used = 0, 0.0, 0.0
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {"hunks": True}}}})
 
     def _read(self) -> dict[str, Any]:
         message = super()._read()
         if message.get("method") == "session/update":
             if message["params"]["update"]["sessionUpdate"] == "user_message_chunk":
-                self.first = self.first or time.perf_counter()
+                self.first, self.used = self.first or time.perf_counter(), self.used or self.processor_time()
             self.updates += 1
         return message
+
+
+def go_back(log: Path) -> None:
+    """Go back to the middle of a conversation, and keep a snapshot of it, as after a turn."""
+    lines = log.read_text().splitlines(keepends=True)
+    leaf = next(json.loads(line)["id"] for line in lines[len(lines) // 2 :] if '"parentId"' in line)
+    moved = {"type": "leaf_moved", "id": "ffffffff", "timestamp": _TIME, "leafId": leaf, "reason": "rewind"}
+    log.write_text("".join([*lines, json.dumps(moved, separators=(",", ":")) + "\n"]))
+    keep_snapshot(log)
 
 
 def measure(folder: Path, project: Path) -> dict[str, float]:
@@ -121,13 +132,14 @@ def measure(folder: Path, project: Path) -> dict[str, float]:
         # What every session needs once, the tools above all, is loaded by now, as where a chat is open.
         server.call("session/new", {"cwd": str(project), "mcpServers": []})
         server.call("session/list", {})
-        before, began = server.memory(), time.perf_counter()
-        server.updates, server.first = 0, 0.0
+        before, used, began = server.memory(), server.processor_time(), time.perf_counter()
+        server.updates, server.first, server.used = 0, 0.0, 0.0
         server.call("session/load", {"sessionId": ID, "cwd": str(project), "mcpServers": []})
         ended, after, updates = time.perf_counter(), server.memory(), server.updates
         server.call("session/load", {"sessionId": ID, "cwd": str(project), "mcpServers": []})
         return {
             "first update, ms": (server.first - began) * 1000,
+            "of processor time": server.used - used,
             "answer, ms": (ended - began) * 1000,
             "updates": updates,
             "memory before, MB": before,
@@ -142,12 +154,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, default=ENTRIES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--branches", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder, project = Path(name).resolve(), Path(name).resolve() / "project"
         project.mkdir()
         log = folder / "data" / "conversations" / f"{ID}.jsonl"
         write_log(log, project, options.entries)
+        if options.branches:
+            go_back(log)
         print(f"{options.entries:,} entries, {log.stat().st_size / 1e6:.1f} MB; aim: the first update in {AIM_MS} ms")
         rounds = [measure(folder, project) for _ in range(options.rounds)]
         print(f"{'':<24}{'min':>10}{'median':>10}{'max':>10}")

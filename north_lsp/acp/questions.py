@@ -62,6 +62,8 @@ def edit_permission(session_id: str, review: EditReview, client: Client) -> dict
     hunks for a client that decides on each hunk."""
     files = review.proposal.files
     words = describe_edit(files)
+    if review.asker:
+        words = f"{visible(one_line(review.asker, _MAX_WORDS))}: {words}"
     # A client that does not know North may show the title alone, so that has the file's whole path.
     is_named = client.knows_north and len(files) == 1 and files[0].action in ("create", "update")
     part = INCOMPLETE if INCOMPLETE in review.title else ""

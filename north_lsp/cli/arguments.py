@@ -102,6 +102,12 @@ def _export(parser: Parser) -> None:
     parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 
+def _stats(parser: Parser) -> None:
+    parser.add_argument("conversation", nargs="?", metavar="ID", help="its id; the beginning is enough")
+    parser.add_argument("--disk", action="store_true", help="instead: what North keeps on the disk, and what frees it")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
 def _models(parser: Parser) -> None:
     parser.add_argument("pattern", nargs="?", default="", help="a part of a model's name")
     parser.add_argument("--available", action="store_true", help="only those that can be used")
@@ -259,6 +265,13 @@ COMMANDS = (
         "Copy logs of conversations, also of other formats, into North's store.",
         ("import backup/*.jsonl", "import --salvage damaged.jsonl"),
         _import,
+    ),
+    Command(
+        "stats",
+        "Look after it",
+        "Show what a conversation adds up to, or what North keeps on the disk.",
+        ("stats 3f2a", "stats 3f2a --json", "stats --disk"),
+        _stats,
     ),
     Command(
         "doctor",

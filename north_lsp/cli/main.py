@@ -231,6 +231,12 @@ def _purge(arguments: "argparse.Namespace", options: Options) -> int:
     return purge(options, scope, _ask if not arguments.yes else None, print, complain)
 
 
+def _stats(arguments: "argparse.Namespace", options: Options) -> int:
+    from north_lsp.cli.stats import stats
+
+    return stats(options, arguments.conversation, disk=arguments.disk, as_json=arguments.json, show=print)
+
+
 def _schema(arguments: "argparse.Namespace", options: Options) -> int:
     import json
 
@@ -284,6 +290,7 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
     "import": _import,
     "purge": _purge,
     "schema": _schema,
+    "stats": _stats,
     "settings": _settings,
 }
 

@@ -2,9 +2,16 @@
 
 import json
 import time
+from typing import TYPE_CHECKING
 
-from north_lsp.server.options import Options
+from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.locations import Locations
+
+if TYPE_CHECKING:
+    from north_lsp.providers.catalog.catalog import Catalog
+    from north_lsp.providers.catalog.model_selection import Allowed
+    from north_lsp.providers.model import Model
+    from north_lsp.storage.settings import Settings
 
 
 def models(options: Options, pattern: str, *, available: bool, as_json: bool) -> tuple[str, list[str]]:
@@ -32,11 +39,21 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     allowed = Allowed.by(settings, (options.path or Path.cwd()).resolve())
     found = rows(known, pattern, allowed=allowed, available=available, now=time.time())
     problems = [*known.problems, *([known.keys.problem] if known.keys.problem else []), *everything.problems]
+    default = _default(options, everything, known, allowed)
     if as_json:
-        return json.dumps([row.to_json() for row in found], indent=2, ensure_ascii=False), problems
+        listed = [row.to_json() | {"default": row.model == default} for row in found]
+        return json.dumps(listed, indent=2, ensure_ascii=False), problems
     if not found:
         return (f"No model name contains {pattern!r}." if pattern else "No model can be used."), problems
     keyed = {row.model.provider.id: row.model.provider for row in found if row.reason is None}
     several = {info.title: rotating_keys(info, options.environ, known.keys) for info in keyed.values()}
     keys = [f"Keys of {title}: {known.keys.resting.shown(stored)}" for title, stored in several.items() if stored]
-    return "\n".join([table(found), *([""] if keys else []), *keys]), problems
+    return "\n".join([table(found, default), *([""] if keys else []), *keys]), problems
+
+
+def _default(options: Options, settings: "Settings", known: "Catalog", allowed: "Allowed") -> "Model | None":
+    """Return the model that answers if no other is chosen, None if none can."""
+    try:
+        return options.choose_model(settings.selected_model, known, allowed).model
+    except UsageError:
+        return None

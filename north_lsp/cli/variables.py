@@ -14,6 +14,7 @@ VARIABLES = {
     "NORTH_NO_NETWORK": "`1`: North connects to this machine only",
     "NORTH_CA_BUNDLE": "a PEM file with the certificates to trust, for a company's proxy",
     "NORTH_DISCOVERY": "`off`: do not look for model servers on this machine",
+    "NORTH_BEDROCK": "`1`: offer Claude on Amazon Bedrock, with the AWS credentials of this machine",
     "NORTH_NO_TITLE": "`1`: do not have a model name conversations, like `sessions.autoTitle`",
     "NORTH_NO_OFFER": "`1`: do not offer to learn the project, like `profile.offer`",
     "NORTH_NULL_PROMPT": "`1`: send no system text, to test models",

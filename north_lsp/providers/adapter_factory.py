@@ -6,7 +6,7 @@ from typing import Any
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
-from north_lsp.providers.clouds import AZURE, VERTEX, azure_query, what_to_set
+from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX, azure_query, what_to_set
 from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
 from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
@@ -61,14 +61,35 @@ def _make(
     api = model.api or info.api
     if api == AZURE and secret is not None:
         headers["api-key"] = secret
+    if api == CLAUDE_ON_VERTEX and secret is not None:
+        headers["Authorization"] = f"Bearer {secret}"
     put = {**info.transform.put, **model.transform.put}
     rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
     body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
-    sign = _vertex_token(environ) if api == VERTEX and secret is None else None
+    sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
-    held = "Google Cloud's credentials" if sign is not None else ""
-    endpoint = Endpoint(info.title, address, key.source if key is not None else held)
+    held = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
+    endpoint = Endpoint(info.title, address, key.source if key is not None else held.get(api, ""))
     match api:
+        case "anthropic-bedrock" | "anthropic-vertex":
+            from north_lsp.providers.adapters import anthropic_clouds
+            from north_lsp.providers.adapters.anthropic import AnthropicProvider
+
+            if api == BEDROCK:
+                changed = rules.strip or rules.put
+                cloud = anthropic_clouds.bedrock(address, _aws_token(secret, environ, changed), environ, http, timeouts)
+            else:
+                cloud = anthropic_clouds.vertex(address, http, timeouts)
+            return AnthropicProvider(
+                secret,
+                address,
+                endpoint=endpoint,
+                wire_id=model.wire_id,
+                http=http,
+                extra_body=body,
+                timeouts=timeouts,
+                cloud=cloud,
+            )
         case "anthropic-messages":
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
 
@@ -125,6 +146,19 @@ def _make(
                 timeouts=timeouts,
                 note=extras.note,
             )
+
+
+def _aws_token(secret: str | None, environ: Mapping[str, str], is_changed: object) -> str | None:
+    """Return what stands in place of a signature, None where requests are signed. Raises MissingCredential for
+    changes that would make the signature wrong."""
+    if secret is None and environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
+        return "none"  # for a gateway that signs them itself
+    if secret is None and is_changed:
+        raise MissingCredential(
+            "requestTransform cannot strip or set headers of requests that are signed: remove it, or set "
+            "AWS_BEARER_TOKEN_BEDROCK"
+        )
+    return secret
 
 
 def _vertex_token(environ: Mapping[str, str]) -> Callable[[Any], Awaitable[None]]:

@@ -1,15 +1,21 @@
-"""OpenAI's models on Azure and Google's on Vertex AI: the environment says where they are served. Pure; imports nothing
-heavy."""
+"""OpenAI's models on Azure, Google's on Vertex AI, Anthropic's there and on Amazon Bedrock: the environment says where
+they are served. Pure; imports nothing heavy."""
 
 from collections.abc import Mapping
 from urllib.parse import quote
 
 AZURE = "azure-openai-responses"
 VERTEX = "google-vertex"
+BEDROCK = "anthropic-bedrock"
+CLAUDE_ON_VERTEX = "anthropic-vertex"
+BEDROCK_TOKEN = "AWS_BEARER_TOKEN_BEDROCK"
+BEDROCK_SWITCH = "NORTH_BEDROCK"
 
 _WANTED = {
     AZURE: "set AZURE_OPENAI_RESOURCE_NAME, or AZURE_OPENAI_BASE_URL",
     VERTEX: "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
+    CLAUDE_ON_VERTEX: "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
+    BEDROCK: f"set {BEDROCK_TOKEN}, or {BEDROCK_SWITCH}=1 for the AWS credentials of this machine",
 }
 
 
@@ -26,7 +32,40 @@ def cloud_address(api: str, environ: Mapping[str, str]) -> str | None:
         region, project = quote(location, safe=""), quote(project, safe=":")
         host = "aiplatform.googleapis.com" if region == "global" else f"{region}-aiplatform.googleapis.com"
         return f"https://{host}/v1/projects/{project}/locations/{region}/publishers/google"
+    if api == BEDROCK:
+        # Whoever works with AWS has its credentials in the environment; that is no wish to pay for models there.
+        is_wanted = _value(environ, BEDROCK_TOKEN) or _value(environ, BEDROCK_SWITCH) in ("1", "on", "true")
+        return f"https://bedrock-runtime.{quote(aws_region(environ), safe='')}.amazonaws.com" if is_wanted else None
     return None
+
+
+def aws_region(environ: Mapping[str, str]) -> str:
+    """Return the region whose Bedrock is asked."""
+    return _value(environ, "AWS_REGION") or _value(environ, "AWS_DEFAULT_REGION") or "us-east-1"
+
+
+def on_bedrock(id: str, region: str) -> str | None:
+    """Return the inference profile by which one of Anthropic's models is asked in a region, None if there is none."""
+    name = f"anthropic.{id}-v1:0"
+    match region.partition("-")[0]:
+        case "us" if not region.startswith("us-gov"):
+            return f"us.{name}"
+        case _ if "-opus-4-2025" in id or "-opus-4-1-" in id:  # in the United States alone
+            return None
+        case "eu":
+            return f"eu.{name}"
+        case "ap" if "-sonnet-4-2025" in id:
+            return f"apac.{name}"
+        case _:
+            return f"global.{name}"
+
+
+def claude_on_vertex(address: str, id: str) -> tuple[str, str]:
+    """Return where one of Anthropic's models is served on Vertex AI, and its id there. `address` is that of Google's
+    own models."""
+    family, _, day = id.rpartition("-")
+    before, end, _ = address.rpartition("/publishers/google")
+    return (f"{before}/publishers/anthropic" if end else address), f"{family}@{day}"
 
 
 def what_to_set(api: str) -> str | None:

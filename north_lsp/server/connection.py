@@ -215,8 +215,13 @@ def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exporte
 
 
 async def _clear_away(locations: Locations, settings: Settings, diagnostics: Diagnostics) -> None:
-    """Remove what is no longer needed, once a day, some seconds after the start so as not to slow it down."""
+    """Remove what is no longer needed, some seconds after the start so as not to slow it down; most of it once a
+    day."""
     await anyio.sleep(_CLEAR_AFTER_SECONDS)
+    if await anyio.to_thread.run_sync(locations.work_trees.is_dir):
+        from north_lsp.agent.subagents.work_tree import clear_left_trees
+
+        await anyio.to_thread.run_sync(clear_left_trees, locations.work_trees)
     for one in await anyio.to_thread.run_sync(clear_daily, locations, settings.keeping.max_age_days):
         diagnostics.event("cleared_away", kind=one.kind, name=one.name, bytes=one.size)
 

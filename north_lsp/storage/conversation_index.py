@@ -104,6 +104,12 @@ class ConversationIndex:
         rows = self.use(lambda connection: rows_of(connection, "id = ?", [id], ""))
         return rows[0] if rows else None
 
+    def children(self, id: str) -> list[str]:
+        """Return the ids of the conversations that were made from this one, the newest first."""
+        if not self._store.conversations.is_dir():
+            return []
+        return [one.id for one in self.use(lambda connection: rows_of(connection, "parent = ?", [id]))]
+
     def refresh(self) -> None:
         """Bring all summaries up to date."""
         if self._store.conversations.is_dir():

@@ -44,10 +44,10 @@ class Locations:
     def log_file(self) -> Path:
         return self.state / "north.log"
 
-    @property
-    def config_copy(self) -> Path:
-        """The settings file as it was when it could last be read."""
-        return self.data / "config.last-good.json"
+    def last_good(self, name: str) -> Path:
+        """Return where the settings file of that name is kept as it was when it could last be read."""
+        stem, _, suffix = name.rpartition(".")
+        return self.data / f"{stem}.last-good.{suffix}"
 
     @property
     def crashes(self) -> Path:
@@ -62,6 +62,11 @@ class Locations:
     def server_folders(self) -> Path:
         """Where tool servers run that are not started in a project: an empty folder for each."""
         return self.state / "mcp"
+
+    @property
+    def work_trees(self) -> Path:
+        """Where agents work in git work trees of their own."""
+        return self.state / "worktrees"
 
     @property
     def locks(self) -> Path:

@@ -20,8 +20,12 @@ class Form(NamedTuple):
     pattern: re.Pattern[str]
 
 
+BEGINNING = r"(?:\b|(?<=\\[nrtbf]))"
+"""Where a word begins, also after the escape of a line end in a text that is JSON: there, `\\n` ends in a letter."""
+
+
 def _form(expression: str, *hints: str) -> Form:
-    return Form(hints, lazy_pattern(expression))
+    return Form(hints, lazy_pattern(f"|{expression}".replace("|\\b", f"|{BEGINNING}")[1:]))
 
 
 FORMS = (

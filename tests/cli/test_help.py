@@ -182,3 +182,19 @@ def test_what_is_wrong_is_said_beside_the_table_not_in_it(tmp_path: Path) -> Non
         assert "models.yml" in done.stderr
         assert "models.yml" not in done.stdout
     json.loads(done.stdout)
+
+
+def test_models_that_can_be_used_come_first_the_others_below_what_they_need(tmp_path: Path) -> None:
+    off = {"NORTH_DISCOVERY": "off"}
+    lines = run(tmp_path, "models", environ=off).stdout.splitlines()
+    assert lines[1].split()[0] == "offline/offline"
+    assert lines[1].endswith("default")
+    assert lines[2] == ""
+    assert "north-lsp login anthropic" in lines[3]
+    assert lines[4].startswith("anthropic/")
+    with_key = run(tmp_path, "models", environ=off | {"OPENAI_API_KEY": "k"}).stdout
+    assert "login openai" not in with_key
+    (marked,) = [line for line in with_key.splitlines() if line.endswith("default")]
+    listed = json.loads(run(tmp_path, "models", "--json", environ=off | {"OPENAI_API_KEY": "k"}).stdout)
+    assert [row["selector"] for row in listed if row["default"]] == [marked.split()[0]]
+    assert marked.startswith("openai/")

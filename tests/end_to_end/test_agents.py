@@ -150,6 +150,27 @@ async def test_a_command_of_an_agent_asks_under_its_name(world: World, server: M
     assert not (world.project / "made").exists()
 
 
+async def test_a_deletion_by_an_agent_is_asked_about_under_its_name(world: World, server: ModelServer) -> None:
+    server.script(tasks(task("task", "Drop it")), answer(call("edit_delete_file", path="json/tool.py")))
+    server.script(submit("Dropped."), answer(Say("Well.")))
+    async with talking(world) as (client, session):
+        shown = answering(client, "reject")
+        await prompt(client, session, "Have it dropped")
+        (question,) = shown
+    assert question["toolCall"]["title"].startswith("task (0-task): Delete json/tool.py")
+    assert question["_meta"]["north"]["question"]["text"].startswith("task (0-task): Delete json/tool.py")
+
+
+async def test_the_question_about_costs_names_the_agent(world: World, server: ModelServer) -> None:
+    server.script(tasks(task("task", "Do it", id="one")), answer(call("list_root")), submit("Done."))
+    async with talking(world, **{"cost.sessionLimitUsd": 0.0001}) as (client, session):
+        shown = answering(client, "end")
+        await prompt(client, session, "Have it done")
+    (question,) = shown
+    assert question["toolCall"]["title"].startswith("task (0-one): ")
+    assert "cost.sessionLimitUsd" in question["toolCall"]["title"]
+
+
 async def test_stopping_at_an_agents_question_ends_the_turn(world: World, server: ModelServer) -> None:
     server.script(tasks(task("task", "Write it")), answer(call("edit_create_file", **EDIT)))
     async with talking(world) as (client, session):
@@ -220,7 +241,7 @@ async def test_who_stops_without_a_result_is_reminded_once(world: World, server:
         (task("Explore", "Do it"), "there is no agent called 'Explore'"),
         (task("task", "Do it", skills=["none-such"]), "there are no skills called none-such"),
         (task("task", "Do it", isolation="moon"), "isolation is none or worktree"),
-        (task("task", "Do it", isolation="worktree"), "wants a work tree of its own"),
+        (task("task", "Do it", isolation="worktree"), "is not in a git repository"),
         ({"agent": "task"}, "prompt"),
     ],
     ids=["unknown", "case", "skill", "isolation", "work tree", "no prompt"],

@@ -274,3 +274,20 @@ async def test_a_turn_that_goes_on_after_a_kill_keeps_the_mode_of_its_prompt(wor
         assert await client.request("_north/turn/resume", {"sessionId": session}) == {"stopReason": "end_turn"}
     assert "PLAN_REQUIRED" in str(results(server)[-1]["content"])
     assert not (world.project / "new.txt").exists()
+
+
+@pytest.mark.parametrize(("own", "title"), [(None, "A new file"), ("Mine", "Mine")])
+async def test_an_approved_plan_names_the_conversation_unless_its_user_has(
+    world: World, server: ModelServer, own: str | None, title: str
+) -> None:
+    server.script(write(), SHOW)
+    async with planning(world) as (client, session):
+        if own is not None:
+            await client.request("_north/sessions/rename", {"sessionId": session, "title": own})
+        answering(client, "approve")
+        await prompt(client, session, "Plan it")
+        updates = [row["update"] for row in client.updates if row["update"]["sessionUpdate"] == "session_info_update"]
+        assert [one["title"] for one in updates if "title" in one][-1] == title
+        assert (await client.request("_north/sessions/find", {"target": session, "cwd": str(world.project)}))[
+            "title"
+        ] == title

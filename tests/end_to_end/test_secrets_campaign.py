@@ -1,5 +1,5 @@
-"""Two hundred secrets of forty kinds, in prompts, attached and read files, outputs, variables and rules: none is
-in a request to any vendor, in a log or in an export."""
+"""Two hundred secrets of forty kinds, in prompts, attached and read files, outputs, variables and rules, and as many
+from the web, tool servers and agents: none is in a request to any vendor, in a log or in an export."""
 
 import base64
 import html
@@ -14,11 +14,13 @@ import pytest
 
 from north_lsp.storage.masking import PLACEHOLDER
 from tests.end_to_end.test_faults import APIS, configure, each_api, opened, prompt, serve
+from tests.end_to_end.test_mcp import stdio
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
+from tests.support.web_site import Page, Site
 
 LETTERS, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
@@ -154,27 +156,97 @@ async def test_no_secret_is_in_a_request_a_log_or_an_export(
         session = await opened(client, world)
         await attach(client, session, "\n".join(prompts), world.project / "attached.txt")
         await prompt(client, session, "Look at the files")
-        for ending in ("html", "md", "txt", "json"):
-            path = str(world.folder / f"export.{ending}")
-            await client.request("_north/sessions/export", {"sessionId": session, "path": path})
-    bodies = "\n".join(text for request in server.requests for text in texts_in(request.body))
-    lines = [
-        line
-        for path in (*world.data.glob("conversations/*.jsonl"), *(world.folder / "state").glob("north.log*"))
-        for line in path.read_text("utf-8").splitlines()
+        await export(client, world, session)
+    assert any("shell_run_start_text" in line for line in log_lines(world))
+    logs = everything_in(world)
+    assert found_in(world, server, [*forms, *variables]) == []
+    assert "echo '<<$env:S3>>'" in logs
+    assert len(set(PLACEHOLDER.findall(bodies_of(server)))) >= 200
+
+
+def bodies_of(server: ModelServer) -> str:
+    return "\n".join(text for request in server.requests for text in texts_in(request.body))
+
+
+def log_lines(world: World) -> list[str]:
+    """The lines of the conversations' logs, those of agents, and of North's own."""
+    paths = (*world.data.rglob("conversations/**/*.jsonl"), *(world.folder / "state").glob("north.log*"))
+    return [line for path in paths for line in path.read_text("utf-8").splitlines()]
+
+
+def everything_in(world: World) -> str:
+    lines = log_lines(world)
+    kept = [path.read_bytes().decode("utf-8", "replace") for path in world.data.glob("*.db")]
+    kept += [
+        path.read_bytes().decode("utf-8", "replace") for path in world.data.rglob("artifacts/**/*") if path.is_file()
     ]
-    assert any("shell_run_start_text" in line for line in lines)
-    logs = "\n".join([*lines, *(text for line in lines for text in texts_in(json.loads(line)))])
-    logs += (world.data / "history.db").read_bytes().decode("utf-8", "replace")
+    return "\n".join([*lines, *(text for line in lines for text in texts_in(json.loads(line))), *kept])
+
+
+async def export(client: RawAcpClient, world: World, session: str) -> None:
+    for ending in ("html", "md", "txt", "json"):
+        path = str(world.folder / f"export.{ending}")
+        await client.request("_north/sessions/export", {"sessionId": session, "path": path})
+
+
+def found_in(world: World, server: ModelServer, secrets: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The secrets that are somewhere, each with where."""
     written = [(world.folder / f"export.{ending}").read_text() for ending in ("html", "md", "txt", "json")]
     exports = "\n".join([*written, html.unescape(written[0]), *texts_in(json.loads(written[3]))])
-    found = [
-        (place, part)
-        for secret, _ in [*forms, *variables]
-        for part in parts_of(secret)
-        for place, text in (("request", bodies), ("log", logs), ("export", exports))
-        if part in text
+    places = (("request", bodies_of(server)), ("log", everything_in(world)), ("export", exports))
+    return [
+        (place, part) for secret, _ in secrets for part in parts_of(secret) for place, text in places if part in text
     ]
-    assert found == []
-    assert "echo '<<$env:S3>>'" in logs
-    assert len(set(PLACEHOLDER.findall(bodies))) >= 200
+
+
+@pytest.mark.usefixtures("without_proxies")
+async def test_nor_is_one_that_comes_from_elsewhere(
+    world: World, server: ModelServer, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From pages of the web, tools of other programs and what they say of themselves, rules that watch an answer,
+    agents and their results, a summary, and a conversation that a handoff begins."""
+    forms, variables = planted(4)
+    assert len(forms) + len(variables) == 200
+    for secret, name in variables:
+        monkeypatch.setenv(name, secret)
+    shown = [*(around for _, around in forms), *(f"value = {secret}" for secret, _ in variables)]
+    random.Random(2).shuffle(shown)
+    page, said, described, ruled, looked_at = ("\n".join(shown[start::5]) for start in range(5))
+    site.pages["/page"] = Page(page, "text/plain")
+    (world.folder / "said.txt").write_text(said)
+    (world.folder / "described.txt").write_text(described)
+    (world.project / "looked-at.txt").write_text(looked_at)
+    rules = world.project / ".north" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "never.md").write_text(f"---\ncondition: 'forbidden word'\nscope: text\n---\n{ruled}")
+    configure(world, **{"log.level": "debug", "sessions.autoTitle": False})
+    task = {"agent": "task", "prompt": "Use <<$env:S0>> on looked-at.txt", "id": "look"}
+    server.script(
+        answer(call("web_fetch", url=f"{site.url}/page")),
+        answer(call("mcp_test_says"), call("mcp_test_look", text="<<$env:S2>>")),
+        answer(Say("The forbidden word <<$env:S5>>")),
+        answer(call("task", tasks=[task])),
+        answer(call("read_file", path="looked-at.txt", startLine=1, endLine=200)),
+        answer(call("shell_run", command="cat looked-at.txt")),
+        answer(call("submit_result", result="It has <<$env:S7>> and <<$env:S9>>.", summary="<<$env:S8>>")),
+        answer(Say("All of it, and <<$env:S1>>.", 9)),
+        answer(Say('{"goal": "Keep <<$env:S3>>", "progress": "<<$env:S4>>", "shortSummary": "<<$env:S6>>"}')),
+        answer(Say("Still here.")),
+        answer(Say("## Goal\nGo on with <<$env:S3>>.")),
+        answer(Say("Here we are.")),
+    )
+    modes = (f"says={world.folder / 'said.txt'}", f"lie={world.folder / 'described.txt'}")
+    async with inside(world.environ) as client:
+        client.handlers["session/request_permission"] = agree
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": [stdio(*modes)]})
+        session = str(made["sessionId"])
+        assert await prompt(client, session, "Look everywhere") == "end_turn"
+        assert await prompt(client, session, "/summarize --keep-last 1") == "end_turn"
+        assert await prompt(client, session, "And now?") == "end_turn"
+        assert await prompt(client, session, "/handoff") == "end_turn"
+        await export(client, world, session)
+    asked = bodies_of(server)
+    for words in ("Says the text again", "system-interrupt", "You are the agent `task`", "<conversation>"):
+        assert words in asked, words
+    assert found_in(world, server, [*forms, *variables]) == []
+    assert len(set(PLACEHOLDER.findall(asked))) >= 200

@@ -12,6 +12,7 @@ Modes, hostile ones first:
     changes         its tools change after the first call
     child=FILE      starts a process that must end with it, and writes both ids
     lie=FILE        describes `echo` and `look` with what the file has, too
+    says=FILE       has a tool that says what the file has
     deaf            reads nothing any more after `initialize`
     hold=FILE       does not answer `initialize` as long as there is such a file
     old             speaks a version of the protocol that nobody does
@@ -31,6 +32,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode
 
@@ -89,6 +91,7 @@ class Server:
             tool("environment", "Shows the names of its variables."),
             tool("structured", "Answers with structured content."),
             tool("folder", "Shows where it runs.", only_reads=True),
+            *([tool("says", "Says what is in a file.", only_reads=True)] if "says" in MODES else []),
         ]
 
     def take(self, message: Row) -> None:
@@ -170,6 +173,8 @@ class Server:
             os._exit(3)
         if "lies" in MODES:
             self.answer(id, [1, 2, 3] if self.calls == 1 else {"content": "no list", "isError": "no"})
+        elif name == "says":
+            self.text(id, Path(MODES["says"]).read_text("utf-8"))
         elif name in ("echo", "look", "claims"):
             self.text(id, f"echo: {given.get('text')}")
         elif name == "picture":

@@ -17,15 +17,17 @@ from typing import Any, Self
 
 import anyio.to_thread
 
-from tests.support import anthropic_format, chat_format, google_format, responses_format
+from tests.support import anthropic_format, bedrock_format, chat_format, google_format, responses_format
+from tests.support.patience import PATIENCE
 from tests.support.rules.check import check_http
 from tests.support.script import Answer, Cut, Fail, Gate, Raw, Reset
 
-_SECONDS = 20
 _FORMATS = {
     "/messages": anthropic_format,
     "/responses": responses_format,
     "/chat/completions": chat_format,
+    "/invoke-with-response-stream": bedrock_format,
+    ":streamRawPredict": anthropic_format,
     ":streamGenerateContent?alt=sse": google_format,
 }
 
@@ -80,7 +82,7 @@ class ModelServer:
             self._news.notify_all()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(_SECONDS)
+        self._thread.join(PATIENCE)
         if kind is None and self.refused and not self.may_refuse:
             raise AssertionError(f"the vendor would have refused: {'; '.join(self.refused)}")
         if kind is None and self.unexpected:
@@ -105,13 +107,13 @@ class ModelServer:
             self._opened.add(name)
             self._news.notify_all()
 
-    def wait_reached(self, name: str, timeout: float = _SECONDS) -> None:
+    def wait_reached(self, name: str, timeout: float = PATIENCE) -> None:
         self._wait(lambda: name in self._reached, f"no stream reached the gate {name!r}", timeout)
 
     async def reached(self, name: str) -> None:
         await anyio.to_thread.run_sync(self.wait_reached, name)
 
-    def wait_disconnect(self, timeout: float = _SECONDS) -> None:
+    def wait_disconnect(self, timeout: float = PATIENCE) -> None:
         self._wait(lambda: self.disconnects > 0, "no client hung up", timeout)
 
     def _wait(self, condition: Callable[[], bool], complaint: str, timeout: float) -> None:
@@ -205,7 +207,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        length = int(self.headers.get("Content-Length", "0"))
+        raw = self.rfile.read(length)
+        if len(raw) < length:  # the client was killed while it sent
+            self._model.hung_up()
+            self.close_connection = True
+            return
         request = RecordedRequest(self.command, self.path, dict(self.headers.items()), _read(raw), raw)
         path = self.path if "alt=sse" in self.path else self.path.partition("?")[0]
         format = next((known for end, known in _FORMATS.items() if path.endswith(end)), None)
@@ -232,7 +239,8 @@ class _Handler(BaseHTTPRequestHandler):
                     headers = {"Content-Type": "application/json", **fail.headers}
                     self._send(fail.status, format.error_body(fail), headers)
                 case _:
-                    self._stream(format.stream(answer, request.body))
+                    kind = getattr(format, "CONTENT_TYPE", "text/event-stream")
+                    self._stream(format.stream(answer, request.body), kind)
         except (BrokenPipeError, ConnectionResetError):
             self._model.hung_up()
             self.close_connection = True
@@ -244,9 +252,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _stream(self, pieces: Iterator[anthropic_format.Piece]) -> None:
+    def _stream(self, pieces: Iterator[anthropic_format.Piece], kind: str) -> None:
         self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Type", kind)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for piece in pieces:

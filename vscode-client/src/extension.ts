@@ -16,6 +16,7 @@ import { Installer } from "./install/installer";
 import { HiddenDocuments } from "./places/hiddenDocuments";
 import { Places } from "./places/index";
 import { announceQuestions } from "./review/approvals";
+import { listenForForms } from "./review/elicitation";
 import { TurnDiffs } from "./review/turnDiffs";
 import { Lenses } from "./review/lenses";
 import { Marks } from "./review/marks";
@@ -37,6 +38,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const server: Server = new Server(log, hidden.middleware, () => findServer(installer), () => serverSettings(keys), (client) => {
     conversations.listen(client);
     questions.listen(client);
+    listenForForms(client, questions);
     places.listen(client);
     saveOnRequest(client);
   });

@@ -1,6 +1,7 @@
 /** The rows of a conversation, as the extension makes them and the page shows them. */
 
 import type { ToolStatus } from "./acp";
+import type { FormField } from "./forms";
 
 export interface Option {
   id: string;
@@ -134,5 +135,9 @@ export interface Question {
   options: Option[];
   /** There are texts to compare. */
   hasDiff: boolean;
+  /** The command as it is, where all of it can be seen: it may be changed before it runs. */
+  command?: string;
+  /** It is a form: its first option answers with all of these. */
+  fields?: FormField[];
   decision?: string;
 }

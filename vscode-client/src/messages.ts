@@ -1,6 +1,7 @@
 /** What the extension and the chat's page say to each other. */
 
 import type { TodoPhase } from "./acp";
+import type { FormValues } from "./forms";
 import type { ChangesItem, FailureAction, Item } from "./items";
 
 export type * from "./items";
@@ -128,6 +129,16 @@ export interface FoundSymbol {
   place: string;
 }
 
+/** What can follow a slash command. */
+export interface FoundValue {
+  value: string;
+  /** What it is, in words. */
+  detail: string;
+}
+
+/** Commands whose values are known. */
+export const COMPLETED_COMMANDS = ["config", "mode", "model", "thinking"] as const;
+
 export interface FoundPath {
   path: string;
   kind: "file" | "folder";
@@ -157,6 +168,7 @@ export type ToPage =
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
   | { type: "paths"; request: number; paths: FoundPath[]; symbols: FoundSymbol[]; isIncomplete: boolean }
+  | { type: "values"; request: number; values: FoundValue[] }
   /** Names that the page has asked about, and those of them that lead somewhere. */
   | { type: "symbols"; asked: string[]; found: string[] }
   | { type: "focus" };
@@ -175,6 +187,8 @@ export type FromPage =
   | { type: "attachUris"; uris: string[] }
   | { type: "picture"; id: string; mimeType: string; data: string; width: number; height: number }
   | { type: "complete"; request: number; query: string }
+  /** What can follow a slash command and the words behind it? */
+  | { type: "completeValue"; request: number; command: string; before: string[] }
   /** The user looks back at what was sent before. */
   | { type: "history" }
   | { type: "open"; file: string; line: number | null }
@@ -189,7 +203,10 @@ export type FromPage =
   | { type: "diff"; id: string; part: number }
   | { type: "code"; what: CodeUse; text: string; name: string; language: string }
   | { type: "failure"; action: FailureAction }
-  | { type: "decide"; id: string; option: string; comment: string }
+  /** `command`: what is to run instead of what was asked. */
+  | { type: "decide"; id: string; option: string; comment: string; command?: string }
+  /** A form is answered. */
+  | { type: "fill"; id: string; values: FormValues }
   | { type: "review"; id: string }
   /** What the user does with an earlier message, by its entry. */
   | { type: "prompt"; entry: string; act: PromptAct }

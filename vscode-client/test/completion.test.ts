@@ -31,7 +31,8 @@ test("a slash command is completed at the beginning only", () => {
   assert.equal(token("/|"), "command  /");
   assert.equal(token("/mo|"), "command mo /mo");
   assert.equal(token("  /mo|del"), "command mo /model");
-  assert.equal(token("/model |"), undefined);
+  assert.equal(token("/help |"), undefined);
+  assert.equal(token("/model |"), "value  ");
   assert.equal(token("a /mo|"), undefined);
   assert.equal(token("/usr/b|"), undefined);
 });
@@ -131,4 +132,41 @@ test("names with blanks are quoted, and folders can be gone into", () => {
   const into = completion.accept("see @my", 0, true);
   assert.equal(into?.text, 'see @"my docs/');
   assert.equal(completion.update(into?.text ?? "", into?.caret ?? 0, COMMANDS, SOURCES), "my docs/");
+});
+
+test("behind a command whose values are known, they are offered, and what can follow them", () => {
+  const completion = new Completion();
+  const text = "/config bud";
+  assert.deepEqual(tokenAt(text, text.length), { kind: "value", start: 8, end: 11, query: "bud", command: "config", before: [] });
+  assert.deepEqual(tokenAt("/config budget.turn 5", 21)?.before, ["budget.turn"]);
+  assert.equal(tokenAt("/explain this", 13), undefined);
+  assert.notEqual(completion.update(text, text.length, [], []), undefined); // the extension is asked
+  assert.equal(completion.valuesArrived(completion.request, [{ value: "shell.path", detail: "" }, { value: "budget.turn", detail: "5" }]), true);
+  assert.deepEqual(completion.offers.map(({ name }) => name), ["budget.turn"]);
+  const done = completion.accept(text);
+  assert.equal(done?.text, "/config budget.turn ");
+});
+
+test("a command is sent without a value unless one was gone to", () => {
+  const completion = new Completion();
+  completion.update("/mode ", 6, [], []);
+  completion.valuesArrived(completion.request, [{ value: "ask", detail: "" }, { value: "agent", detail: "" }]);
+  assert.equal(completion.isOpen, true);
+  const chosen = (): string | undefined => completion.current?.name;
+  assert.equal(chosen(), undefined); // Enter sends
+  completion.move(1);
+  assert.equal(chosen(), "ask");
+  completion.update("/mode a", 7, [], []); // what has arrived is enough
+  assert.equal(chosen(), "ask");
+  completion.update("/mode ask", 9, [], []);
+  assert.equal(completion.isComplete, true);
+});
+
+test("values that arrive too late are left alone", () => {
+  const completion = new Completion();
+  completion.update("/mode ", 6, [], []);
+  const { request } = completion;
+  completion.update("hello", 5, [], []);
+  assert.equal(completion.valuesArrived(request, [{ value: "ask", detail: "" }]), false);
+  assert.equal(completion.isOpen, false);
 });

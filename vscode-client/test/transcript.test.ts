@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import type { ToolStatus, Update } from "../src/acp";
+import { titleWhenDone } from "../src/chat/titles";
 import { Transcript } from "../src/chat/transcript";
 import type { Item, ToPage } from "../src/messages";
 
@@ -132,6 +135,11 @@ test("a failure is no answer, and says what can be done", () => {
   assert.deepEqual(only(later, "failure").actions, ["again", "switchModel"]);
 });
 
+test("a todo list has no row: it is pinned", () => {
+  const transcript = after({ sessionUpdate: "plan", entries: [{ content: "a" }], _meta: { north: { phases: [] } } }, says("x"));
+  assert.deepEqual(transcript.all().map((item) => item.kind), ["answer"]);
+});
+
 test("a plan is changed where it stands, and the next turn has its own", () => {
   const plan = (content: string): Update => ({ sessionUpdate: "plan", entries: [{ content, status: "in_progress" }] });
   const transcript = after(plan("a"), says("x"), plan("b"));
@@ -181,4 +189,13 @@ test("a message is an entry from the beginning of its turn on, or because the se
   transcript.clear();
   transcript.say("four");
   assert.deepEqual(entries(), [undefined]);
+});
+
+test("the titles of all tools that the server has are said as done, once they are", () => {
+  const folder = "../north_lsp/tools";
+  const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py")).map((name) => readFileSync(join(folder, name), "utf8"));
+  const words = new Set(sources.flatMap((text) => [...text.matchAll(/(?:return (?:one_line\()?|title = |"\w+": )f?"([A-Z][a-z]+ing:?) /g)].map((match) => match[1] ?? "")));
+  assert.ok(words.size > 15, `${[...words]}`);
+  const unknown = [...words].filter((word) => titleWhenDone(`${word} it`) === `${word} it` && word !== "Nothing");
+  assert.deepEqual(unknown, []);
 });

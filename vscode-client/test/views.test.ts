@@ -10,7 +10,7 @@ import { fill } from "../src/webview/views";
 const called: string[] = [];
 const note = (name: string) => (...parts: unknown[]) => void called.push([name, ...parts].join(" "));
 const actions: Actions = {
-  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"), onTask: note("onTask"),
+  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), fill: note("fill"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"), onTask: note("onTask"),
 };
 
 function shown(item: Item): { row: HTMLElement; show: (item: Item) => void } {

@@ -28,14 +28,14 @@ class Account:
         self._editor = editor
         self._is_reported = True
 
-    async def check(self, model: Model) -> None:
-        """Check the user's limits before a request. Raises LimitReached."""
+    async def check(self, model: Model, editor: Editor | None = None) -> None:
+        """Check the user's limits before a request; `editor` asks in the name of somebody else. Raises LimitReached."""
 
         def spent() -> float:
             usage = self._usage(model.window)
             return usage.cost_usd if usage is not None else 0.0
 
-        await self._spending.check(spent)
+        await self._spending.check(spent, editor)
 
     def record(self, model: Model, usage: Usage) -> None:
         """Record what a request used, whatever became of its answer."""

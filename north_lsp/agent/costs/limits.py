@@ -64,27 +64,28 @@ class Spending:
         for limit in self._limits:
             limit.passed = False
 
-    async def check(self, session_usd: Callable[[], float]) -> None:
+    async def check(self, session_usd: Callable[[], float], editor: Editor | None = None) -> None:
         """Check the limits before a request; `session_usd` is only called where there is a limit. Of several requests
-        at once, one asks, and its answer counts for all of them. Raises LimitReached."""
+        at once, one asks (through `editor`, if there is one), and its answer counts for all of them. Raises
+        LimitReached."""
         async with self._one_at_a_time:
             if self._ended:
                 raise LimitReached(self._ended)
-            await self._check(session_usd)
+            await self._check(session_usd, editor or self.editor)
 
-    async def _check(self, session_usd: Callable[[], float]) -> None:
+    async def _check(self, session_usd: Callable[[], float], editor: Editor) -> None:
         for limit in self._limits:
             if limit.amount <= 0 or limit.passed:
                 continue
             spent = session_usd() if limit.setting == "cost.sessionLimitUsd" else await self.today()
             if spent >= limit.amount:
-                await self._ask(limit, spent)
+                await self._ask(limit, spent, editor)
             elif spent >= _NEAR * limit.amount and not limit.warned:
                 limit.warned = True
                 text = f"{money(spent)} of {money(limit.amount)} is spent for {limit.what} ({limit.setting})"
                 await self.editor.show(Notice("warning", text))
 
-    async def _ask(self, limit: _Limit, spent: float) -> None:
+    async def _ask(self, limit: _Limit, spent: float, editor: Editor) -> None:
         raised = max(limit.amount, spent) * _RAISED
         said = f"{money(spent)} is spent for {limit.what}; the limit is {money(limit.amount)} ({limit.setting})"
         options = (
@@ -92,7 +93,7 @@ class Spending:
             ("raise", f"Raise the limit to {money(raised)} for this conversation"),
             ("end", "Stop here"),
         )
-        match await self.editor.choose(Choice(f"limit-{new_entry_id(())}", f"{said}. Continue?", options)):
+        match await editor.choose(Choice(f"limit-{new_entry_id(())}", f"{said}. Continue?", options)):
             case "continue":
                 limit.passed = True
             case "raise":

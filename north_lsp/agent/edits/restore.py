@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.checkpoints import Checkpoint
 from north_lsp.agent.edits.taking_back import Conflicts, FileOutcome
-from north_lsp.agent.edits.totals import Totals, totals
+from north_lsp.agent.edits.totals import totals, totals_in_words
 from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.display import counted, fenced
 from north_lsp.errors import ToolError
@@ -153,17 +153,11 @@ def _shown(diff: str) -> str:
 def statistics(session: Session) -> str:
     """Sum up the changes that still hold, for the conversation and for the last turn that changed something."""
     every = session.undo_history.all()
-    rows = [f"- this conversation: {_sum(totals(every))}"]
+    rows = [f"- this conversation: {totals_in_words(totals(every))}"]
     last = next((one.turn for one in reversed(every) if one.turn is not None), None)
     if last is not None:
-        rows.append(f"- the last turn with changes: {_sum(totals(every, last))}")
+        rows.append(f"- the last turn with changes: {totals_in_words(totals(every, last))}")
     return "\n".join(rows)
-
-
-def _sum(sums: Totals) -> str:
-    counts = {"created": sums.created, "changed": sums.changed, "deleted": sums.deleted, "moved": sums.moved}
-    files = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return f"+{sums.lines_added}/-{sums.lines_removed} lines, files: {files}" if files else "nothing"
 
 
 async def differences_from_git(root: Path) -> str:

@@ -104,6 +104,10 @@ class EditReviewer:
             keep(result)
         return await with_new_problems(result, known, workspace, accepted.files)
 
+    def asks_about(self, proposal: EditProposal) -> bool:
+        """Tell whether the user is asked."""
+        return bool(proposal.warnings) or not self._reviews.approvals.edits_auto_accepted()
+
     async def _decided(self, proposal: EditProposal) -> tuple[str, str, EditDecision]:
         """Have a proposal decided; returns the id of the review's log entry, its status, and the user's decision."""
         approvals, call_id = self._reviews.approvals, proposal.tool_call_id
@@ -112,7 +116,7 @@ class EditReviewer:
         review_id = opened.id
         for event in proposal_shown(opened, proposal.files):
             await self._editor.show(event)
-        if not proposal.warnings and approvals.edits_auto_accepted():
+        if not self.asks_about(proposal):
             return review_id, "applied_auto", EditDecision("accept")
         await self._reviews.sync_question()
         may_remember = not proposal.warnings and not approvals.distrusted()

@@ -61,5 +61,11 @@ def totals(checkpoints: Sequence[Checkpoint], turn: str | None = None) -> Totals
     return Totals(added, removed, created, changed, deleted, moved)
 
 
+def totals_in_words(sums: Totals) -> str:
+    counts = {"created": sums.created, "changed": sums.changed, "deleted": sums.deleted, "moved": sums.moved}
+    files = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"+{sums.lines_added}/-{sums.lines_removed} lines, files: {files}" if files else "nothing"
+
+
 def missing(file: First) -> str:
     return _MISSING.format(file.relative)

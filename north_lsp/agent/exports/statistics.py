@@ -1,21 +1,25 @@
 """What a conversation adds up to, by its log. Nothing is counted anywhere else. Pure."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from north_lsp.agent.edits.totals import Totals
+from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.header import Header
+from north_lsp.agent.log.marks import RetryEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.display import counted, money, one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.vocabulary import camel_case
+
+_NOT_NUMBERS = ("tools", "changes", "parent", "children")
 
 
 @dataclass(slots=True)
@@ -28,7 +32,7 @@ class ToolUse:
 class Statistics:
     """Numbers of a conversation. `failed_answers` are those that were not complete; `wall_seconds` are from its first
     entry to its last, `model_seconds` those in which a model answered; `parent` is the conversation that it comes
-    from."""
+    from, `children` those that come from it."""
 
     prompts: int = 0
     answers: int = 0
@@ -45,19 +49,25 @@ class Statistics:
     priced: bool = True
     wall_seconds: float = 0.0
     model_seconds: float = 0.0
+    compactions: int = 0
+    retries: int = 0
     parent: str = ""
+    children: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers for clients."""
         changes = {camel_case(name): value for name, value in dataclasses.asdict(self.changes).items()}
         tools = {name: {"calls": use.calls, "errors": use.errors} for name, use in self.tools.items()}
-        names = [one.name for one in dataclasses.fields(self) if one.name not in ("tools", "changes", "parent")]
+        names = [one.name for one in dataclasses.fields(self) if one.name not in _NOT_NUMBERS]
         numbers = {camel_case(name): getattr(self, name) for name in names}
-        return {**numbers, "tools": tools, "changes": changes, "parent": self.parent or None}
+        return {**numbers, "tools": tools, "changes": changes, **self._family()}
+
+    def _family(self) -> dict[str, Any]:
+        return {"parent": self.parent or None, "children": list(self.children)}
 
 
-def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> Statistics:
-    """Sum up a conversation; `changes` are those that still hold."""
+def statistics_of(header: Header, path: Iterable[Logged], changes: Totals, children: Sequence[str] = ()) -> Statistics:
+    """Sum up a conversation; `changes` are those that still hold, `children` the conversations that come from it."""
     path = list(path)
     prompts = sum(isinstance(one.entry, PromptEntry) and not one.entry.by_north for one in path)
     answers = [one.entry for one in path if isinstance(one.entry, AnswerEntry)]
@@ -78,7 +88,10 @@ def statistics_of(header: Header, path: Iterable[Logged], changes: Totals) -> St
         used.priced,
         _between(path),
         sum(answer.duration_ms or 0 for answer in answers) / 1000,
+        sum(isinstance(one.entry, CompactionEntry) for one in path),
+        sum(isinstance(one.entry, RetryEntry) for one in path),
         header.parent,
+        children,
     )
 
 
@@ -127,7 +140,12 @@ def in_words(numbers: Statistics) -> list[str]:
         f"{numbers.output_tokens:,} out, {money(numbers.cost_usd)}{unknown}"
     )
     rows.append(f"- time: {_duration(numbers.wall_seconds)}, of that {_duration(numbers.model_seconds)} in models")
-    return rows + ([f"- comes from the conversation {one_line(numbers.parent)}"] if numbers.parent else [])
+    if numbers.compactions or numbers.retries:
+        retries = counted(numbers.retries, "time")
+        rows.append(f"- summarized {counted(numbers.compactions, 'time')}, asked again after a failure {retries}")
+    rows += [f"- comes from the conversation `{one_line(numbers.parent)}`"] if numbers.parent else []
+    others = ", ".join(f"`{one_line(id)}`" for id in numbers.children)
+    return rows + ([f"- other conversations come from it: {others}"] if others else [])
 
 
 def _duration(seconds: float) -> str:

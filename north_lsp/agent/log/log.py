@@ -4,11 +4,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from north_lsp.agent.log.blocks import block_to_json
 from north_lsp.agent.log.checkpoints import FileRecord, Status
 from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
+from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage, usage_aside
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.reviews import StoredDecision
@@ -63,6 +64,11 @@ class Log:
     def folder(self) -> Path:
         """The folder for files that belong to the conversation; it may not exist yet."""
         return self.conversation.folder
+
+    @property
+    def header(self) -> Header:
+        """What the log's first line says."""
+        return Header.from_json(self.conversation.header)
 
     # -- what is in it -----------------------------------------------------------------------------------------------
 
@@ -169,9 +175,10 @@ class Log:
     def _update(self, entry_id: str, **patch: object) -> None:
         self.conversation.annotate("entry_updated", targetId=entry_id, patch=patch)
 
-    def set_title(self, title: str) -> None:
-        """Set a title that North has made; it does not replace one by the user."""
-        self.conversation.annotate("title_changed", title=title, titleSource="auto")
+    def set_title(self, title: str, source: Literal["auto", "plan"] = "auto") -> bool:
+        """Set a title that North has made; it replaces no better one. Tell whether it counts."""
+        self.conversation.annotate("title_changed", title=title, titleSource=source)
+        return self.conversation.title == title
 
     def rename(self, title: str) -> None:
         """Set the title that the user has chosen; it stays."""

@@ -10,17 +10,17 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.plans import last_plan
 from north_lsp.agent.log.projection import mode_shown
 from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
-from north_lsp.agent.planning.plan_text import difference, digest_of, missing_of, steps_of
+from north_lsp.agent.planning.plan_text import difference, digest_of, missing_of, name_of, steps_of
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.editor import NOBODY, Choice, Decided
-from north_lsp.agent.ports.events import CallEnded, DocumentWanted
+from north_lsp.agent.ports.events import CallEnded, DocumentWanted, TitleChanged
 from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
-from north_lsp.storage.entries import new_entry_id
+from north_lsp.storage.entries import new_entry_id, timestamp
 from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.tools.todo_list import Phase, Task, TodoList
 from north_lsp.vocabulary import Location
@@ -122,6 +122,8 @@ class PlanKeeper:
         path = plan_file(self.log)
         self.log.append(PlanEntry(final, approved=True))
         await self._set_mode({"acceptedPlan": {"planFile": str(path), "sha256": digest_of(final)}})
+        if (name := name_of(final)) and self.log.set_title(name, "plan"):
+            await self.ports.show(TitleChanged(name, timestamp()))
         if steps := steps_of(final):
             await self.todo.put(TodoList((Phase("Plan", tuple(map(Task, steps))),)).normalised())
         note = "The plan is approved. End your turn: it is carried out with the next prompt."

@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 
+from north_lsp.display import one_line
 from north_lsp.lazy_pattern import lazy_pattern
 
 SECTIONS = ("Goal", "Findings", "Steps", "Risks", "Out of scope")
@@ -10,6 +11,7 @@ _HEADING = lazy_pattern(r" {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
 _STEP = lazy_pattern(r" {0,3}\d+[.)][ \t]+(.*\S)")
 _MARKS = lazy_pattern(r"[*_`]{1,3}")
 _MAX_STEP = 200
+_MAX_NAME = 60
 _MAX_DIFF_LINES = 400
 
 
@@ -30,6 +32,25 @@ def steps_of(text: str) -> list[str]:
         elif is_inside and (step := _STEP.match(line)) is not None:
             steps[" ".join(_MARKS.sub("", step[1]).split())[:_MAX_STEP]] = None
     return [step for step in steps if step]
+
+
+def name_of(text: str) -> str:
+    """Return what a plan is about, as a title: a heading of its own, else the first line of its goal; may be empty."""
+    is_goal, goal = False, ""
+    for line in text.splitlines():
+        if (heading := _HEADING.match(line)) is not None:
+            name = heading[1].strip().rstrip(":")
+            if name.casefold() not in {section.casefold() for section in SECTIONS}:
+                return _title(name if " " in name else " ".join(name.replace("_", "-").split("-")))
+            is_goal = name.casefold() == "goal"
+        elif is_goal and not goal:
+            goal = line.strip()
+    return _title(goal.removesuffix("."))
+
+
+def _title(text: str) -> str:
+    name = one_line(_MARKS.sub("", text), _MAX_NAME)
+    return name[:1].upper() + name[1:]
 
 
 def digest_of(text: str) -> str:

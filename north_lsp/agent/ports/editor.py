@@ -45,12 +45,14 @@ class CommandDecision:
 @dataclass(frozen=True, slots=True)
 class EditReview:
     """A question about a proposal. `warnings` say why it is asked even if the user has switched reviews off;
-    `may_remember` says whether "always" may be offered."""
+    `may_remember` says whether "always" may be offered. `asker` names the agent that proposes it; empty: the
+    conversation's own model."""
 
     proposal: EditProposal
     title: str
     may_remember: bool
     warnings: tuple[str, ...] = ()
+    asker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _LONGEST_KEY = 20_000
 _KEY_LINE = lazy_pattern(  # as it is written, in JSON, or with line numbers; the last one may be short
     r"(?:(?<=\\n)|(?<=\\r)|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]{4,}(?:(?<=[A-Za-z0-9+/=]{16})|(?=[\s\d|:\\nrt]{0,24}-----END))"
 )
+_APART = r"(?:(?<![^\W_])|(?<=\\[nrtbf]))"  # no longer word begins before it; in JSON, `\n` ends in a letter
 _PLAIN = lazy_pattern(r"[^\"\\\x00-\x1f]+")
 _CUT = "…"
 _LEAST_OF_CUT = 6
@@ -235,7 +236,7 @@ class Secrets:
                 continue
             instead = partial(self._instead, value, in_json=in_json)
             if _is_word(shown) and not (value in self._entries or value in self._exact or value in self._put):
-                found = [match.start() for match in re.finditer(rf"(?<![^\W_]){re.escape(shown)}(?![^\W_])", text)]
+                found = [match.start() for match in re.finditer(rf"{_APART}{re.escape(shown)}(?![^\W_])", text)]
             else:
                 found = [*occurrences(shown, text)]
             yield from (Span(at, at + len(shown), instead) for at in found)

@@ -15,6 +15,7 @@ from north_lsp.agent.calls.dispatch import ToolRunner
 from north_lsp.agent.context.conversation_context import ConversationContext
 from north_lsp.agent.context.documents import framed
 from north_lsp.agent.context.system_prompt import Section, joined
+from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.log.agent_calls import agent_began
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
@@ -35,6 +36,8 @@ from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
 from north_lsp.agent.subagents.contract import Contract, ContractReminder
 from north_lsp.agent.subagents.definition import Definition
+from north_lsp.agent.subagents.ownership import agent_hold
+from north_lsp.agent.subagents.place import Place, TreeEdits
 from north_lsp.agent.subagents.progress import Progress, State
 from north_lsp.agent.subagents.request import TaskRequest
 from north_lsp.agent.subagents.services import AgentEdits, AgentServices
@@ -49,6 +52,7 @@ from north_lsp.providers.base import Text
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
 from north_lsp.tools.registry import Registry
@@ -77,7 +81,8 @@ class _AgentVeil(LogVeil):
 @dataclass(frozen=True, slots=True)
 class Work:
     """A task that is to be done: what was asked for, by which agent, with which model and tools, in which mode.
-    `skills` are the texts of those that it was given, `spawns` the agents that it may use itself."""
+    `skills` are the texts of those that it was given, `spawns` the agents that it may use itself; `isolated`: in a work
+    tree of its own; `owns` are the files that it may change, None for any."""
 
     request: TaskRequest
     agent: Definition
@@ -87,15 +92,17 @@ class Work:
     depth: int
     skills: Sequence[Mapping[str, str]] = ()
     spawns: tuple[str, ...] = ()
+    isolated: bool = False
+    owns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the agents of a conversation share: what its turns are made with, what its tools may know, its own choice of
-    a model, its lock for questions, and the shells of those at work."""
+    """What the agents of a conversation share: what its turns are made with, where they work, its own choice of a
+    model, its lock for questions, and the shells of those at work."""
 
     means: TurnMeans
-    workspace: Workspace
+    place: Place
     choice: ModelChoice
     asking: anyio.Lock
     runners: set[CommandRunner]
@@ -131,7 +138,7 @@ class AgentRun:
         log.mode = work.mode
         ports = Ports(self._editor, AgentStatus(self._editor, means.ports.status), means.ports.diagnostics)
         workspace = replace(
-            self._shared.workspace, seen=Seen(), finder=None, conversations=None, remember=None, revert=None
+            self._shared.place.workspace, seen=Seen(), finder=None, conversations=None, remember=None, revert=None
         )
         settings, root = means.environment.settings, workspace.roots.main
         runner = make_runner(settings, workspace, shell_resources(means.stored, means.environment, root))
@@ -152,7 +159,7 @@ class AgentRun:
     def _create(self) -> Conversation:
         """Make the agent's log, beside that of its conversation."""
         means, work, of = self._means, self._work, self._means.stored.conversation
-        root = self._shared.workspace.roots.main
+        root = self._shared.place.workspace.roots.main
         conversation = Conversation.create(
             means.environment.locations,
             repo_root=root,
@@ -186,7 +193,8 @@ class AgentRun:
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
         watched = told.project.stream_rules
-        context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, told.follow, watched)
+        given = (work.model, system, work.mode, work.tools, workspace, settings)
+        context = TurnContext(*given, told.follow, watched, partial(agent_hold, means.stored.log, workspace, work.owns))
         try:
             stopped = await self._turn(context, parts, choice)
         except (ModelFailed, MissingCredential) as error:
@@ -209,12 +217,14 @@ class AgentRun:
         return joined([own, *others])
 
     async def _prompt(self, log: Log, workspace: Workspace, told: ConversationContext) -> None:
-        request = self._work.request
-        links = tuple(FileLink(path, by_model=True) for path in request.files)
+        request, place = self._work.request, self._shared.place
+        links = tuple(FileLink(place.resolved(path), by_model=True) for path in request.files)
         files = await to_log(links, workspace, self._means.stored.checkpoints.keep)
         content = [Words(request.prompt), *files]  # a model attaches nothing by mentioning it
         skills = self._work.skills
         loaded = [News(render("preloaded_skills", skills=skills))] if skills else []
+        if place.tree is not None:
+            loaded.append(News(render("agent_tree", root=str(place.tree.root))))
         news = await told.news(content)
         log.append(PromptEntry(Content((*news, *loaded, *content)), at_ms=now_ms()))
         await anyio.to_thread.run_sync(log.conversation.sync)
@@ -225,22 +235,38 @@ class AgentRun:
         means = self._means
         stored, of = means.stored, await means.parts()
         reviews = ReviewRecord(stored.log, ports.editor, stored.approvals, means.saved.sync)
-
-        def expect(paths: Sequence[Path]) -> None:
-            for one in (means.runner, *self._shared.runners):
-                one.expect(paths)
-
-        edits = AgentEdits(reviews, ports.editor, stored.checkpoints, expect, ports.diagnostics)
-        edits.names = self._names
-        account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor.time)
+        checkpoints = self._checkpoints(log)
+        edits = self._edits(log, checkpoints, reviews, ports)
+        account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor)
         environment = means.environment
         web = WebMeans.of(environment.environ, environment.models, stored.log, account)
-        tools = SessionTools(
-            runner, stored.checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in, web
-        )
+        tools = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in, web)
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
-        calls = ToolRunner(services, stored.checkpoints, stored.artifacts, ports)
-        return SessionParts(log, History(log), stored.checkpoints, edits, calls, account, ports)
+        calls = ToolRunner(services, checkpoints, stored.artifacts, ports)
+        return SessionParts(log, History(log), checkpoints, edits, calls, account, ports)
+
+    def _checkpoints(self, log: Log) -> Checkpoints:
+        """Return where its edits are kept, so that they can be undone: with those of the conversation, unless they are
+        in a work tree, which is not there any more when it is done."""
+        tree, means = self._shared.place.tree, self._means
+        if tree is None:
+            return means.stored.checkpoints
+        return Checkpoints(log, Blobs(means.environment.locations.blobs), tree.folder / "journals")
+
+    def _edits(self, log: Log, checkpoints: Checkpoints, reviews: ReviewRecord, ports: Ports) -> AgentEdits:
+        stored = self._means.stored
+
+        def expect(paths: Sequence[Path]) -> None:
+            for one in (self._means.runner, *self._shared.runners):
+                one.expect(paths)
+
+        if self._shared.place.tree is None:
+            edits = AgentEdits(reviews, ports.editor, checkpoints, expect, ports.diagnostics)
+        else:
+            own = ReviewRecord(log, ports.editor, stored.approvals, self._means.saved.sync)
+            edits = TreeEdits(own, ports.editor, checkpoints, expect, ports.diagnostics)
+        edits.names = self._names
+        return edits
 
     def _choice(self, log: Log, parts: SessionParts) -> ModelChoice:
         environment, work = self._means.environment, self._work

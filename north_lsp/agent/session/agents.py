@@ -26,14 +26,16 @@ from north_lsp.providers.model import Model
 from north_lsp.storage.blobs import Blobs
 
 if TYPE_CHECKING:
-    from north_lsp.agent.session.agent_run import AgentRun, Outcome, Shared, Work
+    from north_lsp.agent.session.agent_run import AgentRun, Outcome, Work
+    from north_lsp.agent.subagents.agent_editor import AgentEditor
+    from north_lsp.agent.subagents.desk import Desk
     from north_lsp.agent.subagents.guards import Asker
     from north_lsp.agent.subagents.outputs import Outputs
+    from north_lsp.agent.subagents.place import Place
     from north_lsp.agent.subagents.progress import Board, Progress
     from north_lsp.agent.subagents.request import TaskRequest
-    from north_lsp.agent.subagents.slots import Slot, Slots
+    from north_lsp.agent.subagents.slots import Slots
     from north_lsp.agent.subagents.sources import Definitions
-    from north_lsp.agent.subagents.working_time import WorkingTime
     from north_lsp.shell.runner import CommandRunner
     from north_lsp.tools.base import Caller, Output, Tool
 
@@ -97,7 +99,7 @@ class Agents:
     def definitions(self) -> "Definitions":
         """Read all definitions. Reads files: for a thread."""
         from north_lsp.agent.context.documents import Place
-        from north_lsp.agent.subagents.sources import load_definitions, untrusted
+        from north_lsp.agent.subagents.sources import load_definitions, untrusted, without
 
         environment, trees = self._means.environment, self._surroundings.workspace.trees
 
@@ -110,7 +112,8 @@ class Agents:
         home = Path(environment.environ.get("HOME") or Path.home())
         known = load_definitions(self._session.roots, place, environment.locations, home)
         waiting = untrusted(self._session.roots) if decided is None else ()
-        return replace(known, problems=(*waiting, *known.problems))
+        known = replace(known, problems=(*waiting, *known.problems))
+        return without(known, environment.settings.context.disabled_items)
 
     def _offered(self) -> "Sequence[Tool]":
         from north_lsp.agent.subagents.task import Task
@@ -197,26 +200,36 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
+        from north_lsp.agent.planning.workflow import owned_by
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
         from north_lsp.agent.subagents.tool_words import chosen_tools
+        from north_lsp.agent.subagents.work_tree import ensure_possible
         from north_lsp.tools.registry import Registry
 
         environment = self._means.environment
         agent = permitted(request.agent, asker, known, environment.environ)
-        if (request.isolation or agent.isolation) == "worktree":
-            told = f"the task {request.id} wants a work tree of its own, which agents cannot have yet"
-            raise ToolError("UNAVAILABLE", told, "give it isolation none: its edits are reviewed like any other")
+        isolated = (request.isolation or agent.isolation) == "worktree"
+        workspace = self._surroundings.workspace
+        owns = await anyio.to_thread.run_sync(owned_by, self._means.stored.log, workspace, request.id)
+        if owns is not None and not isolated:
+            raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
+        if isolated and self._place(asker).tree is not None:
+            told = f"{asker.name} works in a work tree already, which the agents that it uses share"
+            raise ToolError("UNAVAILABLE", told, 'give the task isolation "none"')
+        if isolated:
+            await anyio.to_thread.run_sync(ensure_possible, self._place(asker).workspace.roots.main)
         own, unknown = chosen_tools(agent.tools, asker.tools)
         if unknown:
             await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
-        request = await with_open_files(request, self._surroundings.workspace)
+        request = await with_open_files(request, self._place(asker).workspace)
         skills = await anyio.to_thread.run_sync(self._skills, request.skills)
         model = await self._model(agent.model, asker.model, agent.name)
         model = model.with_level(agent.level) if agent.level is not None else model
         mode = mode_for(own, asker)
-        work = Work(request, agent, model, mode, Registry(own, self._hidden), asker.depth + 1, skills)
+        depth, given = asker.depth + 1, Registry(own, self._hidden)
+        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, owns=owns)
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)
@@ -269,8 +282,8 @@ class Agents:
     async def _done(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> "Outcome":
         """Do one task when there is a slot for it. Whatever happens to it happens to it alone. Raises StopTurn."""
         from north_lsp.agent.session.agent_run import Outcome
+        from north_lsp.agent.subagents.desk import Desk
         from north_lsp.agent.subagents.slots import Slots
-        from north_lsp.agent.subagents.working_time import WorkingTime
 
         settings, ports = self._means.environment.settings.tasks, self._means.ports
         self._slots = slots = self._slots or Slots()
@@ -283,11 +296,8 @@ class Agents:
                 async with slots.one() as slot:
                     progress.state = "running"
                     await board.changed()
-                    with anyio.move_on_after(settings.timeout_s) as limit:
-                        slot.time = time_left = WorkingTime(limit, asker.slot.time if asker.slot is not None else None)
-                        outcome = await self._agent(work, progress, board, slot, time_left).run()
-                    if limit.cancelled_caught:
-                        outcome = Outcome("timed_out", f"it did not end within {settings.timeout_s} seconds")
+                    desk = Desk(progress, board, slot, asker)
+                    outcome = await (self._isolated if work.isolated else self._timed)(work, desk, self._place(asker))
         except (StopTurn, anyio.get_cancelled_exc_class()):
             raise
         except Exception as error:  # noqa: BLE001 - a task that fails must not end others
@@ -308,22 +318,52 @@ class Agents:
                 await board.changed()
         return outcome
 
-    def _agent(
-        self, work: "Work", progress: "Progress", board: "Board", slot: "Slot", time_left: "WorkingTime"
-    ) -> "AgentRun":
-        from north_lsp.agent.session.agent_run import AgentRun
-        from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
+    async def _timed(self, work: "Work", desk: "Desk", place: "Place") -> "Outcome":
+        """Do a task in the time that it has. Raises StopTurn."""
+        from north_lsp.agent.session.agent_run import Outcome
+
+        seconds = self._means.environment.settings.tasks.timeout_s
+        with anyio.move_on_after(seconds) as limit:
+            desk.begin(limit)
+            return await self._agent(work, desk, place).run()
+        return Outcome("timed_out", f"it did not end within {seconds} seconds")
+
+    async def _isolated(self, work: "Work", desk: "Desk", place: "Place") -> "Outcome":
+        """Do a task in a work tree of its own, and have what it changed there reviewed. Raises StopTurn."""
+        from north_lsp.agent.session.agent_run import Outcome
+        from north_lsp.agent.session.isolation import Homecoming, own_tree
+
+        desk.begin(anyio.CancelScope())
+        editor = self._editor(desk)
+        try:
+            async with own_tree(self._means, place.workspace, desk.progress.id, editor) as own:
+                outcome = await self._timed(work, desk, own)
+                editor = self._editor(desk)
+                home = Homecoming(self._means, place.workspace, own, editor, work.owns)
+                return await home.bring(desk.names, outcome)
+        except ToolError as error:
+            return Outcome("failed", f"it could not begin: {error}")
+
+    def _editor(self, desk: "Desk", *, in_tree: bool = False) -> "AgentEditor":
+        from north_lsp.agent.subagents.agent_editor import AgentEditor
+        from north_lsp.agent.subagents.place import TreeEditor
+
+        kind = TreeEditor if in_tree else AgentEditor
+        means = (desk.progress, desk.board.changed, self._asking, desk.time, self._means.stored.log)
+        return kind(self._means.ports.editor, desk.names, *means)
+
+    def _agent(self, work: "Work", desk: "Desk", place: "Place") -> "AgentRun":
+        from north_lsp.agent.session.agent_run import AgentRun, Shared
         from north_lsp.agent.subagents.contract import Contract, SubmitResult
         from north_lsp.agent.subagents.guards import Asker
         from north_lsp.agent.subagents.task import Task
 
-        contract = Contract(work.agent.output or work.request.output_schema)
-        names = Names(progress.id, progress.agent)
-        editor = AgentEditor(self._means.ports.editor, names, progress, board.changed, self._asking, time_left)
+        contract, slot, progress = Contract(work.agent.output or work.request.output_schema), desk.slot, desk.progress
+        editor = self._editor(desk, in_tree=place.tree is not None)
         own: list[Tool] = [SubmitResult(contract)]
         if work.spawns:
             given = work.tools.tools()
-            me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot)
+            me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot, place)
 
             async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
                 async with slot.lent():
@@ -331,13 +371,14 @@ class Agents:
 
             own.append(Task(delegate, self.definitions().used))
         work = replace(work, tools=work.tools.joined(own))
-        return AgentRun(work, self._shared(), progress, editor, contract)
-
-    def _shared(self) -> "Shared":
-        from north_lsp.agent.session.agent_run import Shared
-
         choice, runners = self._session.choice, self._runners
-        return Shared(self._means, self._surroundings.workspace, choice, self._asking, runners)
+        return AgentRun(work, Shared(self._means, place, choice, self._asking, runners), progress, editor, contract)
+
+    def _place(self, asker: "Asker") -> "Place":
+        """Return where the agents of an asker work: where it works itself."""
+        from north_lsp.agent.subagents.place import Place
+
+        return asker.place or Place(self._surroundings.workspace)
 
     def cancel(self, id: str) -> bool:
         """Cancel a task; False if there is none that runs or waits under this id."""

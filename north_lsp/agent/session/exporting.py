@@ -13,13 +13,13 @@ import anyio.to_thread
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.totals import totals
 from north_lsp.agent.log.context import replaced_by
-from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.environment import Environment
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.conversation_index import ConversationIndex
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.locations import Locations
 
@@ -124,20 +124,22 @@ class Exports:
 
     async def statistics(self) -> "Statistics":
         """Sum the conversation up."""
-        return await anyio.to_thread.run_sync(self._statistics)
+        return await anyio.to_thread.run_sync(summed_up, self._log, self._environment.locations)
 
-    def _statistics(self) -> "Statistics":
-        from north_lsp.agent.exports.statistics import statistics_of
 
-        log, locations = self._log, self._environment.locations
-        checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
-        return statistics_of(Header.from_json(log.conversation.header), log.entries(), totals(checkpoints.all()))
+def summed_up(log: Log, locations: Locations) -> "Statistics":
+    """Sum a conversation up, by its log. Blocks."""
+    from north_lsp.agent.exports.statistics import statistics_of
+
+    checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
+    children = ConversationIndex(locations).children(log.id)
+    return statistics_of(log.header, log.entries(), totals(checkpoints.all()), children)
 
 
 async def stored_exports(environment: Environment, id: str) -> Exports:
     """Return the exports of a stored conversation, which is only read. Raises ToolError NOT_FOUND, IO_ERROR."""
     log = await anyio.to_thread.run_sync(find_log, environment.locations, id)
-    return Exports(log, Path(Header.from_json(log.conversation.header).root or "/"), environment)
+    return Exports(log, Path(log.header.root or "/"), environment)
 
 
 def find_log(locations: Locations, id: str) -> Log:

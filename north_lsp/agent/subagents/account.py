@@ -2,8 +2,9 @@
 
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.subagents.agent_editor import AgentEditor
 from north_lsp.agent.subagents.progress import Progress
-from north_lsp.agent.subagents.working_time import WorkingTime
 from north_lsp.providers.base import Usage
 from north_lsp.providers.model import Model
 
@@ -11,16 +12,16 @@ from north_lsp.providers.model import Model
 class AgentAccount(Account):
     """That of one agent. `account` and `log` are those of the conversation, whose model is `asker`."""
 
-    def __init__(self, account: Account, log: Log, asker: Model, progress: Progress, time: WorkingTime) -> None:
+    def __init__(self, account: Account, log: Log, asker: Model, progress: Progress, editor: AgentEditor) -> None:
         self._account = account
         self._conversation_log = log
         self._asker = asker
         self._progress = progress
-        self._time = time
+        self._agents_editor = editor
 
-    async def check(self, model: Model) -> None:
-        with self._time.stopped():  # it may ask the user
-            await self._account.check(self._asker)
+    async def check(self, model: Model, editor: Editor | None = None) -> None:
+        with self._agents_editor.time.stopped():  # it may ask the user
+            await self._account.check(self._asker, editor or self._agents_editor)
 
     def record(self, model: Model, usage: Usage) -> None:
         cost = model.prices.cost(usage)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from north_lsp.agent.subagents.definition import ANY, Definition
+from north_lsp.agent.subagents.place import Place
 from north_lsp.agent.subagents.slots import Slot
 from north_lsp.agent.subagents.sources import Definitions
 from north_lsp.agent.subagents.tool_words import TASK, chosen_tools, writes
@@ -20,7 +21,7 @@ BLOCKED = "NORTH_BLOCKED_AGENT"
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Who has tasks done: the conversation's own model (no `name`), or an agent at a `depth`. `tools` are those that it
-    may use itself in its `mode`, `spawns` the agents that it may use."""
+    may use itself in its `mode`, `spawns` the agents that it may use, `place` where it works."""
 
     mode: Mode
     tools: Sequence[Tool]
@@ -30,6 +31,7 @@ class Asker:
     depth: int = 0
     spawns: tuple[str, ...] = (ANY,)
     slot: Slot | None = None
+    place: Place | None = None
 
 
 def permitted(name: str, asker: Asker, known: Definitions, environ: Mapping[str, str]) -> Definition:

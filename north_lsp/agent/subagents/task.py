@@ -33,6 +33,7 @@ _SCHEMA: Mapping[str, object] = {
                     "skills": _TEXTS,
                     "schema": {"type": "object"},
                     "background": {"type": "boolean"},
+                    "isolation": {"enum": ["none", "worktree"]},
                 },
                 "required": ["agent", "prompt"],
             },

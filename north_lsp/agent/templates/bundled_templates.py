@@ -8,7 +8,7 @@ from north_lsp.agent.templates.template import Template
 _FOLDER = Path(__file__).parent / "bundled"
 _KNOWN = (
     ("clarify", "Ask what is unclear before work begins", "<task>"),
-    ("commit", "Commit the changes with a message that says why", "[what to stress]"),
+    ("commit", "Commit the changes with a message that says why", "[--split] [--changelog] [what to stress]"),
     ("explain", "Explain code", "[a file, a symbol, or a question]"),
     ("fix", "Find the cause of an error and fix it", "[an error, a failing test, or a symptom]"),
     ("init", "Write AGENTS.md for this project", "[what to stress]"),

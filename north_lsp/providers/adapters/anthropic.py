@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import field, replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx2
 
@@ -19,6 +19,7 @@ from north_lsp.providers.adapters import json_text, wire
 from north_lsp.providers.adapters.anthropic_sdk import anthropic
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
+from north_lsp.providers.adapters.sse import SseDecoder
 from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
 from north_lsp.providers.base import (
     AssistantMessage,
@@ -45,6 +46,9 @@ from north_lsp.providers.base import (
 from north_lsp.providers.credentials import BEARER_BETA, is_bearer_token
 from north_lsp.providers.json_values import as_count, as_object, as_text
 
+if TYPE_CHECKING:
+    from north_lsp.providers.adapters.anthropic_clouds import Cloud
+
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -67,7 +71,8 @@ _THINKING = ("thinking", "redacted_thinking")
 
 class AnthropicProvider:
     """One client for a model; `secret` is an API key or a bearer token, None for a server that needs none. `wire_id` is
-    sent in place of the catalog's id; with `long_cache` the vendor keeps prompts for an hour."""
+    sent in place of the catalog's id; with `long_cache` the vendor keeps prompts for an hour. A `cloud` serves the
+    model in the vendor's place."""
 
     def __init__(
         self,
@@ -81,7 +86,9 @@ class AnthropicProvider:
         http: httpx2.AsyncClient | None = None,
         extra_body: Mapping[str, object] | None = None,
         timeouts: Timeouts | None = None,
+        cloud: "Cloud | None" = None,
     ) -> None:
+        self._cloud = cloud
         self._timeouts = timeouts or Timeouts()
         address = base_url or "https://api.anthropic.com"
         self._endpoint = endpoint or Endpoint("Anthropic", address, "ANTHROPIC_API_KEY")
@@ -89,6 +96,9 @@ class AnthropicProvider:
         self._extra = dict(extra_body or {})
         self._kept: KeptTexts[_Fold] = KeptTexts()
         self._mark = _EPHEMERAL | ({"ttl": "1h"} if long_cache else {})
+        if cloud is not None:
+            self._client = cloud.client
+            return
         headers: dict[str, Any] = {}
         if is_token and is_bearer_token(secret or ""):
             headers["anthropic-beta"] = BEARER_BETA
@@ -110,14 +120,20 @@ class AnthropicProvider:
         answer = _Answer()
         key = (request.conversation_id, request.model)
         kept = self._kept.take(key, request.messages, partial(_Fold, request.model))
-        asked = _body(request, kept.fold.sent, self._mark) | {"model": self._wire_id or request.model} | self._extra
-        texts = kept.texts(_lookback(kept.fold.sent, self._mark))
+        wire_id, cloud, marked = self._wire_id or request.model, self._cloud, _lookback(kept.fold.sent, self._mark)
+        asked = _body(request, kept.fold.sent, self._mark) | {"model": wire_id}
+        if cloud is not None:
+            asked, marked = cloud.body(asked), marked | _end(kept.fold.sent, self._mark)
+        asked |= self._extra
+        path = "/v1/messages" if cloud is None else cloud.path_of(wire_id)
+        decoder = SseDecoder if cloud is None else cloud.decoder
+        texts = kept.texts(marked)
         content = encode(asked, "messages", texts)
         endpoint, model = self._endpoint, request.model
         for _ in range(_MAX_PAUSES):
             try:
-                post = partial(self._post, content)
-                async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts)) as events:
+                post = partial(self._post, path, content)
+                async with aclosing(wire.stream(post, answer, endpoint, model, self._timeouts, decoder)) as events:
                     async for event in events:
                         if isinstance(event, Done) and answer.is_paused:
                             break
@@ -132,10 +148,10 @@ class AnthropicProvider:
             answer.go_on()
         yield Done("stop", answer.message("stop"))
 
-    async def _post(self, content: bytes) -> httpx2.Response:
+    async def _post(self, path: str, content: bytes) -> httpx2.Response:
         try:
-            response = await self._client.post(
-                "/v1/messages",
+            response: httpx2.Response = await self._client.post(
+                path,
                 cast_to=httpx2.Response,
                 content=content,
                 options={"headers": {"X-Stainless-Raw-Response": "stream"}},
@@ -144,6 +160,10 @@ class AnthropicProvider:
             raise Refused(error.status_code, error.response.headers, error.body, error.message) from None
         except anthropic.APIConnectionError as error:
             raise Unreachable from error
+        except Exception as error:
+            if self._cloud is None or (refused := self._cloud.problem(error)) is None:
+                raise
+            raise refused from None
         return response
 
     async def aclose(self) -> None:
@@ -279,6 +299,14 @@ def _lookback(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> di
     end = messages[last - 1]
     *before, final = end["content"]
     return {last - 1: end | {"content": [*before, final | {"cache_control": mark}]}}
+
+
+def _end(messages: Sequence[dict[str, Any]], mark: Mapping[str, str]) -> dict[int, dict[str, Any]]:
+    """Return the last message, by its index, with a breakpoint at its end, for where the vendor does not set it."""
+    if not messages or messages[-1]["role"] != "user":
+        return {}
+    *before, final = messages[-1]["content"]
+    return {len(messages) - 1: messages[-1] | {"content": [*before, final | {"cache_control": mark}]}}
 
 
 # -- the answer -------------------------------------------------------------------------------------------------------

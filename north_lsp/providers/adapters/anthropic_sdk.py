@@ -5,9 +5,10 @@ Tracing is what pulls in the types of all messages. Make each client with `open_
 loads them after all.
 """
 
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from north_lsp.providers.adapters.lean_import import import_lean
+from north_lsp.providers.adapters.lean_import import import_lean, import_without
 
 if TYPE_CHECKING:
     import anthropic
@@ -21,4 +22,22 @@ else:
     _ERRORS = "_error_classes"
     anthropic = import_lean("anthropic", [_ERRORS, *(f"lib.{name}" for name in (*_CLOUDS, *_HELPERS, *_TRACING))])
 
-__all__ = ["anthropic"]
+_RESOURCES = ("lib.bedrock._beta", "lib.bedrock._mantle", "lib.vertex._beta", "resources.messages")
+
+
+def bedrock_client() -> Any:
+    """Return the class of the client for Amazon Bedrock."""
+    return _cloud("lib.bedrock").AsyncAnthropicBedrock
+
+
+def vertex_client() -> Any:
+    """Return the class of the client for Google Vertex AI."""
+    return _cloud("lib.vertex").AsyncAnthropicVertex
+
+
+def _cloud(module: str) -> ModuleType:
+    """Import a cloud's client without the resources, which bring in the types of all messages."""
+    return import_without(f"anthropic.{module}", [f"anthropic.{name}" for name in _RESOURCES])
+
+
+__all__ = ["anthropic", "bedrock_client", "vertex_client"]

@@ -46,6 +46,14 @@ _CODES: dict[str, ErrorKind] = {
     "slow_down": "rate_limit",
     "model_not_found": "bad_request",
     "vector_store_timeout": "overloaded",
+    # Amazon's exceptions
+    "throttlingexception": "rate_limit",
+    "accessdeniedexception": "auth",
+    "validationexception": "bad_request",
+    "internalserverexception": "overloaded",
+    "modelstreamerrorexception": "overloaded",
+    "modeltimeoutexception": "overloaded",
+    "serviceunavailableexception": "overloaded",
     # Google's statuses
     "resource_exhausted": "rate_limit",
     "unauthenticated": "auth",

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 
@@ -38,6 +39,40 @@ def import_lean(package: str, left_out: Sequence[str] = ()) -> ModuleType:
         for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
             del sys.modules[name]
         return importlib.import_module(package)
+
+
+def import_without(name: str, left_out: Sequence[str]) -> ModuleType:
+    """Import a module without those that are left out: an object of one of their classes, which the module makes, is
+    only made when it is used."""
+    if name in sys.modules:
+        return sys.modules[name]
+    stand_ins = {one: _ClassesLater(one) for one in left_out if one not in sys.modules}
+    sys.modules.update(stand_ins)
+    try:
+        return importlib.import_module(name)
+    finally:
+        for one in stand_ins:
+            sys.modules.pop(one, None)
+
+
+class _ClassesLater(ModuleType):
+    """Stands for a module of classes while another one is imported."""
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return partial(_ObjectLater, self.__name__, name)
+
+
+class _ObjectLater:
+    """Stands for an object of a class that is not imported yet."""
+
+    def __init__(self, module: str, name: str, *args: object) -> None:
+        self._made_of = (module, name, args)
+
+    def __getattr__(self, name: str) -> object:
+        module, made_of, args = self._made_of
+        return getattr(getattr(importlib.import_module(module), made_of)(*args), name)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import httpx2
 
 from north_lsp.providers.adapters import failures
 from north_lsp.providers.adapters.failures import Endpoint
-from north_lsp.providers.adapters.sse import NoEventStream, SseDecoder
+from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent, SseDecoder
 from north_lsp.providers.base import AssistantMessage, Counted, Done, Failed, StreamEvent, Timeouts, Usage
 from north_lsp.providers.json_values import read_event
 
@@ -80,18 +80,35 @@ class Answer(Protocol):
     def partial(self, reason: Literal["error"]) -> AssistantMessage: ...
 
 
+class Decoder(Protocol):
+    """Makes events of an answer's bytes, however they have been split."""
+
+    def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
+        """Yield the events that a chunk completes. Raises NoEventStream."""
+        ...
+
+    def end(self) -> Iterator[ServerEvent]:
+        """Yield what the end of the stream completes."""
+        ...
+
+
 Post = Callable[[], Awaitable[httpx2.Response]]
 
 
 async def stream(
-    post: Post, answer: Answer, endpoint: Endpoint, model: str, timeouts: Timeouts
+    post: Post,
+    answer: Answer,
+    endpoint: Endpoint,
+    model: str,
+    timeouts: Timeouts,
+    decoder: Callable[[], Decoder] = SseDecoder,
 ) -> AsyncGenerator[StreamEvent, None]:
     """Send one request and yield its events. `post` raises Refused or Unreachable; Refused is passed on to the caller,
     so that the adapter can send the request in another form."""
     problem: Failed
     counted = answer.usage
     try:
-        async with aclosing(_vendor_events(post, answer, timeouts)) as events:
+        async with aclosing(_vendor_events(post, answer, timeouts, decoder())) as events:
             async for name, data in events:
                 for event in answer.take(name, data):
                     yield event
@@ -126,7 +143,7 @@ def refusal(error: Refused, endpoint: Endpoint, model: str, partial: AssistantMe
 
 
 async def _vendor_events(
-    post: Post, answer: Answer, timeouts: Timeouts
+    post: Post, answer: Answer, timeouts: Timeouts, decoder: Decoder
 ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
     """Yield the vendor's events as JSON objects. Data that is not a JSON object is skipped and counted."""
     deadline = anyio.current_time() + timeouts.request
@@ -140,7 +157,7 @@ async def _vendor_events(
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in ("text/html", "application/xhtml+xml") or kind.endswith("json"):
             await _refuse_body(response, kind, deadline, timeouts)
-        decoder, unreadable, readable = SseDecoder(), 0, 0
+        unreadable, readable = 0, 0
         chunks = response.aiter_bytes()
         while not answer.ended:
             try:

@@ -14,6 +14,7 @@ from north_lsp.providers.keys.credential_lookup import require_credential
 from north_lsp.providers.model import Model
 
 _HOUR = 3600
+_NEEDS_KEY = "needs a key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +76,42 @@ def _reason(known: Catalog, model: Model, allowed: Allowed) -> str | None:
         require_credential(model, known.environ, known.keys)
     except MissingCredential:
         names = " or ".join(model.provider.credentials)
-        return f"needs a key ({names})" if names else "needs a key"
+        return f"{_NEEDS_KEY} ({names})" if names else _NEEDS_KEY
     if not known.is_available(model):
         how = what_to_set(model.provider.api)
         return f"has no address: {how}" if how else "has no address"
     return allowed.reason_against(model)
 
 
-def table(found: Sequence[Row]) -> str:
-    """Format one model per line in aligned columns, those that can be used first: selector, window, output, price,
-    thinking, why it is unavailable."""
-    head = ["model", "context", "output", "$/M in, out", "thinks", ""]
-    cells = [head, *(list(_cells(row)) for row in sorted(found, key=lambda row: row.reason is not None))]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
-    )
+def table(found: Sequence[Row], default: Model | None = None) -> str:
+    """Format one model per line in aligned columns: selector, window, output, price, thinking, notes. Those that can
+    be used come first, with the `default` marked; the others by provider, below what is in the way of using them."""
+    head = ["model", "context", "output", "$/M in, out", "thinking", ""]
+    groups: dict[str, list[Row]] = {"": [row for row in found if row.reason is None]}
+    for row in found:
+        if row.reason is not None:
+            groups.setdefault(_obstacle(row), []).append(row)
+    cells = {title: [list(_cells(row, default)) for row in rows] for title, rows in groups.items()}
+    every = [head, *(line for lines in cells.values() for line in lines)]
+    widths = [max(len(line[column]) for line in every) for column in range(len(head))]
+
+    def aligned(line: Sequence[str]) -> str:
+        return "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+    shown = [aligned(head), *map(aligned, cells.pop(""))]
+    for title, lines in cells.items():
+        shown += ["", title, *map(aligned, lines)]
+    return "\n".join(shown)
 
 
-def _cells(row: Row) -> Iterator[str]:
+def _obstacle(row: Row) -> str:
+    """Say in a line what is in the way of using a provider's models."""
+    provider, reason = row.model.provider, row.reason or ""
+    how = f"; `north-lsp login {provider.id}` stores one" if reason.startswith(_NEEDS_KEY) else ""
+    return one_line(f"{provider.title}: {reason}{how}", 200)
+
+
+def _cells(row: Row, default: Model | None) -> Iterator[str]:
     model, prices = row.model, row.model.prices
     yield one_line(model.selector, 80)
     yield _tokens(model.window)
@@ -103,7 +121,7 @@ def _cells(row: Row) -> Iterator[str]:
     else:
         yield "free" if not (prices.input or prices.output) else f"{prices.input:g}, {prices.output:g}"
     yield model.thinking.mode if model.thinking is not None else "no"
-    notes = [row.reason] if row.reason else []
+    notes = ["default"] if default is not None and model.selector == default.selector else []
     if row.age_s is not None and row.age_s >= _HOUR:
         notes.append(f"as of {row.age_s / _HOUR:.0f} h ago")
     yield one_line("; ".join(notes), 120)

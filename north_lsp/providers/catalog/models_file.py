@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from north_lsp.errors import Problem
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
-from north_lsp.providers.clouds import AZURE, VERTEX
+from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX
 from north_lsp.providers.compat import ThinkingFormat
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.model import Discovery, Prices, Transform
@@ -26,7 +26,10 @@ from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.yaml_tree import Node, TreeError, parse
 
 NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")
-APIS = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai", AZURE, VERTEX)
+_KNOWN_APIS = (
+    *("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai"),
+    *(AZURE, VERTEX, BEDROCK, CLAUDE_ON_VERTEX),
+)
 _ALIASES = {"ollama-chat": "openai-completions"}
 _LATER = (
     "bedrock-converse-stream",
@@ -274,8 +277,8 @@ class _Reader:
     def api(self, node: Node) -> str:
         text = self.text(node)
         if text in _LATER:
-            raise self.fail(node, f"{text} is not supported in this version; use one of {', '.join(APIS)}")
-        return _ALIASES.get(text) or self.choice(node, APIS)
+            raise self.fail(node, f"{text} is not supported in this version; use one of {', '.join(_KNOWN_APIS)}")
+        return _ALIASES.get(text) or self.choice(node, _KNOWN_APIS)
 
     def secret(self, node: Node) -> KeySource:
         return KeySource(self.text(node), f"{self._path.name}: {node.path}")

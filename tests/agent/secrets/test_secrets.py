@@ -285,3 +285,16 @@ def test_a_call_with_a_placeholder_that_nobody_knows_any_more_is_not_run() -> No
 def test_no_text_takes_long_to_look_through(text: str) -> None:
     """With a form that looks back and forth, these took minutes."""
     assert secrets().masked(text) == text
+
+
+@pytest.mark.parametrize("escape", ["\n", "\t", "\r\n", "a\n\t"])
+def test_a_secret_at_the_beginning_of_a_line_is_found_in_json(escape: str) -> None:
+    """Where `\\n` stands for the end of a line, the letter before the secret is none of its word."""
+    form, value = "glsa_" + "Az09" * 10, "correcthorsebattery"
+    of_user = secrets(value)
+    text = json.dumps({"content": f"first{escape}{form}{escape}{value}{escape}last"})
+    found = of_user.masked(text)
+    assert form not in found
+    assert value not in found
+    assert json.loads(found)["content"].endswith("last")
+    assert of_user.restored(found) == text

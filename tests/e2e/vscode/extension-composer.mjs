@@ -194,6 +194,28 @@ const cases = {
     await chat.idle();
   },
 
+  async "settings and their values are completed behind /config, which is sent without them, too"() {
+    await chat.input.pressSequentially("/config edits.save");
+    await option("edits.saveAfterApply").waitFor();
+    await screenshot(page, "composer-2b-values");
+    await chat.input.press("Enter");
+    assert.equal(await value(), "/config edits.saveAfterApply ");
+    await option("--session").waitFor(); // nothing is chosen yet: Enter would send
+    assert.equal(await chat.input.getAttribute("aria-activedescendant"), null);
+    await chat.input.pressSequentially("fal");
+    await chat.frame.locator("#offers [role=option][aria-selected=true]", { hasText: "false" }).waitFor();
+    await chat.input.press("Tab");
+    assert.equal(await value(), "/config edits.saveAfterApply false ");
+    await option("--project").waitFor();
+    await chat.input.fill("");
+    await chat.input.pressSequentially("/mode ");
+    await option("plan").waitFor();
+    const rows = await chat.row("user").count();
+    await chat.input.press("Enter");
+    await until("the message", async () => (await chat.row("user").count()) > rows);
+    await chat.idle();
+  },
+
   async "files and folders are completed behind an @, but no closed ones"() {
     await writeFile(path.join(project, ".northignore"), "hello/greetings_secret.py\n");
     await writeFile(path.join(project, "hello/greetings_secret.py"), "SECRET = 1\n");

@@ -1,6 +1,7 @@
 /** The todo list, questions and plan mode in North's extension; the model is scripted. */
 import assert from "node:assert/strict";
 
+import { frameOf, violations } from "./audit.mjs";
 import { makeBed } from "./bed.mjs";
 import { editorTab } from "./controls.mjs";
 import { palette, screenshot, until } from "./workbench.mjs";
@@ -49,18 +50,50 @@ await bed.each({
     await palette(page, "View: Close All Editors");
   },
 
-  async "a question is answered in one's own words, a plan is rejected with a comment and then approved"() {
+  async "a question is answered in one's own words"() {
     model.answers.push([["ask", { questions: [{ id: "q", question: "Which one?", options: [{ label: "A" }, { label: "B" }] }] }]], "Good.");
-    await chat.send("/todo clear");
-    await chat.idle();
+    await chat.renew();
     await chat.send("ask me");
     const card = chat.frame.locator("#waiting");
-    await until("the question", async () => /Which one\?/.test(await card.innerText()));
+    await card.getByLabel("Other (type your own)").waitFor();
     await screenshot(page, "planning-question");
-    await card.locator("input").fill("Neither");
-    await card.locator("input").press("Enter");
+    await card.getByLabel("Other (type your own)").fill("Neither");
+    await card.getByLabel("Other (type your own)").press("Enter");
     await chat.idle();
-    assert.match(model.last(), /Own answer: Neither/);
+    assert.match(JSON.stringify(model.requests), /Own answer: Neither/);
+    assert.match(await chat.row("choice").last().innerText(), /Which one\? — Neither/);
+  },
+
+  async "several questions are one form, which outlives another view in its place"() {
+    const questions = [
+      { id: "size", question: "Which size?", options: [{ label: "Small", description: "fits everywhere" }, { label: "Large" }], recommended: 1 },
+      { id: "parts", question: "Which parts?", multi: true, options: [{ label: "First" }, { label: "Second" }, { label: "Third" }] },
+    ];
+    model.answers.push([["ask", { questions }]], "Good.");
+    await chat.renew();
+    await chat.send("ask me twice");
+    const card = chat.frame.locator("#waiting");
+    const box = (name) => card.getByRole("checkbox", { name });
+    await box("First").waitFor();
+    assert.equal(await card.getByRole("radio", { name: /^Large/ }).isChecked(), true); // what is recommended
+    await box("First").check();
+    await palette(page, "View: Show Explorer");
+    await page.locator(".explorer-folders-view").waitFor();
+    await palette(page, "North: Show Chat");
+    await until("what was ticked", () => box("First").isChecked());
+    await box("Third").check();
+    await card.getByRole("radio", { name: /^Small/ }).check();
+    await screenshot(page, "planning-form");
+    assert.deepEqual(await violations(await frameOf(chat.frame)), []);
+    await card.locator(".body").evaluate((body) => body.scrollTo(0, body.scrollHeight));
+    await card.getByRole("button", { name: "Answer", exact: true }).click();
+    await chat.idle();
+    assert.match(JSON.stringify(model.requests), /size: Chosen: Small.*parts: Chosen: First, Third/);
+  },
+
+  async "a plan is rejected with a comment, edited, and approved"() {
+    const card = chat.frame.locator("#waiting");
+    await chat.renew();
     await chat.send("/plan on");
     await chat.idle();
     model.answers.push([["write_plan", { content: PLAN }]], [["exit_plan_mode", { summary: "Look." }]], [["exit_plan_mode", { summary: "Again." }]], "Carried out.", "I wait.");

@@ -43,11 +43,11 @@ const chord = async (second) => {
   await page.keyboard.press(second);
 };
 
-/** The cursor is in the proposal of a file. */
+/** The cursor is in the proposal of a file; a new one stands alone. */
 async function at(name) {
   await page.locator(".tabs-container .tab.active", { hasText: name }).waitFor();
-  await until(`the cursor in ${name}`, () => page.evaluate(() => (document.activeElement?.closest(".editor.modified") ?? null) !== null));
-  await lens(/Accept|Decide/).first().waitFor(); // the extension knows, too
+  await until(`the cursor in ${name}`, () => page.evaluate(() => (document.activeElement?.closest(".editor.modified, .editor-instance") ?? null) !== null && document.activeElement.closest(".editor.original") === null));
+  await page.locator(".editor-group-container.active .codelens-decoration a", { hasText: /Accept|Decide/ }).first().waitFor(); // the extension knows, too
 }
 
 /** The model reads files, edits them as one proposal, and says that it is done. */
@@ -209,6 +209,8 @@ const cases = {
     await at("two.py");
     await chord("y");
     await at("made.py");
+    assert.equal(await page.locator(".monaco-diff-editor:visible").count(), 0); // there is nothing to compare it with
+    await screenshot(page, "review-5b-new");
     await chord("Shift+N");
     await at("gone.py");
     await screenshot(page, "review-5-keys");

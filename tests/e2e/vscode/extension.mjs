@@ -236,6 +236,18 @@ const cases = {
     await chat.row("answer").filter({ hasText: "a-command-that-ran" }).first().waitFor();
   },
 
+  async "a command is changed before it runs"() {
+    await chat.send("run `touch asked.txt`");
+    const approval = chat.question("command");
+    await approval.getByRole("button", { name: "Edit…" }).click();
+    await approval.locator("textarea").fill("touch changed.txt");
+    await screenshot(page, "extension-6b-changed");
+    await chat.decide("command", "Run");
+    await chat.idle();
+    await chat.row("command").locator(".decision", { hasText: "changed to touch changed.txt" }).waitFor();
+    assert.ok(existsSync(path.join(project, "changed.txt")) && !existsSync(path.join(project, "asked.txt")));
+  },
+
   async "a command is denied from the palette"() {
     await chat.send("run `touch denied.txt`");
     await chat.question("command").waitFor();

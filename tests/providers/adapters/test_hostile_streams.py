@@ -95,3 +95,9 @@ def test_several_fields_at_once(vendor: Vendor, data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         events = data.draw(st.permutations(events))
     check(events_of_chunks(vendor, [written(events)]))
+
+
+def test_a_slice_of_the_campaign() -> None:
+    from tests.endurance.streams import run  # which uses this file
+
+    assert run(200, 1).total() == 200

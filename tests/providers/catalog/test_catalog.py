@@ -33,7 +33,7 @@ def test_shipped_models() -> None:
         assert provider.keyless or provider.credentials
 
 
-CLOUDS = ("azure-openai", "google-vertex")
+CLOUDS = ("azure-openai", "google-vertex", "amazon-bedrock")
 """Whose address is the user's own."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from tests.support.rules import anthropic, chat, google, responses
+from tests.support.rules import anthropic, chat, clouds, google, responses
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ def check_http(path: str, body: Mapping[str, Any]) -> Refused | None:
             refusal, words = responses.refusal(body), responses.error_body
         case "completions":
             refusal, words = chat.refusal(body), chat.error_body
+        case "invoke-with-response-stream":
+            refusal, words = clouds.bedrock(body), clouds.error_of_bedrock
+        case _ if end.endswith(":streamRawPredict"):
+            refusal, words = clouds.vertex(body), anthropic.error_body
         case _ if ":streamGenerateContent" in end:
             refusal, words = google.refusal(body, unquote(end.partition(":")[0])), google.error_body
         case _:

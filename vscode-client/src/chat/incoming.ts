@@ -1,11 +1,13 @@
 /** What the page may say: whatever else arrives is left out. */
 
-import { CODE_USES, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, QUEUE_ACTS, SOURCE_NAMES, TASK_ACTS } from "../messages";
+import { CODE_USES, COMPLETED_COMMANDS, type FromPage, PAGE_COMMANDS, PROMPT_ACTS, QUEUE_ACTS, SOURCE_NAMES, TASK_ACTS } from "../messages";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Check = (fields: Fields) => boolean;
 
 const text = (value: unknown): boolean => typeof value === "string";
+const isForm = (values: unknown): boolean =>
+  typeof values === "object" && values !== null && !Array.isArray(values) && Object.values(values).every((value) => ["string", "number", "boolean"].includes(typeof value) || (Array.isArray(value) && value.every(text)));
 const PICKERS: readonly unknown[] = ["mode", "model", "thought_level", "approvals"];
 const ACTS: readonly unknown[] = ["show", "undo", "redo"];
 const ELSEWHERE_ACTS: readonly unknown[] = ["takeOver", "fork"];
@@ -13,6 +15,7 @@ const ON_CODE: readonly unknown[] = CODE_USES;
 const FAILURE_ACTIONS: readonly unknown[] = ["storeKey", "again", "switchModel"];
 const SOURCES: readonly unknown[] = SOURCE_NAMES;
 const COMMANDS: readonly unknown[] = PAGE_COMMANDS;
+const COMPLETED: readonly unknown[] = COMPLETED_COMMANDS;
 const ON_QUEUE: readonly unknown[] = QUEUE_ACTS;
 const ON_TASKS: readonly unknown[] = TASK_ACTS;
 const ON_PROMPTS: readonly unknown[] = PROMPT_ACTS;
@@ -30,13 +33,15 @@ const checks: Record<FromPage["type"], Check> = {
   attachUris: (fields) => Array.isArray(fields.uris) && fields.uris.every(text),
   picture: (fields) => [fields.id, fields.mimeType, fields.data].every(text) && Number.isInteger(fields.width) && Number.isInteger(fields.height),
   history: () => true,
+  completeValue: (fields) => Number.isInteger(fields.request) && COMPLETED.includes(fields.command) && Array.isArray(fields.before) && fields.before.every(text),
   complete: (fields) => Number.isInteger(fields.request) && text(fields.query),
   send: (fields) => text(fields.text),
   steer: (fields) => text(fields.text),
   retry: (fields) => typeof fields.now === "boolean",
   open: (fields) => text(fields.file) && (fields.line === null || Number.isInteger(fields.line)),
   link: (fields) => text(fields.address),
-  decide: (fields) => text(fields.id) && text(fields.option) && text(fields.comment),
+  decide: (fields) => [fields.id, fields.option, fields.comment, fields.command ?? ""].every(text),
+  fill: (fields) => text(fields.id) && isForm(fields.values),
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
   task: (fields) => text(fields.task) && ON_TASKS.includes(fields.act),

@@ -54,5 +54,11 @@ async function insideOnly(file: string, folders: string[]): Promise<string | und
 
 /** A web page, after VS Code has shown its address and asked; nothing else can be opened by a link. */
 export async function openLink(address: string): Promise<void> {
-  if (/^https?:\/\//i.test(address)) await vscode.env.openExternal(vscode.Uri.parse(address, true));
+  if (/^https?:\/\//i.test(address)) await openAddress(address);
+}
+
+/** Opens an address exactly as it is, after VS Code has shown it and asked; returns whether the user let it. A `Uri` would be
+ * spelled anew, with other characters encoded: a page to sign in could not read it any more. VS Code takes a text, too. */
+export async function openAddress(address: string): Promise<boolean> {
+  return vscode.env.openExternal(address as unknown as vscode.Uri);
 }

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { reason } from "../common/logger";
 import type { FailureAction, FromPage, PickerId, PromptAct, State, ToPage } from "../messages";
 import { confirmLasting } from "../review/approvals";
+import { fill } from "../review/elicitation";
 import { permittedSummary } from "../review/permissions";
 import type { Proposals } from "../review/proposals";
 import type { OpenQuestion, Questions } from "../review/questions";
@@ -152,10 +153,8 @@ export class Panel implements vscode.Disposable {
         return this.send(message.text);
       case "steer":
         return this.session.steer(message.text, await this.composer.take());
-      case "retry":
-        return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
-      case "stop":
-        return this.session.stop();
+      case "retry": return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
+      case "stop": return this.session.stop();
       case "open":
         return openFile(message.file, message.line);
       case "link":
@@ -174,9 +173,9 @@ export class Panel implements vscode.Disposable {
       case "failure":
         return this.afterFailure(message.action);
       case "decide":
-        return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim()));
-      case "review":
-        return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
+        return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim(), message.command));
+      case "fill": return this.questions.whileOpen(message.id, async (question) => fill(this.questions, question, message.values));
+      case "review": return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
       case "replaced": return this.report(showReplaced(this.session, message.compaction));
       case "task": return this.report(actOnTask(this.session, message.task, message.act));
       case "prompt":
@@ -232,14 +231,15 @@ export class Panel implements vscode.Disposable {
   }
 
   /** An edit is taken as its diff shows it, wherever it is decided. */
-  private async decide(question: OpenQuestion, optionId: string, comment: string): Promise<void> {
+  private async decide(question: OpenQuestion, optionId: string, comment: string, command?: string): Promise<void> {
     const option = question.options.find((offered) => offered.optionId === optionId);
     const lasts = option === undefined ? undefined : await confirmLasting(question, option);
     if (option === undefined || lasts === undefined) return;
     const word = comment === "" ? undefined : comment;
     if (question.kind !== "edit") {
+      const changed = command === undefined || command === question.command ? {} : { command };
       const scope = lasts === "session" ? { scope: lasts } : {};
-      this.questions.choose(question, optionId, { ...(word === undefined ? {} : { comment: word }), ...scope });
+      this.questions.choose(question, optionId, { ...(word === undefined ? {} : { comment: word }), ...changed, ...scope });
     } else if (option.kind.startsWith("allow")) await this.proposals.accept(question, option.kind === "allow_always" ? lasts : undefined);
     else await this.proposals.reject(question, word);
   }

@@ -153,7 +153,8 @@ export class Transcript {
       case "tool_call_update":
         return update._meta?.north?.retry === undefined ? this.takeCall(update) : this.takeRetry(update);
       case "plan":
-        return this.takePlan(update.entries);
+        // A todo list is pinned above the input, and stays as it is then.
+        return update._meta?.north?.phases === undefined ? this.takePlan(update.entries) : undefined;
       case "compaction_update": {
         const before = this.items.get(`summary:${update.compactionId}`);
         return this.put(summaryAfter(before?.kind === "summary" ? before : undefined, update));

@@ -13,12 +13,12 @@ import { alwaysAttached, EditorWatch } from "./editorWatch";
 import { fileAddress } from "./fileAddress";
 import { chooseSource } from "./picking";
 import { Symbols } from "./symbols";
+import { type Choosing, valuesOf } from "./values";
 
 /** What the composer needs of the conversation. */
-export interface Conversation {
+export interface Conversation extends Choosing {
   readonly commands: SlashCommand[];
   readonly onState: vscode.Event<void>;
-  ask<Result>(method: string, params: object): Promise<Result>;
 }
 
 interface Completed {
@@ -136,6 +136,9 @@ export class Composer implements vscode.Disposable {
         return true;
       case "picture":
         this.add(picture(message), message.id);
+        return true;
+      case "completeValue":
+        this.post({ type: "values", request: message.request, values: await valuesOf(this.conversation, message.command, message.before).catch(() => []) });
         return true;
       case "history":
         await this.history();

@@ -23,7 +23,9 @@ export function announceQuestions(questions: Questions, showChat: (question: Ope
 /** Stays until the question is decided, and cannot decide it. */
 function notify(question: OpenQuestion): Thenable<void> {
   const { command } = question;
-  const what = command === undefined ? l10n.t("North asks {0}", withoutLinks(question.title)) : l10n.t("North asks to run {0}", withoutLinks(shortened(command)));
+  const asked = withoutLinks(question.title);
+  const said = asked.startsWith("North ") ? asked : l10n.t("North asks {0}", asked);
+  const what = command === undefined ? said : l10n.t("North asks to run {0}", withoutLinks(shortened(command)));
   const title = `${what} [${l10n.t("Show")}](command:north.showWaiting)`;
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => question.done);
 }

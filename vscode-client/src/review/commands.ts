@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { registerAll, registrar, type Run } from "../common/registering";
 import type { Decision, Proposals, Target } from "./proposals";
 import type { OpenQuestion } from "./questions";
-import { openAll, shownIn } from "./tabs";
+import { documentIn, openAll, shownIn } from "./tabs";
 
 export function registerReviewCommands(proposals: Proposals, log: vscode.LogOutputChannel): vscode.Disposable {
   /** What the argument names, else where the cursor is. */
@@ -61,7 +61,7 @@ function keepContext(proposals: Proposals): vscode.Disposable {
     const set = (key: string, value: boolean) => void vscode.commands.executeCommand("setContext", `north.${key}`, value);
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     set("inProposal", active !== undefined);
-    set("allShown", shownIn(tab) !== undefined && !(tab?.input instanceof vscode.TabInputTextDiff));
+    set("allShown", shownIn(tab) !== undefined && documentIn(tab) === undefined);
     set("severalFiles", files > 1);
     set("textsProposed", proposals.open.some((review) => review.shown.length > 1));
   };

@@ -6,7 +6,7 @@ import { oldRange, type Place } from "./hunks";
 import type { ProposedFile } from "./proposal";
 import type { Proposals } from "./proposals";
 import type { Review } from "./review";
-import { rangeOf } from "./tabs";
+import { isNew, isShownAlone, rangeOf } from "./tabs";
 import { SCHEME, sideOf } from "./texts";
 
 type Mark = "accepted" | "rejected" | "changed";
@@ -25,6 +25,11 @@ export class Marks implements vscode.Disposable {
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.modifiedForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Left,
   });
+  /** A new file stands alone: its lines look as they do in a diff. */
+  private readonly added = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor("diffEditor.insertedLineBackground"),
+  });
   private readonly listeners: vscode.Disposable[];
 
   constructor(private readonly proposals: Proposals) {
@@ -32,11 +37,15 @@ export class Marks implements vscode.Disposable {
     this.listeners = [
       proposals.onChange(paint),
       vscode.window.onDidChangeVisibleTextEditors(paint),
+      vscode.window.tabGroups.onDidChangeTabs(() => {
+        if (this.proposals.open.length > 0) paint();
+      }),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
         if (document.uri.scheme === "file" && this.proposals.open.length > 0) paint();
       }),
       ...Object.values(this.marks),
       this.target,
+      this.added,
     ];
   }
 
@@ -55,6 +64,10 @@ export class Marks implements vscode.Disposable {
     const found = sideOf(uri) === "after" ? this.proposals.find(uri) : undefined;
     if (found === undefined) return;
     const places = found.file.places();
+    const { lineCount } = editor.document;
+    const last = Math.max(editor.document.lineAt(lineCount - 1).isEmptyOrWhitespace ? lineCount - 2 : lineCount - 1, 0);
+    const isAlone = isNew(found.file) && isShownAlone(uri) && found.file.verdict !== "rejected";
+    editor.setDecorations(this.added, isAlone ? [new vscode.Range(0, 0, last, 0)] : []);
     for (const wanted of ["accepted", "rejected", "changed"] as const) {
       editor.setDecorations(this.marks[wanted], places.filter((place) => markOf(place) === wanted).map(rangeOf));
     }

@@ -3,9 +3,15 @@
 import * as vscode from "vscode";
 
 import type { PermissionOption } from "../acp";
+import type { FormField } from "../forms";
 
 export function inUsersLanguage(option: PermissionOption): PermissionOption {
   return { ...option, name: translated(option.name) };
+}
+
+/** A field of the server's own: what it has in every form is known here, too. */
+export function withUsersLanguage(field: FormField): FormField {
+  return { ...field, title: translated(field.title), detail: translated(field.detail) };
 }
 
 function translated(name: string): string {
@@ -47,6 +53,8 @@ function translated(name: string): string {
       return t("Leave plan mode");
     case "Other (type your own)":
       return t("Other (type your own)");
+    case "Takes the place of the choice above.":
+      return t("Takes the place of the choice above.");
     default:
       return name;
   }

@@ -10,7 +10,7 @@ import type { Place } from "./hunks";
 import type { Answer, ProposedFile } from "./proposal";
 import type { OpenQuestion, Questions } from "./questions";
 import { Review, describeAnswer } from "./review";
-import { closeTabs, goTo, openAll, openFile, shownIn } from "./tabs";
+import { closeTabs, documentIn, goTo, openAll, openFile, shownIn } from "./tabs";
 import { ProposalTexts, questionOf, SCHEME, sideOf } from "./texts";
 import { TypingWatch } from "./typing";
 import { ProposalDocuments } from "./proposalDocuments";
@@ -178,7 +178,7 @@ export class Proposals implements vscode.Disposable {
     if (next === undefined) return this.settle(question, "allow_once", proposal.answer(), {});
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
     if (shownIn(tab) !== question.id || next.file.diff === undefined) return;
-    const shown = tab?.input instanceof vscode.TabInputTextDiff ? tab.input.modified : undefined;
+    const shown = documentIn(tab);
     if (shown !== undefined && review.fileOf(shown) !== file) return; // decided in the list
     if (next.file === file || shown === undefined) goTo(review, next.file, next.place);
     else await openFile(review, next.file, true, next.place);

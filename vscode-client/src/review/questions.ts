@@ -17,8 +17,10 @@ import {
   type ToolCall,
 } from "../acp";
 import type { Transcript } from "../chat/transcript";
+import { visible } from "../common/visible";
+import type { FormField } from "../forms";
 import type { Question } from "../messages";
-import { inUsersLanguage } from "./optionNames";
+import { inUsersLanguage, withUsersLanguage } from "./optionNames";
 
 export interface OpenQuestion {
   readonly id: string;
@@ -32,6 +34,8 @@ export interface OpenQuestion {
   readonly details: string[];
   readonly diffs: Diff[];
   readonly options: PermissionOption[];
+  /** Only of a form. */
+  readonly fields: readonly FormField[] | undefined;
   /** By path; empty when the server does not tell them. */
   readonly hunks: ReadonlyMap<string, ChangedFile>;
   readonly settle: (result: PermissionResult, decision: string) => void;
@@ -73,6 +77,12 @@ export class Questions implements vscode.Disposable {
     });
   }
 
+  /** Asks a form as one question: an answer has the values of its fields. */
+  async askForm(params: PermissionParams, fields: FormField[], token: vscode.CancellationToken): Promise<PermissionResult> {
+    const transcript = this.transcriptOf(params.sessionId);
+    return transcript === undefined ? CANCELLED : this.ask(params, transcript, token, fields);
+  }
+
   /** What a conversation asks, oldest first. */
   openIn(sessionId: string): OpenQuestion[] {
     return this.open.filter((question) => question.sessionId === sessionId);
@@ -89,7 +99,9 @@ export class Questions implements vscode.Disposable {
     if (option === undefined) return;
     const meta = parts === undefined || Object.keys(parts).length === 0 ? {} : { _meta: { north: parts } };
     const name = parts?.scope === undefined ? option.name : vscode.l10n.t("{0}, in this conversation", option.name);
-    const decision = `${name}${how === "" ? "" : ` (${how})`}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
+    if (parts?.values !== undefined) return question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, how === "" ? name : how);
+    const once = parts?.command === undefined ? name : vscode.l10n.t("{0}, changed to {1}", name, parts.command);
+    const decision = `${once}${how === "" ? "" : ` (${how})`}${parts?.comment === undefined ? "" : `: ${parts.comment}`}`;
     question.settle({ outcome: { outcome: "selected", optionId }, ...meta }, decision);
   }
 
@@ -114,6 +126,7 @@ export class Questions implements vscode.Disposable {
     { sessionId, toolCall, options: offered, _meta }: PermissionParams,
     transcript: Transcript,
     token: vscode.CancellationToken,
+    fields?: FormField[],
   ): Promise<PermissionResult> {
     this.asked += 1;
     const id = `question:${this.asked}`;
@@ -131,7 +144,7 @@ export class Questions implements vscode.Disposable {
       id,
       title,
       heading: headingOf(kind, asked, title),
-      markdown: textsOf(toolCall).join("\n\n"),
+      markdown: saidOnce(textsOf(toolCall), asked?.text),
       options: options.map(({ optionId, name, kind }) => ({
         id: optionId,
         name,
@@ -139,6 +152,8 @@ export class Questions implements vscode.Disposable {
         lasts: kind === "allow_always",
       })),
       hasDiff: diffs.length > 0,
+      ...(command !== undefined && visible(command) === command ? { command } : {}),
+      ...(fields === undefined ? {} : { fields: fields.map(withUsersLanguage) }),
     };
     return new Promise((resolve) => {
       let finish = (): void => {};
@@ -153,7 +168,7 @@ export class Questions implements vscode.Disposable {
         finish();
         this.changed.fire();
       };
-      const question: OpenQuestion = { id, sessionId, kind, title, command, details, diffs, options, hunks, settle, done };
+      const question: OpenQuestion = { id, sessionId, kind, title, command, details, diffs, options, fields, hunks, settle, done };
       const cancelled = token.onCancellationRequested(() => settle(CANCELLED, vscode.l10n.t("Stop")));
       this.open.push(question);
       transcript.put(row);
@@ -161,6 +176,12 @@ export class Questions implements vscode.Disposable {
       this.asking.fire(question);
     });
   }
+}
+
+/** The texts of a question; for other clients they begin with it, which is the heading here. */
+function saidOnce([first = "", ...rest]: string[], question: string | undefined): string {
+  const begins = question !== undefined && (first === question || first.startsWith(`${question}\n`));
+  return [begins ? first.slice(question.length).trimStart() : first, ...rest].filter((text) => text !== "").join("\n\n");
 }
 
 /** For a server that does not say what it asks. */
@@ -172,5 +193,5 @@ function guessKind(call: ToolCall): Question["kind"] {
 function headingOf(kind: Question["kind"], asked: QuestionMeta | undefined, title: string): string {
   if (kind === "command") return vscode.l10n.t("North asks to run this command");
   const text = asked?.text ?? title;
-  return kind === "edit" ? vscode.l10n.t("North asks to change files: {0}", text) : vscode.l10n.t("North asks: {0}", text);
+  return kind === "edit" ? vscode.l10n.t("North asks to change files: {0}", text) : text.startsWith("North ") ? text : vscode.l10n.t("North asks: {0}", text);
 }

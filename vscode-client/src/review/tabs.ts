@@ -1,4 +1,5 @@
-/** Proposals in tabs: a diff for each file, or one editor for all of them. */
+/** Proposals in tabs: a diff for each file, or one editor for all of them. A file that is new stands alone: against an
+ * empty text, VS Code would show an empty line as removed. */
 
 import * as path from "node:path";
 import * as vscode from "vscode";
@@ -16,14 +17,15 @@ export async function openFile(review: Review, file: ProposedFile, focus: boolea
   const name = path.basename(file.path);
   const title = vscode.l10n.t("{0}: North's proposal", oldPath === undefined ? name : `${path.basename(oldPath)} → ${name}`);
   const options = { preview: false, preserveFocus: !focus, selection: rangeOf(place) };
-  await vscode.commands.executeCommand("vscode.diff", before, after, title, options);
+  if (isNew(file)) await vscode.commands.executeCommand("vscode.open", after, options, title);
+  else await vscode.commands.executeCommand("vscode.diff", before, after, title, options);
 }
 
 /** All files in one editor, which takes the cursor. */
 export async function openAll(review: Review): Promise<void> {
-  const rows = review.shown.map(({ path: file }) => {
-    const { before, after } = review.sidesOf(file);
-    return [after, before, after];
+  const rows = review.shown.map((file) => {
+    const { before, after } = review.sidesOf(file.path);
+    return [after, isNew(file) ? undefined : before, after];
   });
   await vscode.commands.executeCommand("vscode.changes", vscode.l10n.t("North's proposal"), rows);
 }
@@ -45,9 +47,27 @@ export function rangeOf(place: Place | undefined): vscode.Range {
   return new vscode.Range(line, 0, line, 0);
 }
 
+/** There is no text yet that it could be compared with. */
+export function isNew({ diff }: ProposedFile): boolean {
+  return diff !== undefined && (diff.oldText ?? "") === "";
+}
+
+/** The document that a tab shows, as it would be. */
+export function documentIn(tab: vscode.Tab | undefined): vscode.Uri | undefined {
+  if (tab?.input instanceof vscode.TabInputTextDiff) return tab.input.modified;
+  return tab?.input instanceof vscode.TabInputText ? tab.input.uri : undefined;
+}
+
+/** Whether a tab in view shows a document and nothing beside it. */
+export function isShownAlone(uri: vscode.Uri): boolean {
+  const key = uri.toString();
+  return vscode.window.tabGroups.all.some(({ activeTab }) => activeTab?.input instanceof vscode.TabInputText && activeTab.input.uri.toString() === key);
+}
+
 /** The id of the question that a tab shows something of. */
 export function shownIn(tab: vscode.Tab | undefined): string | undefined {
-  if (tab?.input instanceof vscode.TabInputTextDiff) return questionOf(tab.input.modified);
+  const one = documentIn(tab);
+  if (one !== undefined) return questionOf(one);
   for (const uri of severalIn(tab)) {
     const id = questionOf(uri);
     if (id !== undefined) return id;

@@ -1,17 +1,21 @@
 /** Completion in the input, without a page: what is being completed, what is offered, and what becomes of the text. */
 
-import type { FoundPath, FoundSymbol, SlashCommand, SourceName } from "../messages";
+import { COMPLETED_COMMANDS, type FoundPath, type FoundSymbol, type FoundValue, type SlashCommand, type SourceName } from "../messages";
 
-/** What is being written at the cursor: `/…` at the beginning, or `@…` behind a blank. */
+/** What is being written at the cursor: `/…` at the beginning, `@…` behind a blank, or a word behind a command. */
 export interface Token {
-  kind: "command" | "mention";
+  kind: "command" | "mention" | "value";
   start: number;
   end: number;
   query: string;
+  /** Of a value: its command, and the words between them. */
+  command?: string;
+  before?: string[];
 }
 
 export type Offer =
   | { kind: "command"; name: string; detail: string }
+  | { kind: "value"; name: string; detail: string }
   | { kind: "source"; name: SourceName; detail: string }
   | { kind: "file" | "folder"; name: string; detail: string }
   | { kind: "symbol"; name: string; detail: string; id: string };
@@ -28,6 +32,8 @@ export interface Completed {
 }
 
 const MOST_COMMANDS = 12;
+const MOST_VALUES = 50;
+const COMPLETED: readonly string[] = COMPLETED_COMMANDS;
 
 export function tokenAt(text: string, caret: number): Token | undefined {
   const before = text.slice(0, caret);
@@ -37,6 +43,12 @@ export function tokenAt(text: string, caret: number): Token | undefined {
     const query = command[1] ?? "";
     const end = caret + (/^[^\s/]*/.exec(after)?.[0].length ?? 0);
     return { kind: "command", start: caret - query.length - 1, end, query };
+  }
+  const value = /^\s*\/(\w+)[ \t]+((?:\S+[ \t]+)*)(\S*)$/.exec(before);
+  if (value !== null && COMPLETED.includes(value[1] ?? "")) {
+    const query = value[3] ?? "";
+    const end = caret + (/^\S*/.exec(after)?.[0].length ?? 0);
+    return { kind: "value", start: caret - query.length, end, query, command: value[1] ?? "", before: (value[2] ?? "").split(/\s+/).filter((word) => word !== "") };
   }
   const mention = /(?:^|[\s(])@("[^"\n]*|[^\s"]*)$/.exec(before);
   if (mention === null) return undefined;
@@ -51,17 +63,20 @@ export function tokenAt(text: string, caret: number): Token | undefined {
 /** The best first: the name itself, its beginning, the beginning of a part, a part, letters in order, the description. */
 export function rankCommands(commands: readonly SlashCommand[], query: string): SlashCommand[] {
   const wanted = query.toLowerCase();
-  return commands
-    .map((command, place) => ({ command, place, score: score(command, wanted) }))
+  return ranked(commands, wanted).slice(0, wanted === "" ? undefined : MOST_COMMANDS);
+}
+
+function ranked<One extends { name: string; description: string }>(all: readonly One[], wanted: string): One[] {
+  return all
+    .map((one, place) => ({ one, place, score: score(one, wanted) }))
     .filter(({ score }) => score < NO_MATCH)
     .sort((one, other) => one.score - other.score || one.place - other.place)
-    .slice(0, wanted === "" ? undefined : MOST_COMMANDS)
-    .map(({ command }) => command);
+    .map(({ one }) => one);
 }
 
 const NO_MATCH = 9;
 
-function score({ name, description }: SlashCommand, wanted: string): number {
+function score({ name, description }: { name: string; description: string }, wanted: string): number {
   const known = name.toLowerCase();
   if (wanted === "" || known === wanted) return 0;
   if (known.startsWith(wanted)) return 1;
@@ -83,6 +98,8 @@ export class Completion {
   /** Counts the questions to the extension; answers to older ones are left alone. */
   request = 0;
   private asked: string | undefined;
+  /** What can stand where the token begins. */
+  private values: readonly FoundValue[] = [];
   /** Where a token begins that the user does not want completed. */
   private dismissed: number | undefined;
 
@@ -96,7 +113,7 @@ export class Completion {
 
   /** Nothing is left to complete: the command is written out. */
   get isComplete(): boolean {
-    return this.token?.kind === "command" && this.current?.name === this.token.query;
+    return (this.token?.kind === "command" || this.token?.kind === "value") && this.current?.name === this.token.query;
   }
 
   /** The text or the cursor has changed. Returns the letters to ask the extension for, if there are new ones. */
@@ -117,6 +134,12 @@ export class Completion {
       this.offers = found.map(({ name, description, hint }) => ({ kind: "command", name, detail: hint === "" ? description : `${description} · ${hint}` }));
       return undefined;
     }
+    if (token.kind === "value") {
+      this.offerValues(isNew ? [] : this.values);
+      if (!isNew) return undefined;
+      this.request += 1;
+      return token.query;
+    }
     const wanted = token.query.toLowerCase();
     const named = sources.filter(({ name }) => name.startsWith(wanted)).map(({ name, detail }): Offer => ({ kind: "source", name, detail }));
     const kept = isNew ? [] : this.offers.filter(({ kind, name }) => isPath(kind) && inOrder(wanted, name.toLowerCase()));
@@ -124,6 +147,22 @@ export class Completion {
     this.asked = token.query;
     this.request += 1;
     return token.query;
+  }
+
+  /** What can be written here. Returns whether that is still wanted. */
+  valuesArrived(request: number, values: readonly FoundValue[]): boolean {
+    if (request !== this.request || this.token?.kind !== "value") return false;
+    this.offerValues(values);
+    return true;
+  }
+
+  private offerValues(values: readonly FoundValue[]): void {
+    this.values = values;
+    const rows = values.map(({ value, detail }) => ({ name: value, description: detail }));
+    const found = ranked(rows, this.token?.query.toLowerCase() ?? "").slice(0, MOST_VALUES);
+    this.offers = found.map(({ name, description }) => ({ kind: "value", name, detail: description }));
+    // A command may be sent without a value: Enter takes one only if it was gone to, or if something of it was written.
+    this.active = this.token?.query === "" ? -1 : 0;
   }
 
   /** What the extension has found. Returns whether that is still wanted. */
@@ -141,7 +180,7 @@ export class Completion {
 
   move(by: number): void {
     const { length } = this.offers;
-    if (length > 0) this.active = (this.active + by + length) % length;
+    if (length > 0) this.active = this.active < 0 && by < 0 ? length - 1 : (this.active + by + length) % length;
   }
 
   /** Not for what is being written now; something new is completed again. */
@@ -152,7 +191,7 @@ export class Completion {
 
   /** The text with an offer in it. `goOn`: a folder's inside is offered next. */
   accept(text: string, index = this.active, goOn = false): Completed | undefined {
-    const offer = this.offers[index];
+    const offer = this.offers[goOn ? Math.max(index, 0) : index];
     const { token } = this;
     if (token === undefined || offer === undefined) return undefined;
     const into = goOn && offer.kind === "folder";
@@ -183,5 +222,6 @@ function offerOf(path: string, kind: "file" | "folder"): Offer {
 
 function spelled({ kind, name }: Offer): string {
   if (kind === "command") return `/${name}`;
+  if (kind === "value") return name;
   return /\s/.test(name) ? `@"${name}"` : `@${name}`;
 }

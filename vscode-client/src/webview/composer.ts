@@ -1,6 +1,6 @@
 /** What the user writes: the input, its draft, what goes with it, and what is offered while it is written. */
 
-import type { ComposerState, FoundPath, FoundSymbol, State } from "../messages";
+import type { ComposerState, FoundPath, FoundSymbol, FoundValue, State } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
 import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
@@ -41,6 +41,10 @@ export function showPaths(request: number, paths: FoundPath[], symbols: FoundSym
     const { token } = completion;
     if (completion.request === request && token !== undefined) post({ type: "complete", request, query: token.query });
   }, REPEAT_MS);
+}
+
+export function showValues(request: number, values: FoundValue[]): void {
+  if (completion.valuesArrived(request, values)) drawOffers();
 }
 
 /** What was sent in other conversations, too: it arrives when the user first looks back. */
@@ -91,7 +95,9 @@ function complete(): void {
   const isWriting = document.activeElement === input && input.selectionStart === input.selectionEnd;
   const caret = isWriting ? input.selectionStart : -1;
   const query = caret < 0 ? completion.update("", 0, [], []) : completion.update(input.value, caret, composed.commands, SOURCES);
-  if (query !== undefined) post({ type: "complete", request: completion.request, query });
+  const { token, request } = completion;
+  if (query !== undefined && token?.kind === "value") post({ type: "completeValue", request, command: token.command ?? "", before: token.before ?? [] });
+  else if (query !== undefined) post({ type: "complete", request, query });
   drawOffers();
 }
 
@@ -108,7 +114,8 @@ function take(accepted: Completed | undefined): void {
   input.focus();
   if (offer.kind === "source") post({ type: "attachSource", source: offer.name });
   else if (offer.kind === "symbol") post({ type: "attachSymbol", id: offer.id });
-  else if (offer.kind !== "command" && !goesOn) post({ type: "attachPath", path: offer.name.replace(/\/$/, "") });
+  else if (offer.kind === "command" || offer.kind === "value") complete(); // what can follow it
+  else if (!goesOn) post({ type: "attachPath", path: offer.name.replace(/\/$/, "") });
 }
 
 /** Returns whether the key was for what is offered. */
@@ -122,7 +129,7 @@ function completes(event: KeyboardEvent): boolean {
       drawOffers();
       return true;
     case "Enter":
-      if (event.shiftKey || event.altKey || completion.isComplete) return false;
+      if (event.shiftKey || event.altKey || completion.isComplete || completion.current === undefined) return false;
       take(completion.accept(input.value));
       return true;
     case "Tab":

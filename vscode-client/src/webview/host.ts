@@ -1,5 +1,6 @@
 /** The page's side of VS Code: messages to the extension, what is remembered while the page is away, and its elements. */
 
+import type { FormValues } from "../forms";
 import type { FromPage } from "../messages";
 
 /** Kept by VS Code when the page is thrown away. Each part of the page has its own keys. */
@@ -9,6 +10,8 @@ export interface Remembered {
   conversation?: string;
   /** What was sent before. */
   history?: string[];
+  /** What is filled in of the form that waits. */
+  form?: { question: string; values: FormValues };
   /** The conversation's first row in view, if it is not the end that is looked at. */
   place?: { id: string; offset: number } | undefined;
 }

@@ -18,7 +18,8 @@ const rows = find("#rows", HTMLElement);
 const actions: Actions = {
   open: (file, line) => post({ type: "open", file, line }),
   openDiff: (id, part) => post({ type: "diff", id, part }),
-  decide: (id, option, comment) => post({ type: "decide", id, option, comment }),
+  decide: (id, option, comment, command) => post({ type: "decide", id, option, comment, ...(command === undefined ? {} : { command }) }),
+  fill: (id, values) => post({ type: "fill", id, values }),
   review: (id) => post({ type: "review", id }),
   retry: (now) => post({ type: "retry", now }),
   showTerminal: () => post({ type: "run", command: "north.showTerminal" }),

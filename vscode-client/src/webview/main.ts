@@ -44,6 +44,8 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       return composer.showHistory(message.prompts);
     case "paths":
       return composer.showPaths(message.request, message.paths, message.symbols, message.isIncomplete);
+    case "values":
+      return composer.showValues(message.request, message.values);
     case "symbols":
       return symbols.showSymbols(message.asked, message.found);
     case "loadPicture":

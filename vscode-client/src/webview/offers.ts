@@ -5,13 +5,14 @@ import { find } from "./host";
 import { element, icon } from "./elements";
 
 const list = find("#offers", HTMLElement);
-const ICONS = { command: "terminal", source: "mention", file: "file", folder: "folder", symbol: "symbol-misc" };
+const ICONS = { command: "terminal", value: "symbol-value", source: "mention", file: "file", folder: "folder", symbol: "symbol-misc" };
 
 export function showOffers(input: HTMLElement, offers: readonly Offer[], active: number, choose: (index: number) => void): void {
   list.replaceChildren(...offers.map((offer, index) => option(offer, index, index === active, choose)));
   list.hidden = false;
   input.setAttribute("aria-expanded", "true");
-  input.setAttribute("aria-activedescendant", idOf(active));
+  if (active < 0) input.removeAttribute("aria-activedescendant");
+  else input.setAttribute("aria-activedescendant", idOf(active));
   list.children[active]?.scrollIntoView({ block: "nearest" });
 }
 
@@ -29,7 +30,7 @@ function option(offer: Offer, index: number, isActive: boolean, choose: (index: 
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isActive));
   const sign = offer.kind === "command" ? "/" : offer.kind === "source" ? "@" : "";
-  const name = sign + (sign === "" && offer.kind !== "symbol" ? nameOf(offer.name) : offer.name);
+  const name = sign + (sign === "" && offer.kind !== "symbol" && offer.kind !== "value" ? nameOf(offer.name) : offer.name);
   made.append(icon(ICONS[offer.kind]), element("span", "name", name), element("span", "detail", offer.detail));
   made.title = `${sign}${offer.name} ${offer.detail}`;
   // Before the input loses the focus to it.

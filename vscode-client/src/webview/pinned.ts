@@ -2,6 +2,7 @@
 
 import type { Item, Question } from "../messages";
 import { handOver, toInput } from "./focus";
+import { formCard } from "./form";
 import { find } from "./host";
 import { type Actions, card } from "./rows";
 import { WORDS } from "./texts";
@@ -27,7 +28,7 @@ export function showQuestion(actions: Actions): void {
   if (waiting.dataset.question !== first.id || waiting.childElementCount === 0) {
     waiting.dataset.question = first.id;
     // Not to a button: nothing is decided by the key that has decided the one before.
-    handOver(waiting, () => waiting.replaceChildren(card(first, actions)), toQuestion);
+    handOver(waiting, () => waiting.replaceChildren(first.fields === undefined ? card(first, actions) : formCard(first, actions)), toQuestion);
   }
   const note = waiting.querySelector(".more");
   if (note !== null) note.textContent = more;

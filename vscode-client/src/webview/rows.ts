@@ -1,7 +1,9 @@
 /** What the user decides in the conversation: questions, and the wait before a model is asked again. */
 
+import type { FormValues } from "../forms";
 import type { FailureAction, PromptAct, Question, TaskAct } from "../messages";
 import { button, element } from "./elements";
+import { CommandEditing } from "./commandEditing";
 import { render } from "./streamedMarkdown";
 import { WORDS } from "./texts";
 import { t } from "./translations";
@@ -12,7 +14,9 @@ export interface Actions {
   open(file: string, line: number | null): void;
   /** What a part of a tool call changed, in the diff editor. */
   openDiff(id: string, part: number): void;
-  decide(id: string, option: string, comment: string): void;
+  /** `command`: what is to run instead. */
+  decide(id: string, option: string, comment: string, command?: string): void;
+  fill(id: string, values: FormValues): void;
   review(id: string): void;
   /** End the wait before the model is asked again: by asking it now, or by giving up. */
   retry(now: boolean): void;
@@ -50,13 +54,21 @@ export function card(question: Question, actions: Actions): HTMLElement {
   const rejecting = question.options.find((option) => option.rejects);
   const comment = document.createElement("input");
   const allowing: HTMLButtonElement[] = [];
+  const editing = question.command === undefined ? undefined : new CommandEditing(question.command, body);
+  // What allows more than this once stands apart, and does not look like what allows it once.
+  const lasting = element("div", "buttons lasting");
   for (const { id: option, name, rejects, lasts } of question.options) {
     const text = lasts ? `${name}…` : name;
-    const one = button(text, "secondary", () => actions.decide(id, option, rejects ? comment.value : ""));
+    const one = button(text, lasts ? "plain" : "secondary", () => actions.decide(id, option, rejects ? comment.value : "", rejects ? undefined : editing?.changed));
     if (!rejects) allowing.push(one);
-    buttons.append(one);
+    if (rejects && editing !== undefined) {
+      const edit = editing.button(lasting);
+      allowing.push(edit); // not before all of it has been in view: what is not changed runs as it was
+      buttons.append(edit);
+    }
+    (lasts ? lasting : buttons).append(one);
   }
-  made.append(heading, buttons);
+  made.append(heading, buttons, ...(lasting.childElementCount > 0 ? [lasting] : []));
   if (question.markdown !== "") heading.after(body, hint);
   allowWhenSeen(question.markdown === "" ? heading : body, hint, allowing);
   if (rejecting === undefined) return made;
@@ -73,7 +85,7 @@ export function card(question: Question, actions: Actions): HTMLElement {
 /** A question that takes the place of another must not get the second click of a double one. */
 const SETTLED_MS = 400;
 
-function allowWhenSeen(body: HTMLElement, hint: HTMLElement, buttons: HTMLButtonElement[]): void {
+export function allowWhenSeen(body: HTMLElement, hint: HTMLElement, buttons: HTMLButtonElement[]): void {
   let settled = false;
   const look = (): void => {
     const seen = body.clientHeight > 0 && body.scrollTop + body.clientHeight >= body.scrollHeight - 2;

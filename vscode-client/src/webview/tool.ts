@@ -157,10 +157,10 @@ function codeOf(text: string): Parameters<typeof codeBlock>[0] {
   return { kind: "code", language: "", name: "", text };
 }
 
-/** The arguments; not what is seen in the diff, or was said by the title. */
+/** The arguments; not what is seen in the diff, in the rows of agents, or was said by the title. */
 function inputOf(item: ToolItem): HTMLElement[] {
-  const hasDiff = item.parts.some((part) => part.kind === "diff");
-  const rows = hasDiff ? [] : item.input;
+  const says = item.parts.some((part) => part.kind === "diff" || part.kind === "tasks");
+  const rows = says ? [] : item.input;
   if (rows.length === 0) return [];
   const made = element("dl", "input");
   for (const { name, value } of rows) {

@@ -56,6 +56,15 @@ interface TextDocument {
   save?(): Promise<boolean>;
 }
 
+export class Range {
+  readonly start: Position;
+  readonly end: Position;
+
+  constructor(line: number, character: number, endLine: number, endCharacter: number) {
+    [this.start, this.end] = [{ line, character }, { line: endLine, character: endCharacter }];
+  }
+}
+
 const nothing = { dispose(): void {} };
 /** An event of the editor's that no test fires. */
 const never = (): { dispose(): void } => nothing;

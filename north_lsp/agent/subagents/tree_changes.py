@@ -1,0 +1,220 @@
+"""What an agent changed in its work tree, as changes of the user's files as they are now: merged three ways with what
+was changed there meanwhile. Where both changed the same, the user's text stays, and it is said."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import anyio.to_thread
+
+from north_lsp.agent.subagents.ownership import is_owned
+from north_lsp.agent.subagents.work_tree import WorkTree
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError, UnsavedUnknown
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.tools.support.texts import text_of
+from north_lsp.workspace.edit.diff import make_change, make_deletion
+from north_lsp.workspace.edit.merge import Conflict, merge
+from north_lsp.workspace.guards.edit_guard import refusal
+from north_lsp.workspace.opening import open_regular
+from north_lsp.workspace.proposal import FileChange
+from north_lsp.workspace.text import MAX_WHOLE_FILE, Text, decode, is_binary
+from north_lsp.workspace.workspace import Workspace
+
+_EXECUTABLE = 0o111
+_SHOWN = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The changes, and, a line each for the model, where the user's text stays (`conflicts`) and what cannot be
+    proposed (`left_out`)."""
+
+    changes: tuple[FileChange, ...]
+    conflicts: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A file that the agent changed: its bytes before and after, None where it was or is not there; `executable` if
+    that changed."""
+
+    relative: str
+    base: bytes | None
+    now: bytes | None
+    executable: bool | None = None
+
+
+class _Conflict(Exception):
+    """The user's text stays; the text says why."""
+
+
+async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] | None = None) -> Brought:
+    """Find what the agent changed, against the present texts of the user; only of the files that it `owns`, if that is
+    said. Raises ToolError if git cannot tell."""
+    left_out: list[str] = []
+    rows = await anyio.to_thread.run_sync(_changed, tree, left_out)
+    changes: list[FileChange] = []
+    conflicts: list[str] = []
+    for row in rows:
+        if owns is not None and not is_owned(owns, row.relative):
+            left_out.append(f"{row.relative}: it is not among what the package owns")
+            continue
+        try:
+            path, relative = await anyio.to_thread.run_sync(_place, row, tree, workspace)
+            change, clashes = await _against_present(row, path, relative, workspace)
+        except _Conflict as conflict:
+            conflicts.append(f"{row.relative}: {conflict}")
+            continue
+        except (ToolError, UnsavedUnknown) as error:
+            left_out.append(f"{row.relative}: {error}")
+            continue
+        conflicts += [f"{relative}: {_in_words(one)}" for one in clashes]
+        if change is None or change.is_empty:
+            continue
+        why = await anyio.to_thread.run_sync(refusal, [change], workspace.roots, workspace.private)
+        if why is not None:
+            left_out.append(why)
+            continue
+        changes.append(replace(change, notices=tuple(_shortly(one) for one in clashes)))
+    return Brought(tuple(changes), tuple(conflicts), tuple(left_out))
+
+
+def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
+    found: list[_Row] = []
+    for relative in tree.listed():
+        known, path = tree.files.get(relative), tree.root / relative
+        try:
+            status = path.lstat()
+        except OSError:
+            if known is not None:
+                found.append(_Row(relative, tree.base(relative), None))
+            continue
+        if stat.S_ISDIR(status.st_mode):
+            continue
+        if stat.S_ISLNK(status.st_mode):
+            if known is None or known.digest != hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest():
+                left_out.append(f"{relative}: links are not proposed")
+            continue
+        if status.st_size > MAX_WHOLE_FILE:
+            left_out.append(f"{relative}: it is too large to review ({status.st_size:,} bytes)")
+            continue
+        try:
+            descriptor, _ = open_regular(path)
+        except ToolError as error:
+            left_out.append(f"{relative}: {error}")
+            continue
+        with open(descriptor, "rb") as file:
+            now = file.read(MAX_WHOLE_FILE + 1)
+        executable = bool(status.st_mode & _EXECUTABLE)
+        if known is None:
+            found.append(_Row(relative, None, now, executable or None))
+        elif known.digest != hashlib.sha256(now).hexdigest() or known.executable != executable:
+            other = executable if known.executable != executable else None
+            found.append(_Row(relative, tree.base(relative), now, other))
+    return found
+
+
+def _place(row: _Row, tree: WorkTree, workspace: Workspace) -> tuple[Path, str]:
+    """Return where a file of the tree is for the user. Raises ToolError."""
+    path = tree.source / row.relative
+    resolved = workspace.trees.resolve(str(path))
+    if resolved.path != path:
+        raise ToolError("OUTSIDE_WORKSPACE", "the way to it leads over a link")
+    return path, resolved.relative
+
+
+async def _against_present(
+    row: _Row, path: Path, relative: str, workspace: Workspace
+) -> tuple[FileChange | None, Sequence[Conflict]]:
+    if any(data is not None and is_binary(data) for data in (row.base, row.now)):
+        return await anyio.to_thread.run_sync(_whole, row, path, relative), ()
+    present = await _present(path, workspace)
+    base = None if row.base is None else decode(row.base)[0]
+    if row.now is None:
+        return _deletion(base, present, path, relative), ()
+    now, form = decode(row.now)
+    if present is None:
+        if base is not None:
+            raise _Conflict("the agent changed it, and you deleted it meanwhile; it stays deleted")
+        change = make_change(path, relative, None, now, form)
+        return replace(change, make_executable=bool(row.executable)), ()
+    mode = await anyio.to_thread.run_sync(_mode, path, row.executable)
+    if present.text == now:
+        return (None if mode is None else _update(path, relative, present, now, mode)), ()
+    if base is None:
+        raise _Conflict("the agent made it, and it exists with another text meanwhile; that stays")
+    merged = await anyio.to_thread.run_sync(merge, base, present.text, now)
+    return _update(path, relative, present, merged.text, mode), merged.conflicts
+
+
+async def _present(path: Path, workspace: Workspace) -> Text | None:
+    try:
+        return (await text_of(path, workspace))[0]
+    except ToolError as error:
+        if error.code != "NOT_FOUND":
+            raise
+        return None
+
+
+def _update(path: Path, relative: str, present: Text, new: str, mode: int | None) -> FileChange:
+    change = make_change(path, relative, present.text, new, present.form)
+    return replace(change, disk_tag=present.on_disk, mode=mode)
+
+
+def _deletion(base: str | None, present: Text | None, path: Path, relative: str) -> FileChange | None:
+    if present is None:
+        return None
+    if present.text != base:
+        raise _Conflict("the agent deleted it, and you changed it meanwhile; it stays")
+    return replace(make_deletion(path, relative, present.text, present.form), disk_tag=present.on_disk)
+
+
+def _whole(row: _Row, path: Path, relative: str) -> FileChange | None:
+    """Return the change of a file that is not text: taken as a whole, or not at all."""
+    present: bytes | None = None
+    with suppress(FileNotFoundError):
+        present = path.read_bytes()
+    if present == row.now:
+        return None
+    if present != row.base:
+        raise _Conflict("the agent changed it, and so did you meanwhile; it is not text, and yours stays")
+    old = None if present is None else decode(present)
+    if row.now is None:
+        return None if old is None else make_deletion(path, relative, old[0], old[1], binary=True)
+    new, form = decode(row.now)
+    change = make_change(path, relative, None if old is None else old[0], new, form)
+    before = old[1] if old is not None and old[1] != form else None
+    bare = replace(change, hunks=(), lines_added=0, lines_removed=0, binary=True, old_encoding=before)
+    return replace(bare, make_executable=bool(row.executable) and old is None)
+
+
+def _mode(path: Path, executable: bool | None) -> int | None:
+    """Return the mode that a file gets; None if that stays as it is."""
+    if executable is None:
+        return None
+    try:
+        mode = stat.S_IMODE(path.lstat().st_mode)
+    except OSError:
+        return None
+    wanted = mode | (mode & 0o444) >> 2 if executable else mode & ~_EXECUTABLE
+    return None if wanted == mode else wanted
+
+
+def _lines(one: Conflict) -> str:
+    return f"line {one.start}" if one.end <= one.start else f"lines {one.start}-{one.end}"
+
+
+def _shortly(one: Conflict) -> str:
+    theirs = one_line(" ".join(one.theirs), 200) or "removed"
+    return f"{_lines(one)}: you and the agent changed the same; yours stays, the agent's was: {theirs}"
+
+
+def _in_words(one: Conflict) -> str:
+    theirs = "".join(one.theirs)[:_SHOWN] or "(removed)\n"
+    return f"{_lines(one)} were changed by the user and the agent; the user's stay, the agent's were:\n{theirs}"
