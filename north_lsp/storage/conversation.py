@@ -523,7 +523,13 @@ class Conversation:
 
     def _write_anew(self, records: list[Record]) -> None:
         """Rewrite a log of another format in today's; the former file is kept next to it."""
-        data = b"".join([encode(records[0]), *map(self.line, records[1:])])
+        kept: dict[object, list[bytes]] = {}
+        for before, line in self._state.unreadable:
+            kept.setdefault(before, []).append(line + b"\n")
+        lines = [encode(records[0]), *kept.pop(None, ())]
+        for record in records[1:]:
+            lines += [self.line(record), *kept.pop(record["id"], ())]
+        data = b"".join([*lines, *(line for rest in kept.values() for line in rest)])
         try:
             former = self.header.get("formerFormat")
             keep_beside(self.path, f"{self.path.name}.bak-{former}")
@@ -532,7 +538,7 @@ class Conversation:
             self._refused = error
             return
         note("session_migrated", sessionId=self.id, formerFormat=former, entries=len(records) - 1)
-        self._refused, self._state.former = None, None
+        self._refused, self._state.former, self._state.unreadable = None, None, []
         self._log.close()
         self._log.reread(data)
 
