@@ -13,7 +13,7 @@ test: lint unit e2e
 
 # Every test of the server.
 unit:
-    {{bin}}/python -m pytest -n auto --ignore tests/e2e
+    {{bin}}/python -m pytest -n auto --dist worksteal --ignore tests/e2e
 
 # Search for examples that break a property: minutes, then paths of tests (default: all). Random, unlike `unit`.
 fuzz minutes="5" *paths:

@@ -1,6 +1,7 @@
 """Fixtures that several rooms share."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,16 +35,19 @@ settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
 
 @contextmanager
 def warm_server() -> Iterator[None]:
-    """Run the process that serves `SERVER`."""
+    """Run the process that serves `SERVER`. It takes seconds to start; who asks it earlier waits, and nobody else."""
     WARM_SOCKET.unlink(missing_ok=True)
-    command = [sys.executable, str(WARM_SERVER), str(WARM_SOCKET)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(WARM_SOCKET))
+        listener.listen(64)
+        command = [sys.executable, str(WARM_SERVER), str(listener.fileno())]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[listener.fileno()])
+    try:
         yield
-        assert process.stdin is not None
-        process.stdin.close()
-    WARM_SOCKET.unlink(missing_ok=True)
+    finally:
+        process.terminate()
+        process.communicate()
+        WARM_SOCKET.unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
 from tests.command_policy.test_rules import asks, make_place
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))])
@@ -114,7 +115,7 @@ def test_every_page_is_in_the_site_once_and_it_is_built(tmp_path: Path) -> None:
     there = sorted(page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md"))
     assert listed == there, "each page of docs/ belongs in `nav` of mkdocs.yml, under the reader it is for"
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "site" / "trust" / "privacy.html").is_file()
 

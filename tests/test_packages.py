@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parent.parent
 
 
 def build(folder: Path, target: str, source: Path = ROOT) -> Path:
     """Build a package of one kind, with the backend that pip would use, and return its file."""
     command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
-    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=PATIENCE)
     (made,) = folder.glob("*.whl" if target == "wheel" else "*.tar.gz")
     return made
 
@@ -52,14 +54,14 @@ def test_the_source_package_makes_the_same_wheel(wheel: Path, tmp_path: Path) ->
 def test_the_installed_wheel_runs_on_its_own(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "installed"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--target", place, wheel], check=True, capture_output=True, timeout=120)
+    subprocess.run([*pip, "--target", place, wheel], check=True, capture_output=True, timeout=PATIENCE)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NORTH_")}
     folders = {f"NORTH_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE")}
 
     def run(*arguments: str) -> str:
         program = [sys.executable, str(place / "bin" / "north-lsp"), *arguments]
         environ: dict[str, str] = kept | folders | {"PYTHONPATH": str(place), "NORTH_OFFLINE_DELAY_MS": "0"}
-        done = subprocess.run(program, capture_output=True, text=True, env=environ, cwd=tmp_path, timeout=60)
+        done = subprocess.run(program, capture_output=True, text=True, env=environ, cwd=tmp_path, timeout=PATIENCE)
         assert (done.returncode, done.stderr) == (0, "")
         return str(done.stdout)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.end_to_end.world import SERVER
+from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "registry" / "north"
@@ -64,7 +65,7 @@ def test_the_registrys_handshake_finds_a_way_to_sign_in(tmp_path: Path) -> None:
         input=json.dumps(hello) + "\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env=environ,
         cwd=tmp_path,
         check=True,

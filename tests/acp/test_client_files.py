@@ -21,6 +21,7 @@ from north_lsp.rpc.peer import Peer
 from north_lsp.rpc.pipe import DescriptorPipe
 from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.proposal import TextEncoding
+from tests.support.patience import PATIENCE
 
 PATH = Path("/p/a.py")
 Answers = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -56,7 +57,7 @@ async def read_with(
         tasks.start_soon(peer.serve, [])
         tasks.start_soon(act)
         files = ClientFiles(peer, "s1", Client(reads_files=reads), Diagnostics(cast(Any, Log())), seconds)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             try:
                 found.append(await files.read_unsaved(path))
             except UnsavedUnknown as unknown:

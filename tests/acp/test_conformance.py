@@ -17,6 +17,7 @@ import pytest
 
 from tests.end_to_end.world import SERVER, World, make_world
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ async def test_every_line_of_output_is_one_utf8_message_also_after_the_input_end
         session = await new_session(client, world)
         await prompt(client, session, "find é → 😀")
         await client.close_stdin()
-        assert await client.wait_exit(5) == 0
+        assert await client.wait_exit() == 0
         assert all(isinstance(json.loads(line.decode("utf-8")), dict) for line in client.lines)
 
 
@@ -82,11 +83,11 @@ async def test_the_end_of_input_in_the_middle_of_a_turn_is_an_exit(world: World)
         blocks = [{"type": "text", "text": "run `echo $$ > pid; sleep 60`"}]
         await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
         pid = world.project / "pid"
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not (pid.exists() and pid.read_text().strip()):
                 await asyncio.sleep(0.01)
         await client.close_stdin()
-        assert await client.wait_exit(30) == 0  # and not when the command ends
+        assert await client.wait_exit() == 0  # and not when the command ends
         assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 

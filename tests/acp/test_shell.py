@@ -11,6 +11,7 @@ from tests.acp.test_approvals import Asked, session, turn
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RpcFailure, raw_client
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, say
 
 
@@ -239,7 +240,7 @@ async def test_the_user_s_own_command_can_be_cancelled(world: World, server: Mod
     async with session(world, "deny") as (client, _, id):
         blocks = [{"type": "text", "text": "!sh -c 'echo $$ > pid; exec sleep 60'"}]
         running = await client.start_request("session/prompt", {"sessionId": id, "prompt": blocks})
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not (world.project / "pid").exists():
                 await asyncio.sleep(0.01)
         await client.notify("session/cancel", {"sessionId": id})
@@ -253,7 +254,7 @@ async def test_the_user_runs_a_command_while_a_turn_runs(world: World, server: M
         server.script(answer(waiting), answer(say("ok")))
         blocks = [{"type": "text", "text": "go"}]
         running = await client.start_request("session/prompt", {"sessionId": id, "prompt": blocks})
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (world.project / "begun").exists():
                 await asyncio.sleep(0.01)
             assert (await prompt(client, id, "!echo beside; touch go"))["stopReason"] == "end_turn"

@@ -13,6 +13,7 @@ import pytest
 
 from tests.end_to_end.world import COLD_SERVER, World
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Gate, Say, answer
 
 _MEGABYTES = 8
@@ -65,7 +66,7 @@ def test_a_slow_reader_costs_no_memory_and_can_stop_the_turn(world: World, serve
         receive(3)  # by now everything is loaded
         before = _peak_memory(process.pid)
         send(id=4, method="session/prompt", params=prompt)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while _waiting(process.stdout.fileno()) < _PIPE:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -77,4 +78,4 @@ def test_a_slow_reader_costs_no_memory_and_can_stop_the_turn(world: World, serve
         assert characters < 2**20
         assert _peak_memory(process.pid) - before < 4 * 2**20
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE) == 0

@@ -13,6 +13,7 @@ import pytest
 from tests.end_to_end.world import SERVER, World
 from tests.support.acp_schema import sdk_folder
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.png import png
 from tests.support.script import answer, call, gate, say
 
@@ -41,7 +42,7 @@ async def drive(world: World, version: int, *steps: dict[str, Any], **more: Any)
         node, str(DRIVER), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=dict(world.environ)
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             output, _ = await process.communicate(json.dumps({**given, "steps": [*begin, *steps]}).encode())
     finally:
         if process.returncode is None:

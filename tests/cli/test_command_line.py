@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.generated_files import SCHEMA
+from tests.support.patience import PATIENCE
 
 HEAVY = {
     "anthropic",
@@ -36,7 +37,7 @@ def run(
     folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
     command = [sys.executable, "-m", "north_lsp", *arguments]
     done = subprocess.run(
-        command, input=stdin, capture_output=True, env=kept | folders | (environ or {}), cwd=folder, timeout=30
+        command, input=stdin, capture_output=True, env=kept | folders | (environ or {}), cwd=folder, timeout=PATIENCE
     )
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -216,7 +217,7 @@ for work in (
     folders = {f"NORTH_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
     repository = str(Path(__file__).parents[2])
     environ = kept | folders | {"NORTH_NO_NETWORK": "1", "PYTHONPATH": repository}
-    done = subprocess.run([sys.executable, script], capture_output=True, env=environ, timeout=60, check=False)
+    done = subprocess.run([sys.executable, script], capture_output=True, env=environ, timeout=PATIENCE, check=False)
     said = done.stderr.decode().splitlines()
     assert said == [
         f"NORTH_NO_NETWORK is set: there is no connection to {host}"

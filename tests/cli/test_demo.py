@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Fail, answer
-
-_SECONDS = 60
 
 
 def environ(folder: Path, **more: str) -> dict[str, str]:
@@ -51,8 +50,8 @@ class Screen:
         return os.waitstatus_to_exitcode(status)
 
     def _read(self) -> bool:
-        ready, _, _ = select.select([self._terminal], [], [], _SECONDS)
-        assert ready, f"nothing came for {_SECONDS} s: {self.text}"
+        ready, _, _ = select.select([self._terminal], [], [], PATIENCE)
+        assert ready, f"nothing came for {PATIENCE} s: {self.text}"
         try:
             data = os.read(self._terminal, 65536)
         except OSError:
@@ -91,7 +90,7 @@ def run(folder: Path, command: str, **more: str) -> subprocess.CompletedProcess[
         text=True,
         cwd=folder,
         env=environ(folder, **more),
-        timeout=_SECONDS,
+        timeout=PATIENCE,
     )
 
 

@@ -29,6 +29,7 @@ from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage, 
 
 from tests.end_to_end.world import World
 from tests.support.acp_schema import Oracle
+from tests.support.patience import PATIENCE
 
 Choice = Literal["accept", "always", "reject", "hang"]
 _CHOICES = {
@@ -78,7 +79,7 @@ class Base:
     async def wait(self, wanted: Callable[[Any], bool]) -> None:
         """Until something that the server sent fits."""
         try:
-            async with asyncio.timeout(30), self._news:
+            async with asyncio.timeout(PATIENCE), self._news:
                 await self._news.wait_for(lambda: any(wanted(what) for what in self._seen))
         except TimeoutError:
             raise AssertionError(f"not seen in 30 s; what was: {self._seen}") from None
@@ -423,10 +424,10 @@ async def plain_editor(world: World, *, start: bool = True, saves: bool = False)
 
 async def _stop(editor: LspEditor) -> None:
     if not editor.killed:
-        await asyncio.wait_for(editor.client.shutdown_session(), 30)
-        await asyncio.wait_for(editor.client.stop(), 30)
+        await asyncio.wait_for(editor.client.shutdown_session(), PATIENCE)
+        await asyncio.wait_for(editor.client.stop(), PATIENCE)
         return
     for future in editor.client.protocol._request_futures.values():  # a question that nobody answers any more
         future.cancel()
     editor.client.protocol._request_futures.clear()
-    await asyncio.wait_for(editor.client.stop(), 30)
+    await asyncio.wait_for(editor.client.stop(), PATIENCE)

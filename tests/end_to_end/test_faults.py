@@ -28,6 +28,7 @@ from tests.support.script import (
     Think,
     answer,
 )
+from tests.support.silence import count_silence_after
 
 GOOD = answer(Say("All is well."))
 CUT_CALL = answer(Say("I will look."), Call("read_file", {"path": "json/decoder.py"}, "toolu_cut"), Cut())
@@ -78,7 +79,7 @@ FAULTS = {
     "cut in a call": Fault(CUT_CALL, before="I will look."),
     "malformed": Fault(answer(Malformed(b"event: content_block_delta\ndata: {nonsense\n\n" * 25))),
     "empty stream": Fault(answer(Raw(b""))),
-    "stall": Fault(answer(Say("I am"), Gate("never")), before="I am"),
+    "stall": Fault(answer(Say("I am", 1), Gate("never")), before="I am"),
     "no stream": lasts(
         answer(Raw(b"<h1>Welcome</h1>", "text/html")), "bad_request", "check that it is a model server's address"
     ),
@@ -187,8 +188,9 @@ async def check_the_rest(client: RawAcpClient, world: World, server: ModelServer
 
 @each_api
 @pytest.mark.parametrize("name", FAULTS)
-async def test_a_fault(world: World, server: ModelServer, api: str, name: str) -> None:
+async def test_a_fault(world: World, server: ModelServer, api: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = FAULTS[name]
+    count_silence_after(b"I am", monkeypatch)
     first = OVERFLOWS[api] if name == "context overflow" else fault.first
     configure(world, **{"provider.idleTimeoutS": 1})
     serve(world, api, server.url)

@@ -10,6 +10,7 @@ import pytest
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, say
 
 _WAYS = {
@@ -39,7 +40,7 @@ def sleepers(seconds: str) -> list[int]:
 
 
 async def until(seconds: str, *, runs: bool) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while bool(sleepers(seconds)) != runs:
             await anyio.sleep(0.01)
 

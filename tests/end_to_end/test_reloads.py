@@ -14,6 +14,7 @@ from tests.end_to_end.test_two_editors import elsewhere, shown
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Gate, Say, answer, call
 
 BACK = {**NORTH, "comesBack": True}
@@ -92,7 +93,7 @@ async def test_a_command_ends_with_a_stop_in_the_next_window_or_a_signal(
         session = await new_session(first, world)
         await start(first, session, "Run it")
         await first.wait_update(lambda update: update.get("status") == "in_progress")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not began.exists() or not began.read_text().strip():
                 await first.request("_north/state/get", {"sessionId": session})
         await first.close_stdin()

@@ -13,6 +13,7 @@ import pytest
 from tests.end_to_end.editors import Base, Editor, LspEditor, SdkEditor, opted_in_editor, plain_editor, sdk_editor
 from tests.end_to_end.world import COLD_SERVER, World
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, gate, say, think
 
 Open = Callable[..., AbstractAsyncContextManager[Any]]
@@ -129,7 +130,7 @@ async def test_command_denied(open_editor: Open, world: World, server: ModelServ
 async def cancelled(editor: Editor, prompt: "asyncio.Task[Any]") -> Any:
     """Cancel and give the prompt's outcome, which has to come at once."""
     await editor.cancel()
-    outcome = await asyncio.wait_for(prompt, 30)
+    outcome = await asyncio.wait_for(prompt, PATIENCE)
     assert outcome.stop_reason == "cancelled"
     return outcome
 
@@ -179,7 +180,7 @@ async def test_cancel_during_a_command(open_editor: Open, world: World, server: 
         prompt = asyncio.create_task(editor.prompt("Wait"))
         pid = await written(world.project / "pid")
         await cancelled(editor, prompt)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while Path(f"/proc/{pid}").exists():
                 await asyncio.sleep(0.01)
         assert (await editor.prompt("And now?")).stop_reason == "end_turn"
@@ -187,7 +188,7 @@ async def test_cancel_during_a_command(open_editor: Open, world: World, server: 
 
 async def written(path: Path) -> str:
     """The content of a file, once there is some."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not (path.exists() and path.read_text().strip()):
             await asyncio.sleep(0.01)
     return path.read_text().strip()

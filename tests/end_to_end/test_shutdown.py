@@ -23,6 +23,7 @@ from tests.end_to_end.world import World
 from tests.support.client import raw_client
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Say, answer, call
 
 _BLOCKED = """
@@ -96,7 +97,7 @@ async def test_a_step_that_hangs_is_left_and_nothing_is_lost(
 
             client.handlers["session/request_permission"] = unanswered
             await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks("Try")})
-            with anyio.fail_after(60):
+            with anyio.fail_after(PATIENCE):
                 await asked.wait()
             hang(monkeypatch, hanging)
             for step in steps:
@@ -128,7 +129,7 @@ async def test_a_server_whose_end_hangs_ends_all_the_same(world: World, server: 
         made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
         assert await prompt(client, str(made["sessionId"]), "Hello") == "end_turn"
         await client.close_stdin()
-        assert await client.wait_exit(60) == 0
+        assert await client.wait_exit() == 0
     (cut,) = [row for row in logged(world) if row["event"] == "shutdown_cut"]
     assert (cut["level"], cut["data"]["step"]) == ("warn", "sessions")
     assert "Hello to you." in "".join(world.log_entries())

@@ -2,11 +2,12 @@
 
 import json
 import os
-import shutil
+import stat
 import sys
 import sysconfig
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.support import warm_run, warm_server
@@ -26,11 +27,26 @@ PACE: dict[str, object] = {"retry.baseDelayMs": 8, "mcp.startupWaitMs": 60_000}
 computed; and how busy the machine is must not decide whether a server's tools are there."""
 
 
+@cache
+def _real_files() -> tuple[tuple[str, bytes, os.stat_result], ...]:
+    """Some 40 sources of the standard library, read once: hundreds of tests get a copy."""
+    library = Path(sysconfig.get_path("stdlib"))
+    return tuple(
+        (path.relative_to(library).as_posix(), path.read_bytes(), path.stat())
+        for package in ("json", "email", "http")
+        for path in sorted((library / package).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+
+
 def copy_real_project(target: Path) -> Path:
     """A part of the standard library, as a project: real sources of some 20 files."""
-    library = Path(sysconfig.get_path("stdlib"))
-    for package in ("json", "email", "http"):
-        shutil.copytree(library / package, target / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, data, status in _real_files():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(stat.S_IMODE(status.st_mode))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return target
 
 

@@ -23,6 +23,7 @@ from north_lsp.rpc.messages import RpcError
 from north_lsp.workspace.edit.diff import make_change, make_deletion, make_folder_change, make_rename
 from north_lsp.workspace.proposal import EditProposal, FileChange, TextEncoding
 from tests.support.edits import MemoryEditor
+from tests.support.patience import PATIENCE
 
 ROOT = Path("/r")
 OLD = "".join(f"line {number}\n" for number in range(1, 31))
@@ -363,7 +364,7 @@ async def asking(*files: FileChange, lenses: bool = True, shows: bool = True, **
     async def review() -> None:
         asked.decision = await north.review_edit(pending(*(files or (change(),)), **more).review)
 
-    with anyio.fail_after(20), client.answers, client.taken:
+    with anyio.fail_after(PATIENCE), client.answers, client.taken:
         async with anyio.create_task_group() as tasks:
             begun = client.asked
             tasks.start_soon(review)

@@ -19,6 +19,7 @@ from north_lsp.lsp.pygls_server import make_server
 from north_lsp.rpc.framing import HeaderFraming
 from tests.end_to_end.world import COLD_SERVER, SERVER, World, make_world
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, say, usage
 
 
@@ -86,7 +87,7 @@ class Raw:
 
     async def find(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
         """The first message that fits, past or to come; None at the end of the stream."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 for frame in self._frames:
                     if wanted(frame):
@@ -128,7 +129,7 @@ def raw(process: asyncio.subprocess.Process) -> Raw:
 
 
 async def finish(process: asyncio.subprocess.Process) -> int:
-    code = await asyncio.wait_for(process.wait(), 30)
+    code = await asyncio.wait_for(process.wait(), PATIENCE)
     process._transport.close()  # type: ignore[attr-defined]  # the process object has no public way to close its pipes
     return code
 
@@ -381,7 +382,7 @@ async def test_a_closed_output_ends_it(offline: World) -> None:
 async def listening(world: World, **environ: str) -> tuple[asyncio.subprocess.Process, int, str]:
     process = await start(world, "--tcp", "127.0.0.1:0", **environ)
     assert process.stderr is not None
-    words = (await asyncio.wait_for(process.stderr.readline(), 30)).decode().split()
+    words = (await asyncio.wait_for(process.stderr.readline(), PATIENCE)).decode().split()
     return process, int(words[3].rpartition(":")[2]), words[-1]
 
 

@@ -22,6 +22,7 @@ from north_lsp.mcp.sign_in_places import covers, is_safe
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock
+from tests.support.patience import PATIENCE
 
 REMOTE = ServerSpec("remote", "user", "mcp.json", "http", url="https://a.example/mcp")
 LOCAL = ServerSpec("local", "user", "mcp.json", "http", url="http://127.0.0.1:1/mcp")
@@ -195,7 +196,7 @@ async def test_a_sign_in_that_is_refreshed_holds_up_no_other(store: CredentialSt
     other = replace(REMOTE, name="other")
     sign_ins.put(REMOTE, TOKENS)
     sign_ins.put(other, replace(TOKENS, endpoint="https://c.example/token"))
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sign_ins.token, REMOTE)
             await arrived.wait()

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -550,13 +551,17 @@ def test_call_ids_differ_within_a_conversation() -> None:
 def test_a_delay_is_kept_and_can_be_cancelled() -> None:
     async def cancelled() -> list[Any]:
         seen: list[Any] = []
-        with anyio.move_on_after(0.2):
+        with anyio.CancelScope() as scope:
             async for event in OfflineProvider(delay=0.05).stream(request([UserMessage("hello")])):
                 seen.append(event)
+                if len(seen) == 3:
+                    scope.cancel()
         return seen
 
+    began = time.monotonic()
     seen = anyio.run(cancelled)
-    assert 1 <= len(seen) <= 4
+    assert time.monotonic() - began >= 3 * 0.05
+    assert len(seen) == 3
     assert not isinstance(seen[-1], Done)
 
 

@@ -13,6 +13,7 @@ from north_lsp.rpc.framing import NewlineFraming
 from north_lsp.rpc.messages import Params, RpcError
 from north_lsp.rpc.peer import Call, Peer
 from north_lsp.rpc.pipe import DescriptorPipe
+from tests.support.patience import PATIENCE
 
 
 class Echo:
@@ -78,7 +79,7 @@ class Other:
             )
 
     async def receive(self) -> Any:
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while not self._frames:
                 data = await self._pipe.receive()
                 if not data:
@@ -111,7 +112,7 @@ async def connection(failures: list[str] | None = None) -> AsyncIterator[tuple[E
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(serve)
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE):
                 yield service, other, codes
             peer.stop(0)
     finally:
@@ -206,7 +207,7 @@ async def test_the_end_of_input_ends_the_peer_even_if_nobody_reads_or_answers() 
         await other.send({"id": 1, "method": "ask"}, {"id": 2, "method": "flood", "params": {"count": 5000}})
         await other.receive()
         other.close_input()
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while not codes:
                 await anyio.lowlevel.checkpoint()
         assert codes == [0]

@@ -23,6 +23,7 @@ from north_lsp.shell.sandbox import Sandbox
 from north_lsp.storage.settings import Settings
 from north_lsp.workspace.guards.sandbox_guards import Held
 from tests.shell.test_runner import gone, is_gone, run
+from tests.support.patience import PATIENCE
 
 
 @asynccontextmanager
@@ -35,7 +36,7 @@ async def north(folder: Path, sandbox: Sandbox | None = None) -> AsyncIterator[C
         options = ShellOptions(prefix="env OWN=1")
         made = CommandRunner(environ, background, work, sandbox, options=options, kept=folder / "records")
         yield made
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await made.end_all(0.1)
         background.cancel_scope.cancel()
 
@@ -54,13 +55,13 @@ async def keep(shell: CommandRunner, folder: Path, command: str) -> Job:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while not condition():
             await anyio.sleep(0.02)
 
 
 async def ended(job: Job) -> Job:
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         await job.ended.wait()
     return job
 
@@ -91,7 +92,7 @@ async def test_it_goes_on_and_is_found_and_ended_by_the_next_north(tmp_path: Pat
         assert await shell.find_detached() == []
         again = shell.jobs.find("1")
         await until(lambda: shell.jobs.output(again, 9) == "up kept 1\non")
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await shell.jobs.kill(again)
         assert again.state().endswith("killed")
         await gone(job.pid)
@@ -126,7 +127,7 @@ async def test_it_ends_with_all_that_it_left_running(tmp_path: Path) -> None:
             shell, tmp_path, "trap '' INT TERM HUP; echo $$; (setsid sleep 60 &); while :; do sleep 1; done"
         )
         pid = int(shell.jobs.output(stubborn, 1))
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await shell.jobs.kill(stubborn)
         await gone(pid)
         await gone(stubborn.pid)

@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from tests.shell.test_runner import HOSTILE, run, runner
+from tests.support.patience import PATIENCE
 
 MORE = Path(__file__).with_name("hostile.txt").read_text("utf-8").splitlines()
 _CHUNKS = 6
@@ -20,7 +21,7 @@ def test_there_are_enough_of_them() -> None:
 async def test_the_session_goes_on_whatever_ran_before(tmp_path: Path, chunk: int) -> None:
     async with runner(tmp_path) as shell:
         for command in MORE[chunk::_CHUNKS]:
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE):
                 await run(shell, command, tmp_path, seconds=0.3)
                 after = await run(shell, "\\echo alive; (exit 3)", tmp_path, seconds=2)
             assert after.output.text.endswith("alive\n"), (command, after)

@@ -19,6 +19,7 @@ from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from tests.shell.test_pool import no_persistent_bash
 from tests.shell.test_runner import gone, is_gone, run
+from tests.support.patience import PATIENCE
 
 
 @asynccontextmanager
@@ -26,7 +27,7 @@ async def runner(folder: Path, options: ShellOptions | None = None) -> AsyncIter
     async with anyio.create_task_group() as background:
         made = CommandRunner(command_environment(os.environ, frozenset()), background, folder, options=options)
         yield made
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await made.end_all(0.1)
         background.cancel_scope.cancel()
 
@@ -37,7 +38,7 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def ended(job: Job) -> Job:
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         await job.ended.wait()
     return job
 
@@ -116,7 +117,7 @@ async def test_a_killed_job_leaves_no_process(tmp_path: Path, command: str) -> N
         job = await shell.jobs.begin(command, "session", tmp_path)
         pid = int(shell.jobs.output(job, 1))
         assert job.running
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await shell.jobs.kill(job)
             await shell.jobs.kill(job)
         assert not job.running
@@ -133,7 +134,7 @@ async def test_jobs_end_with_the_session_and_only_eight_run(tmp_path: Path) -> N
             shell.jobs.find("99")
         assert "8 (running" in str(error.value.hint)
         pids = [job.pid for job in jobs]
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await shell.end_all(0.1)
         assert all(is_gone(pid) for pid in pids)
 
@@ -173,11 +174,11 @@ async def test_jobs_where_no_shell_can_be_kept_have_a_bash_of_their_own(tmp_path
             "trap '' INT TERM; (setsid sleep 60 &); echo $$; while :; do sleep 1; done", "session", tmp_path
         )
         pid = int(shell.jobs.output(job, 1))
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await shell.jobs.kill(job)
         await gone(pid)
         last = await shell.jobs.begin("exec >&- 2>&-; sleep 60", "session", tmp_path)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             await shell.end_all(0.1)
         assert is_gone(last.pid)
         assert len(os.listdir("/proc/self/fd")) <= before

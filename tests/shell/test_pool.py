@@ -16,6 +16,7 @@ from north_lsp.shell.pool import ShellPool
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.snapshot import user_snapshot
 from tests.shell.test_runner import gone, is_gone, run
+from tests.support.patience import PATIENCE
 
 ENVIRON = command_environment(os.environ, frozenset())
 
@@ -48,7 +49,7 @@ async def test_a_shell_that_nobody_uses_is_closed_but_not_one_with_work_in_it(tm
         idle, busy = (CommandRunner(ENVIRON, background, tmp_path, shell_pool=shell_pool) for _ in range(2))
         await run(busy, "sleep 60 & true")
         await run(idle, "cd /; kept=1")
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while idle.is_open():
                 await anyio.sleep(0.02)
         assert busy.is_open()

@@ -20,6 +20,7 @@ from north_lsp.shell.processes import children_of, is_asleep
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.tree import MARK, find_tree
+from tests.support.patience import PATIENCE
 
 
 @asynccontextmanager
@@ -29,7 +30,7 @@ async def runner(folder: Path, environ: Mapping[str, str] = os.environ) -> Async
         try:
             yield runner
         finally:
-            with anyio.CancelScope(shield=True), anyio.fail_after(30):
+            with anyio.CancelScope(shield=True), anyio.fail_after(PATIENCE):
                 await runner.end_all(0.2)
             background.cancel_scope.cancel()
 
@@ -61,7 +62,7 @@ def at_work_in(folder: Path) -> set[int]:
 
 
 async def gone(pid: int) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while not is_gone(pid):
             await anyio.sleep(0.01)
 
@@ -174,7 +175,7 @@ HOSTILE: list[tuple[str, int | None, str | None]] = [
 @pytest.mark.parametrize(("command", "code", "text"), HOSTILE, ids=[case[0][:40] for case in HOSTILE])
 async def test_the_shell_is_usable_after(tmp_path: Path, command: str, code: int | None, text: str | None) -> None:
     async with runner(tmp_path) as shell:
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             ran = await run(shell, command, seconds=0.3 if code is None else 20)
             assert code is None or ran.exit_code == code
             assert text is None or ran.output.text == text
@@ -368,7 +369,7 @@ def test_variables_of_effect() -> None:
 )
 async def test_the_time_limit_ends_the_command_and_keeps_its_output(tmp_path: Path, command: str) -> None:
     async with runner(tmp_path) as shell:
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             ran = await run(shell, command, seconds=0.4)
         assert ran.timed_out
         assert ran.output.text.startswith("begun\n")
@@ -419,7 +420,7 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, command: st
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(partial(shell.run, command, None, 60, on_output))
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE):
                 await started.wait()
             tasks.cancel_scope.cancel()
         ran = await run(shell, "echo again; echo $$")
@@ -428,7 +429,7 @@ async def test_a_cancelled_command_leaves_no_process(tmp_path: Path, command: st
         assert now == own or command.startswith("exec")
         if pids[0] != int(own):
             await gone(pids[0])
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while at_work_in(tmp_path) != {int(now)}:
                 await anyio.sleep(0.01)
 
@@ -458,7 +459,7 @@ async def test_a_cancel_answers_before_what_it_stops_has_ended(tmp_path: Path, m
         async def on_output(text: str) -> None:
             started.set()
 
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(partial(shell.run, "trap '' INT TERM; echo begun; sleep 60", None, 60, on_output))
                 await started.wait()
@@ -530,7 +531,7 @@ async def test_a_growing_tree_of_processes_is_ended(tmp_path: Path) -> None:
     async with runner(tmp_path) as shell:
         ran = await run(shell, script, seconds=0.5)
         assert ran.timed_out
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             assert (await run(shell, "echo over")).output.text == "over\n"
 
 
@@ -573,7 +574,7 @@ async def test_a_process_is_asleep_while_it_waits_and_not_while_it_works() -> No
         await anyio.open_process(["bash", "-c", command]) for command in ("read x", "while :; do :; done")
     ]
     try:
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while not is_asleep(sleeping.pid) or is_asleep(working.pid):
                 await anyio.sleep(0.01)
     finally:
@@ -592,7 +593,7 @@ async def test_a_shell_that_cannot_go_on_is_replaced_long_before_the_time_limit(
     monkeypatch.setattr("north_lsp.shell.bash._PROBE_SECONDS", 0.1)
     async with anyio.create_task_group() as background:
         shell = CommandRunner(command_environment(os.environ, frozenset()), background, tmp_path)
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             ran = await run(shell, command, seconds=3600)
             assert not ran.timed_out
             assert (await run(shell, "echo on")).output.text.endswith("on\n")

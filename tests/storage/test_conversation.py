@@ -15,6 +15,7 @@ from north_lsp.storage.conversation import Conversation, UnknownConversation
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.partial_file import NOT_COMPLETE
+from tests.support.patience import PATIENCE
 
 New = Callable[..., Conversation]
 
@@ -540,7 +541,7 @@ def test_the_user_says_when_lines_are_brought_to_the_disk(
     for number in range(3):
         conversation.append("message", message=user(str(number)))
         if durability == "always":
-            assert synced.get(timeout=20) == "north-fsync"
+            assert synced.get(timeout=PATIENCE) == "north-fsync"
     assert synced.empty()
     conversation.sync()
     assert synced.qsize() == (0 if durability == "never" else 1)

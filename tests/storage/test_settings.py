@@ -88,7 +88,7 @@ def test_a_file_that_breaks_leaves_in_force_what_was(store: Locations, broken: s
 def test_the_copy_is_for_the_user_alone(store: Locations) -> None:
     write(store, '{"auth.broker.token": "secret"}')
     load_settings(store)
-    assert store.config_copy.stat().st_mode & 0o777 == 0o600
+    assert store.last_good("config.json").stat().st_mode & 0o777 == 0o600
 
 
 # A value of the wrong kind, and what counts instead: never more than the user may have wanted to allow.

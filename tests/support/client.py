@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.acp_schema import Oracle, Side
+from tests.support.patience import PATIENCE
 
 Handler = Callable[[dict[str, Any]], Awaitable[Any]]
-_SECONDS = 20
 
 
 class RpcFailure(Exception):
@@ -80,14 +80,20 @@ class RawAcpClient:
     async def wait(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Return the agent's first message that fits, waiting for one if there is none yet."""
 
-        def found() -> dict[str, Any] | None:
-            return next((message for sender, message in self.transcript if sender == "agent" and wanted(message)), None)
+        looked, found = 0, None
 
-        async with asyncio.timeout(_SECONDS), self._news:
-            await self._news.wait_for(lambda: found() is not None)
-        message = found()
-        assert message is not None
-        return message
+        def has_come() -> bool:
+            nonlocal looked, found
+            while found is None and looked < len(self.transcript):
+                sender, message = self.transcript[looked]
+                looked += 1
+                found = message if sender == "agent" and wanted(message) else None
+            return found is not None
+
+        async with asyncio.timeout(PATIENCE), self._news:
+            await self._news.wait_for(has_come)
+        assert found is not None
+        return found
 
     async def wait_update(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         def fits(message: dict[str, Any]) -> bool:
@@ -99,7 +105,7 @@ class RawAcpClient:
         assert self._writer is not None
         self._writer.close()
 
-    async def wait_exit(self, seconds: float = _SECONDS) -> int:
+    async def wait_exit(self, seconds: float = PATIENCE) -> int:
         return await asyncio.wait_for(self.process.wait(), seconds)
 
     # -- listening -----------------------------------------------------------------------------------------------------

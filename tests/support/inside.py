@@ -12,6 +12,7 @@ from north_lsp.server.opening import open_connection
 from north_lsp.server.options import Options
 from tests.support.acp_schema import Oracle
 from tests.support.client import RawAcpClient
+from tests.support.patience import PATIENCE
 
 
 @asynccontextmanager
@@ -40,7 +41,7 @@ async def inside(
         yield client
     finally:
         writer.close()
-        assert await asyncio.wait_for(server, 30) == 0
+        assert await asyncio.wait_for(server, PATIENCE) == 0
         os.close(descriptors)
         reading.cancel()
     Oracle.load().check_transcript(client.transcript)

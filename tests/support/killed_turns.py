@@ -24,6 +24,7 @@ from tests.end_to_end.world import SERVER, World, make_world
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.guard import take_refusals
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Say, Think, answer, call
 
 _ROUNDS_OF_ONE = 10
@@ -115,7 +116,7 @@ async def one_life(
                 words = f"later {counts['killed']}.{number}"
                 later.append((words, await client.start_request("_north/followUp", params(known.session, words))))
         try:
-            await asyncio.wait_for(some_updates(client, prompt, wanted), 20)
+            await asyncio.wait_for(some_updates(client, prompt, wanted), PATIENCE)
             await asyncio.sleep(chance.uniform(0, 0.02))
         finally:
             client.process.kill()

@@ -14,6 +14,7 @@ from north_lsp.rpc.framing import HeaderFraming
 from north_lsp.workspace.edit.positions import offset_of, position_of
 from north_lsp.workspace.language_features import Position
 from tests.end_to_end.world import World
+from tests.support.patience import PATIENCE
 
 FULL: dict[str, Any] = {
     "general": {"positionEncodings": ["utf-16"]},
@@ -95,7 +96,7 @@ class LspClient:
         self._ids += 1
         future = self._waiting[self._ids] = asyncio.get_running_loop().create_future()
         self._send(id=self._ids, method=method, params=params)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             return await future
 
     async def command(self, name: str, *arguments: Any) -> Any:
@@ -104,7 +105,7 @@ class LspClient:
     async def until(self, wanted: Callable[[], Any], what: str = "") -> Any:
         """Wait until something is so."""
         try:
-            async with asyncio.timeout(30), self._news:
+            async with asyncio.timeout(PATIENCE), self._news:
                 await self._news.wait_for(wanted)
         except TimeoutError:
             texts = {uri: one.text for uri, one in self.documents.items()}
@@ -256,7 +257,7 @@ class LspClient:
     async def stop(self) -> None:
         await self.request("shutdown")
         self.notify("exit")
-        assert await asyncio.wait_for(self._process.wait(), 30) == 0
+        assert await asyncio.wait_for(self._process.wait(), PATIENCE) == 0
         await self._reading
 
     def end(self) -> None:

@@ -18,10 +18,10 @@ from typing import Any, Self
 import anyio.to_thread
 
 from tests.support import anthropic_format, bedrock_format, chat_format, google_format, responses_format
+from tests.support.patience import PATIENCE
 from tests.support.rules.check import check_http
 from tests.support.script import Answer, Cut, Fail, Gate, Raw, Reset
 
-_SECONDS = 20
 _FORMATS = {
     "/messages": anthropic_format,
     "/responses": responses_format,
@@ -82,7 +82,7 @@ class ModelServer:
             self._news.notify_all()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(_SECONDS)
+        self._thread.join(PATIENCE)
         if kind is None and self.refused and not self.may_refuse:
             raise AssertionError(f"the vendor would have refused: {'; '.join(self.refused)}")
         if kind is None and self.unexpected:
@@ -107,13 +107,13 @@ class ModelServer:
             self._opened.add(name)
             self._news.notify_all()
 
-    def wait_reached(self, name: str, timeout: float = _SECONDS) -> None:
+    def wait_reached(self, name: str, timeout: float = PATIENCE) -> None:
         self._wait(lambda: name in self._reached, f"no stream reached the gate {name!r}", timeout)
 
     async def reached(self, name: str) -> None:
         await anyio.to_thread.run_sync(self.wait_reached, name)
 
-    def wait_disconnect(self, timeout: float = _SECONDS) -> None:
+    def wait_disconnect(self, timeout: float = PATIENCE) -> None:
         self._wait(lambda: self.disconnects > 0, "no client hung up", timeout)
 
     def _wait(self, condition: Callable[[], bool], complaint: str, timeout: float) -> None:

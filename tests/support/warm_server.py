@@ -1,6 +1,6 @@
 """A process that has imported the server once and forks it for each test, since most of a server's start is imports.
 
-    python warm_server.py SOCKET    runs until its standard input ends
+    python warm_server.py DESCRIPTOR    listens on that socket; runs until its standard input ends
 
 A test starts `warm_run.py`, which stands for the server that is forked. Tests of the start itself, of memory and of
 process ids start a server of their own.
@@ -8,23 +8,23 @@ process ids start a server of their own.
 
 import gc
 import importlib
+import inspect
 import os
+import pkgutil
+import re
 import selectors
 import signal
 import socket
 import sys
 from contextlib import suppress
+from functools import cache
+from types import FunctionType
 from typing import NoReturn
 
 _HEADER = 8
-_IMPORTED = (
-    *("anthropic", "openai", "httpcore2", "rapidfuzz"),
-    *("north_lsp.server.connection", "north_lsp.server.tcp", "north_lsp.acp.agent", "north_lsp.lsp.service"),
-    *("north_lsp.lsp.bridge", "north_lsp.providers.adapter_factory", "north_lsp.providers.adapters.anthropic"),
-    *("north_lsp.providers.adapters.openai_chat", "north_lsp.providers.adapters.openai_responses"),
-    *("north_lsp.agent.session.wiring", "north_lsp.tools.support.discovery"),
-    *("north_lsp.cli.demo.run", "north_lsp.cli.doctor"),
-)
+_IMPORTED = ("anthropic", "openai", "httpcore2", "rapidfuzz", "sqlite3", "yaml", "anyio._backends._asyncio", "queue")
+_SCRIPTS = re.compile(r"\.(launcher|job_supervisor|__main__)$|^north_lsp\.cli\.demo\.sample\b")
+_ASKED = ("match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split", "pattern", "groups", "flags")
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:
@@ -61,7 +61,8 @@ def _fork(connection: socket.socket) -> int:
     pid = os.fork()
     if pid == 0:
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         _become_server(request, fds)
     for fd in fds:
         os.close(fd)
@@ -69,19 +70,59 @@ def _fork(connection: socket.socket) -> int:
     return pid
 
 
-def serve(path: str) -> None:
+def _import_all() -> None:
     for name in _IMPORTED:
         importlib.import_module(name)
+    import north_lsp
+
+    for module in pkgutil.walk_packages(north_lsp.__path__, "north_lsp."):
+        if not _SCRIPTS.search(module.name):
+            importlib.import_module(module.name)
+
+
+def _make_what_is_lazy() -> None:
+    """Compile the patterns and constructors that would otherwise be compiled again in each server."""
+    from north_lsp import lazy_dataclass, lazy_pattern
+
+    made_lazily = lazy_dataclass.__name__
+    for one in gc.get_objects():
+        if type(one) is lazy_pattern._LazyPattern:
+            for name in _ASKED:
+                getattr(one, name)
+        elif isinstance(one, type) and isinstance(init := vars(one).get("__init__"), FunctionType):
+            known = inspect.getclosurevars(init).nonlocals if init.__module__ == made_lazily else {}
+            if "fields" in known:  # else the constructor has been made
+                one.__init__ = lazy_dataclass._compiled(one, known["fields"], known["frozen"])  # type: ignore[misc]
+
+
+def _ask_once() -> None:
+    """Do what each server does for its first answer and what then stays."""
+    from north_lsp.agent.stream_rules.builtin import built_in
+    from north_lsp.cli import arguments
+    from north_lsp.providers.base import ModelRequest, UserMessage
     from north_lsp.providers.catalog.catalog import catalog
     from north_lsp.server.connection import load_tools
 
     catalog()
-    load_tools().specs("agent")
+    arguments.parser = cache(arguments.parser)
+    arguments.parser()
+    tools = load_tools().specs("agent")
+    built_in()
+    sys.path.append(__file__.rsplit("/tests/support/", 1)[0])
+    from tests.support.guard.judging import complaints
+
+    sys.path.pop()
+    assert not list(complaints(ModelRequest("offline", "", (UserMessage("hello"),), tools, 1000)))
+
+
+def serve(descriptor: int) -> None:
+    _import_all()
+    _make_what_is_lazy()
+    _ask_once()
     gc.collect()
     gc.freeze()  # servers would copy the pages that the collector touches
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen(64)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until here it just ends; from here on it ends its children first
+    listener = socket.socket(fileno=descriptor)
     children: dict[int, socket.socket] = {}
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
@@ -90,7 +131,6 @@ def serve(path: str) -> None:
     chosen = selectors.DefaultSelector()
     for source in (sys.stdin, listener, wake):
         chosen.register(source, selectors.EVENT_READ)
-    os.write(1, b"ready\n")
     while True:
         for key, _ in chosen.select():
             if key.fileobj is sys.stdin:
@@ -120,4 +160,4 @@ def serve(path: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(int(sys.argv[1]))

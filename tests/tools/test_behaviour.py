@@ -15,6 +15,7 @@ from north_lsp.tools.read import search_text
 from north_lsp.workspace.files.fuzzy import FuzzyIndex
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.structure import parsing
+from tests.support.patience import PATIENCE
 from tests.tools.conftest import Desk
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -120,7 +121,7 @@ async def test_a_cancelled_search_kills_ripgrep(desk: Desk, tmp_path: Path, monk
             await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
     pid = started.read_text().strip()
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         while _runs(pid):
             await anyio.sleep(0.01)
 

@@ -11,6 +11,7 @@ import pytest
 
 from north_lsp.errors import ToolError
 from north_lsp.workspace.pagination import stream_part
+from tests.support.patience import PATIENCE
 from tests.tools.conftest import CANCELLABLE, Desk
 
 LARGE = 21 * 1024 * 1024
@@ -48,7 +49,7 @@ async def test_a_tool_is_cancelled_in_the_middle(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            with anyio.fail_after(30):
+            with anyio.fail_after(PATIENCE):
                 while not started.is_set():
                     assert not over, "it ended without that work"
                     await anyio.sleep(0.001)

@@ -117,15 +117,13 @@ class ConversationContext:
     @property
     def _started(self) -> date:
         try:
-            return datetime.fromisoformat(str(self._log.conversation.header.get("timestamp"))).astimezone().date()
+            return datetime.fromisoformat(self._log.header.at).astimezone().date()
         except ValueError:
             return date.today()
 
     @property
     def _editor(self) -> str:
-        client = self._log.conversation.header.get("client")
-        named = (client.get("name"), client.get("version")) if isinstance(client, Mapping) else ()
-        return " ".join(str(part) for part in named if part)
+        return self._log.header.client
 
     # -- the system text ---------------------------------------------------------------------------------------------
 

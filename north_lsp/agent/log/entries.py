@@ -21,7 +21,7 @@ from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
 from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
-from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.results import AGENT_CALL, AgentCallEntry, OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
 from north_lsp.lazy_dataclass import dataclass
 
@@ -62,6 +62,7 @@ Entry = (
     | RuleEntry
     | TodoEditEntry
     | PlanEntry
+    | AgentCallEntry
     | UnknownEntry
 )
 
@@ -130,6 +131,8 @@ def _read(record: Json) -> Entry:
             return PlanEntry.from_json(record)
         case "custom" if record.get("customType") == USER_EDIT:
             return TodoEditEntry.from_json(record)
+        case "custom" if record.get("customType") == AGENT_CALL:
+            return AgentCallEntry.from_json(record)
         case "custom":
             return mark_from_json(record) or UnknownEntry(record)
         case _:

@@ -22,7 +22,7 @@ from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
 from north_lsp.agent.log.fields import as_text
 from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, shown_prompt
-from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.results import AgentCallEntry, OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
@@ -213,6 +213,8 @@ def _said(entry: Entry) -> _Said:
             return _Said("custom", "", "plan approved" if approved else "plan written", text)
         case TodoEditEntry(todo):
             return _Said("custom", "", f"todo list changed ({todo.open_count} open)", todo.tree())
+        case AgentCallEntry(title=title):
+            return _Said("custom", "", title)
         case UnknownEntry(record):
             return _Said(entry.type, "", _words(record))
 

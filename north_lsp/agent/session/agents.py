@@ -99,7 +99,7 @@ class Agents:
     def definitions(self) -> "Definitions":
         """Read all definitions. Reads files: for a thread."""
         from north_lsp.agent.context.documents import Place
-        from north_lsp.agent.subagents.sources import load_definitions, untrusted
+        from north_lsp.agent.subagents.sources import load_definitions, untrusted, without
 
         environment, trees = self._means.environment, self._surroundings.workspace.trees
 
@@ -112,7 +112,8 @@ class Agents:
         home = Path(environment.environ.get("HOME") or Path.home())
         known = load_definitions(self._session.roots, place, environment.locations, home)
         waiting = untrusted(self._session.roots) if decided is None else ()
-        return replace(known, problems=(*waiting, *known.problems))
+        known = replace(known, problems=(*waiting, *known.problems))
+        return without(known, environment.settings.context.disabled_items)
 
     def _offered(self) -> "Sequence[Tool]":
         from north_lsp.agent.subagents.task import Task
@@ -342,7 +343,7 @@ class Agents:
         from north_lsp.agent.subagents.place import TreeEditor
 
         kind = TreeEditor if in_tree else AgentEditor
-        means = (desk.progress, desk.board.changed, self._asking, desk.time)
+        means = (desk.progress, desk.board.changed, self._asking, desk.time, self._means.stored.log)
         return kind(self._means.ports.editor, desk.names, *means)
 
     def _agent(self, work: "Work", desk: "Desk", place: "Place") -> "AgentRun":

@@ -133,7 +133,7 @@ class SessionFactory:
         if model is not None and known.is_available(model):
             return model, ()
         choice = self._choice(roots.main)
-        if choice.model.problem:  # its notices say so
+        if choice.model.problem or not selector:  # its notices say so, or the log names none
             return choice.model, choice.notices
         reason = "is no longer available" if model is None else "cannot be used: its key is missing"
         told = f"the conversation's model {selector} {reason}; {choice.model.title} answers instead"
@@ -218,7 +218,7 @@ class SessionFactory:
         level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
         conversation.durability = environment.settings.keeping.fsync
         if model is None:
-            model, told = self._stored_model(chosen.model or str(conversation.header.get("model")), roots)
+            model, told = self._stored_model(chosen.model or log.header.model, roots)
             notices = (*notices, *told)
         if moved_from is not None:
             notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
@@ -250,7 +250,7 @@ class SessionFactory:
         diagnostics = Diagnostics(self._log, conversation.id, conversation.masked)
         surroundings = (environment.locations, environment.environ, environment.settings_file.current)
         context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
-        entries, format = len(log.path()), conversation.header.get("formerFormat")
+        entries, format = len(log.path()), log.header.former_format
         diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)

@@ -18,6 +18,7 @@ from north_lsp.workspace.workspace import Workspace
 from tests.end_to_end.world import World
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, say
 
 Note = Literal["left", "ended late"]
@@ -61,7 +62,7 @@ async def test_a_cancelled_turn_leaves_a_tool_that_hangs_behind(
         server.script(answer(say("Here I am.")))
         assert (await client.request("session/prompt", prompt))["stopReason"] == "end_turn"
         stuck.go_on.set()
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while "ended late" not in log.read_text():
                 await anyio.sleep(0.01)
         assert "too late" not in str(client.updates)

@@ -17,6 +17,7 @@ from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.base import WriteTool
 from north_lsp.workspace.edit.preview import Preview, preview
 from tests.support.edits import World
+from tests.support.patience import PATIENCE
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))
 PATCH = (
@@ -236,7 +237,7 @@ async def test_previews_have_a_rate_and_end_with_the_edit() -> None:
         broken = _Edit()
         broken.failing = True
         previews.note(broken)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             while not failures:
                 await anyio.lowlevel.checkpoint()
         await previews.stop()

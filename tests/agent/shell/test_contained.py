@@ -14,6 +14,7 @@ from north_lsp.agent.ports.editor import CommandDecision, EditDecision, EditRevi
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.shell_settings import ShellSettings
 from tests.agent.shell.test_run import Playing, Shell, shell
+from tests.support.patience import PATIENCE
 
 
 @dataclass
@@ -292,7 +293,7 @@ async def test_who_makes_it_again_and_again_is_ended(tmp_path: Path) -> None:
         loop = "while :; do mkdir -p .vscode; touch .vscode/tasks.json; done"
         text = await script(one, f"(setsid sh -c '{loop}' >/dev/null 2>&1 &); sleep 0.3")
         assert ".vscode is a protected name" in text
-        with anyio.fail_after(20):  # on a busy machine it may get one more turn before it is ended
+        with anyio.fail_after(PATIENCE):  # on a busy machine it may get one more turn before it is ended
             quiet = 0
             while quiet < 3:
                 quiet = 0 if (root / ".vscode").exists() else quiet + 1
@@ -307,7 +308,7 @@ async def test_a_job_is_held_and_looked_after_too(tmp_path: Path) -> None:
         (root / "go").touch()
         box = one.means.runner.containment
         assert box is not None
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE):
             while not box.late:
                 await anyio.sleep(0.05)
         assert not (root / ".vscode").exists()

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.patience import PATIENCE
+
 REFUSING = """
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None)
@@ -58,7 +60,7 @@ anyio.run(main, Path(sys.argv[1]))
 def without(call: str, folder: Path) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", REFUSING, call, sys.executable, "-c", TRYING, str(folder)],
-        cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=60, check=False,
+        cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -27,6 +27,7 @@ from tests.support.script import (
     stream_error,
     think,
 )
+from tests.support.silence import count_silence_after
 
 each_vendor = pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 
@@ -239,8 +240,11 @@ async def test_a_server_that_speaks_something_else(vendor: Vendor) -> None:
 
 
 @each_vendor
-async def test_a_stall_says_which_limit_was_hit(server: ModelServer, vendor: Vendor) -> None:
-    failed = await failure(vendor, server, say("half"), gate("never"), timeouts=QUICK)
+async def test_a_stall_says_which_limit_was_hit(
+    server: ModelServer, vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_silence_after(b"half", monkeypatch)
+    failed = await failure(vendor, server, say("half", 1), gate("never"), timeouts=QUICK)
     assert (failed.kind, failed.retryable) == ("network", True)
     assert "nothing came for 0.2 s" in failed.message
     assert failed.partial.text == "half"

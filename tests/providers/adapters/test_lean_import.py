@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ANTHROPIC = """
 import sys
 import north_lsp.providers.adapters.anthropic
@@ -38,7 +40,7 @@ assert openai.types.responses.Response.__name__ == "Response"
 
 @pytest.mark.parametrize("program", [ANTHROPIC, OPENAI], ids=["anthropic", "openai"])
 def test_the_sdk_is_lean_at_first_and_whole_when_asked(program: str) -> None:
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)
 
 
 def _package(folder: Path, files: dict[str, str]) -> None:
@@ -50,7 +52,7 @@ def _package(folder: Path, files: dict[str, str]) -> None:
 
 def _run(folder: Path, program: str) -> None:
     whole = f"import sys\nsys.path.insert(0, {str(folder)!r})\n{program}"
-    subprocess.run([sys.executable, "-c", whole], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", whole], check=True, timeout=PATIENCE)
 
 
 TYPES = """from __future__ import annotations

@@ -13,7 +13,7 @@ from north_lsp.providers.adapters.openai_chat import ChatProvider
 from north_lsp.providers.adapters.openai_responses import ResponsesProvider
 from north_lsp.providers.base import Message, ModelRequest, Provider, StreamEvent, Timeouts, UserMessage
 
-QUICK = Timeouts(connect=2, idle=0.2, request=10)
+QUICK = Timeouts(connect=600, idle=0.2, request=3600)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import pytest
 from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.discovery import Discoverer
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 
 GIBBERISH = b"<html>no</html>"
 
@@ -75,7 +76,7 @@ async def test_servers_that_are_not_there_or_say_nothing_cost_no_time(server: Mo
         silent.listen()  # takes the connection, and never answers
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         environ = {"OLLAMA_BASE_URL": address, "LLAMA_CPP_BASE_URL": address, "LM_STUDIO_BASE_URL": f"{address}/v1"}
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             assert await found(environ, 0.1) == {}
 
 

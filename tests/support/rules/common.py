@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 Object = Mapping[str, Any]
@@ -91,7 +92,13 @@ def openai_tool(name: object, schema: object, strict: object, param: str) -> Com
     if "properties" not in schema:
         yield Refusal(f"{begin}In context=(), object schema missing properties", param)
     if strict is True:
-        yield from (Refusal(begin + problem, param) for problem in strict_problems(schema, ()))
+        yield from (Refusal(begin + problem, param) for problem in _known_problems(json.dumps(schema)))
+
+
+@cache
+def _known_problems(schema: str) -> tuple[str, ...]:
+    """Return the problems of a schema that is given as JSON: the same tools are in request after request."""
+    return tuple(strict_problems(json.loads(schema), ()))
 
 
 def strict_problems(schema: object, place: tuple[str, ...]) -> Iterator[str]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.patience import PATIENCE
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -20,7 +22,7 @@ def run(*arguments: str) -> dict[str, Any]:
     """In a process of its own: forking needs one without threads. Files in memory are as good, only faster."""
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
         command = [sys.executable, "-m", "tests.support.kills", folder, *arguments]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 

@@ -1,6 +1,8 @@
-import time
 from pathlib import Path
 
+import pytest
+
+from north_lsp.workspace.files import tree
 from north_lsp.workspace.files.completion import Completion, PathCompletion
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
@@ -67,10 +69,10 @@ def test_while_folders_are_read_for_another_the_answer_is_incomplete(tmp_path: P
     assert shown(slow.complete("a", 10)) == ["a.py"]
 
 
-def test_new_files_are_found(tmp_path: Path) -> None:
+def test_new_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = completion(project(tmp_path, "a.py"))
     assert shown(known.complete("fresh", 10)) == []
     project(tmp_path, "fresh.py")
     known.complete("", 1)
-    time.sleep(1.2)
+    monkeypatch.setattr(tree, "_RECENT_SECONDS", 0.0)
     assert shown(known.complete("fresh", 10)) == ["fresh.py"]
