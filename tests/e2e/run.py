@@ -1,8 +1,8 @@
 """Run the tests in real editors, several at once, and print a table: `python -m tests.e2e.run [words of names …]`.
 
-Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/`, `editors/` and `mcp/` is a
-process of its own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE` changes that. What
-each printed is shown when it ends.
+Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/`, `editors/`, `mcp/` and `acp/`
+is a process of its own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE` changes that.
+What each printed is shown when it ends.
 
 A program that failed beside others runs once more, alone: a window that a busy machine draws late is told from a defect
 that way. Both outputs are shown, and the table names it. `NORTH_E2E_STRICT=1` counts every first failure.
@@ -53,6 +53,7 @@ def programs() -> Iterator[str]:
         "nvim/test_*.py",
         "editors/test_*.py",
         "mcp/test_*.py",
+        "acp/test_*.py",
         "vscode/smoke.mjs",
         "vscode/extension*.mjs",
     ):
@@ -96,7 +97,7 @@ def main() -> int:
     wanted.sort(key=lambda program: LONG.index(program) if program in LONG else len(LONG))
     at_once = int(os.environ.get("NORTH_E2E_AT_ONCE") or min(os.cpu_count() or 1, MOST_AT_ONCE))
     # Each set-up waits for the others on a lock; done before, no program's time has it.
-    for bed in ("setup-nvim.sh", "setup-vscode.sh", "setup-mcp.sh"):
+    for bed in ("setup-nvim.sh", "setup-vscode.sh", "setup-mcp.sh", "setup-acp.sh"):
         subprocess.run([HERE / bed], check=True, stdout=subprocess.DEVNULL)
     with ThreadPoolExecutor(at_once) as pool:
         results = run_all(pool, wanted)
