@@ -1,9 +1,11 @@
 """With very many tools, the rarely used ones are told by name only."""
 
+import gc
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -63,6 +65,15 @@ def test_rare_tools_are_told_by_name_and_those_of_servers_when_there_are_many() 
     long = OfServer("mcp_s_long")
     long.description = "x" * 100_000
     assert names(DiscoveringRegistry(few.joined([long]), Discovery(40))) == names(tools) - RARE | {"search_tools"}
+
+
+def test_tools_that_are_made_for_each_turn_are_not_kept() -> None:
+    registry = DiscoveringRegistry(builtin_tools(), Discovery(1))
+    assert registry.specs("agent")
+    made = ref(registry.find("search_tools"))
+    del registry
+    gc.collect()
+    assert made() is None
 
 
 def test_what_is_not_offered_is_not_found() -> None:
