@@ -237,6 +237,15 @@ class ConversationSettings:
         strict=False,
         project="stricter",
     )
+    save: bool = setting(
+        "sessions.save",
+        True,
+        "Save new conversations. With `false` they are only in memory and gone when they are closed: nothing of them "
+        "is listed, found or continued later, nor are their prompts kept. `north-lsp acp --no-session` and "
+        "`NORTH_NO_SESSION=1` do the same as `false`.",
+        strict=False,
+        project="stricter",
+    )
 
 
 @dataclass(frozen=True)

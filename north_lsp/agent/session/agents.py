@@ -200,6 +200,7 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
+        from north_lsp.agent.planning.workflow import owned_by
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
@@ -210,6 +211,10 @@ class Agents:
         environment = self._means.environment
         agent = permitted(request.agent, asker, known, environment.environ)
         isolated = (request.isolation or agent.isolation) == "worktree"
+        workspace = self._surroundings.workspace
+        owns = await anyio.to_thread.run_sync(owned_by, self._means.stored.log, workspace, request.id)
+        if owns is not None and not isolated:
+            raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
         if isolated and self._place(asker).tree is not None:
             told = f"{asker.name} works in a work tree already, which the agents that it uses share"
             raise ToolError("UNAVAILABLE", told, 'give the task isolation "none"')
@@ -224,7 +229,7 @@ class Agents:
         model = model.with_level(agent.level) if agent.level is not None else model
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
-        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated)
+        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, owns=owns)
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)
@@ -334,7 +339,8 @@ class Agents:
             async with own_tree(self._means, place.workspace, desk.progress.id, editor) as own:
                 outcome = await self._timed(work, desk, own)
                 editor = self._editor(desk)
-                return await Homecoming(self._means, place.workspace, own, editor).bring(desk.names, outcome)
+                home = Homecoming(self._means, place.workspace, own, editor, work.owns)
+                return await home.bring(desk.names, outcome)
         except ToolError as error:
             return Outcome("failed", f"it could not begin: {error}")
 

@@ -32,6 +32,7 @@ from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.unsaved import NOT_SAVED, unsaved_place
 from north_lsp.agent.session.unveiling import unveil
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
@@ -90,16 +91,19 @@ class SessionFactory:
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """Make a session with a new conversation; nothing is written until its first prompt, or until it is kept."""
-        choice = self._choice(roots.main)
+        choice, store = self._choice(roots.main), self._environment.locations
+        unsaved = unsaved_place(self._environment, roots.main)
         conversation = Conversation.create(
-            self._environment.locations,
+            store,
             repo_root=roots.main,
             repo_hash=project_hash(roots.main),
             cwd=roots.main,
             model=choice.model.selector,
             client=self._defaults.client,
             north_version=__version__,
+            folder=unsaved,
         )
+        conversation.is_kept = unsaved is None
         secrets = self._secrets(roots)
         conversation.wear(LogVeil(secrets))
         log, first = Log(conversation), mode or self._defaults.mode
@@ -111,7 +115,8 @@ class SessionFactory:
         tier = self._environment.settings.models.service_tier
         if tier is not None:
             log.append(ServiceTierEntry(tier))
-        return self._bind(log, roots, secrets, choice.notices, choice.model)
+        notices = (*choice.notices, *(() if conversation.is_kept else (NOT_SAVED,)))
+        return self._bind(log, roots, secrets, notices, choice.model)
 
     def _secrets(self, roots: Roots) -> Secrets:
         """Return what masks the secrets of a conversation in these folders."""
@@ -224,7 +229,7 @@ class SessionFactory:
         roots = replace(roots, extra=extra_roots(reading.extra_roots))
         rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
         kept = reading.limits.artifacts_mb * 1024 * 1024
-        artifacts = Artifacts(environment.locations.conversations / conversation.id, kept)
+        artifacts = Artifacts(conversation.folder, kept)
         read, texts, seen = (
             editor.read_unsaved,
             editor.unsaved_texts,
