@@ -61,6 +61,11 @@ class Command:
 
 def _acp(parser: Parser) -> None:
     parser.add_argument("--login", action="store_true", help="store a provider's key instead, in this terminal")
+    _add_no_session(parser)
+
+
+def _add_no_session(parser: Parser) -> None:
+    parser.add_argument("--no-session", action="store_true", help="do not save new conversations")
 
 
 def _lsp(parser: Parser) -> None:
@@ -69,6 +74,7 @@ def _lsp(parser: Parser) -> None:
     carrier.add_argument(
         "--tcp", metavar="HOST:PORT", help="listen on a loopback address; clients must send the token that is printed"
     )
+    _add_no_session(parser)
 
 
 def _demo(parser: Parser) -> None:

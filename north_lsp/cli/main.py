@@ -40,6 +40,8 @@ def _options(arguments: "argparse.Namespace") -> Options:
         value = environ.get(name)
         if value and not os.path.isabs(os.path.expanduser(value)):
             raise UsageError(f"{name} must be an absolute path, not {value!r}")
+    if getattr(arguments, "no_session", False):
+        environ["NORTH_NO_SESSION"] = "1"
     model = arguments.model if arguments.model is not None else environ.get("NORTH_MODEL", "").strip() or None
     if environ.get("NORTH_NO_NETWORK"):
         from north_lsp.server.no_network import forbid, is_forbidden

@@ -16,6 +16,7 @@ VARIABLES = {
     "NORTH_DISCOVERY": "`off`: do not look for model servers on this machine",
     "NORTH_BEDROCK": "`1`: offer Claude on Amazon Bedrock, with the AWS credentials of this machine",
     "NORTH_NO_TITLE": "`1`: do not have a model name conversations, like `sessions.autoTitle`",
+    "NORTH_NO_SESSION": "`1`: new conversations are not saved, like `sessions.save`",
     "NORTH_NO_OFFER": "`1`: do not offer to learn the project, like `profile.offer`",
     "NORTH_NULL_PROMPT": "`1`: send no system text, to test models",
     "NORTH_NOTIFICATIONS": "`off`: no notices, like `notifications`",

@@ -96,6 +96,9 @@ class Chat:
         """Return the id of the conversation whose document this is; None if it is none."""
         if path is None or path.name != chat_text.NAME:
             return None
+        known = self._conversation.document
+        if known is not None and os.path.realpath(path) == os.path.realpath(known.path):
+            return known.id  # also of one that is not saved
         folder = os.path.realpath(path.parent.parent)
         return path.parent.name if folder == os.path.realpath(self._environment.locations.conversations) else None
 

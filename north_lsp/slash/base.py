@@ -348,6 +348,30 @@ class Host(Protocol):
         """Add a task, or start, finish, drop or remove the one whose text begins so."""
         ...
 
+    def goal(self) -> str:
+        """Return the goal in Markdown; empty if there is none."""
+        ...
+
+    async def set_goal(self, text: str) -> None:
+        """Replace the goal by one in Markdown; an empty text drops it."""
+        ...
+
+    async def work(self) -> str:
+        """Say where the workflow is, and list those of the project, in Markdown."""
+        ...
+
+    async def begin_work(self, name: str, words: str) -> str:
+        """Begin a workflow; return the prompt that tells the model."""
+        ...
+
+    async def resume_work(self, slug: str) -> str:
+        """Take a workflow of the project up in this conversation; return where it is."""
+        ...
+
+    async def stop_work(self) -> None: ...
+
+    async def archive_work(self, slug: str) -> None: ...
+
     def jobs(self) -> str:
         """List what was started in the background, in Markdown."""
         ...

@@ -18,6 +18,7 @@ from north_lsp.slash.places import PLACES
 from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 from north_lsp.slash.servers import SERVERS
+from north_lsp.slash.work import WORK
 
 _DAYS = 7
 _ALONE = "A prompt is one command, or text for the model: send the rest as a separate prompt."
@@ -144,6 +145,7 @@ COMMANDS = (
     *PLACES,
     *KEEPING,
     *PLANNING,
+    *WORK,
     *PROVIDERS,
     *SERVERS,
 )

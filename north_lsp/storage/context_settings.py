@@ -3,7 +3,7 @@
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
 
-_KINDS = ("rule", "skill", "command", "prompt")
+_KINDS = ("rule", "skill", "command", "prompt", "agent", "mcp")
 
 
 def _items(written: object) -> tuple[str, ...]:
@@ -37,8 +37,8 @@ class ContextSettings:
     disabled_items: tuple[str, ...] = setting(
         "disabledItems",
         (),
-        "What is not used, as `rule:<name>`, `skill:<name>`, `command:<name>` or `prompt:<name>`; `/rules` and "
-        "`/skills` list all there is.",
+        "What is not used, as `rule:<name>`, `skill:<name>`, `command:<name>`, `prompt:<name>`, `agent:<name>` or "
+        "`mcp:<name>`; `/rules`, `/skills`, `/agents` and `/mcp` list all there is.",
         parse=_items,
         schema={"type": "array", "items": {"type": "string", "pattern": f"^({'|'.join(_KINDS)}):."}},
     )

@@ -45,7 +45,8 @@ class Conversation:
     """A conversation, made by `create` or `open`. Every method may be called from any thread.
 
     Writing never raises an OSError: what cannot be saved stays in memory, is tried again with each later line, and
-    `write_error` says why. A conversation with a `read_only_reason` keeps new entries in memory only.
+    `write_error` says why. A conversation with a `read_only_reason`, or one that is not `is_kept`, has new entries in
+    memory only.
     """
 
     def __init__(self, path: Path, state: LogState, log: LogFile) -> None:
@@ -59,6 +60,8 @@ class Conversation:
         self.ownership = Ownership(path)
         self._refused: OSError | None = None
         self._retired = False
+        self.is_kept = True
+        """Whether it is stored. Set it before anything is appended."""
         self._answer = PartialAnswer(path)
         self._lines = VeiledLines(self.reserve_id)
         self._mutex = threading.RLock()
@@ -231,7 +234,7 @@ class Conversation:
     def keep(self) -> None:
         """Write a new conversation before anything is said in it, so that it can be reopened; the lock is not held."""
         with self._mutex:
-            if not self._saved:
+            if not self._saved and self.is_kept:
                 with suppress(OSError):
                     private_directory(self.path.parent)
                 self._log.flush()
@@ -503,7 +506,7 @@ class Conversation:
         if self.read_only_reason is not None:
             self._refused = OSError(errno.EROFS, self.read_only_reason, str(self.path))
             return record
-        if self._state.former is not None:  # it could not be rewritten; that will be tried again
+        if self._state.former is not None or not self.is_kept:  # what could not be rewritten is tried again
             return record
         self._log.add(line)
         if self._saved:
@@ -520,7 +523,13 @@ class Conversation:
 
     def _write_anew(self, records: list[Record]) -> None:
         """Rewrite a log of another format in today's; the former file is kept next to it."""
-        data = b"".join([encode(records[0]), *map(self.line, records[1:])])
+        kept: dict[object, list[bytes]] = {}
+        for before, line in self._state.unreadable:
+            kept.setdefault(before, []).append(line + b"\n")
+        lines = [encode(records[0]), *kept.pop(None, ())]
+        for record in records[1:]:
+            lines += [self.line(record), *kept.pop(record["id"], ())]
+        data = b"".join([*lines, *(line for rest in kept.values() for line in rest)])
         try:
             former = self.header.get("formerFormat")
             keep_beside(self.path, f"{self.path.name}.bak-{former}")
@@ -529,7 +538,7 @@ class Conversation:
             self._refused = error
             return
         note("session_migrated", sessionId=self.id, formerFormat=former, entries=len(records) - 1)
-        self._refused, self._state.former = None, None
+        self._refused, self._state.former, self._state.unreadable = None, None, []
         self._log.close()
         self._log.reread(data)
 

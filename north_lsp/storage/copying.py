@@ -80,6 +80,8 @@ def hand_over(source: Conversation, store: Locations, entry: Mapping[str, Any], 
 
 
 def _new_id(source: Conversation, store: Locations) -> str:
+    if not source.is_kept:
+        raise NotCopied("this conversation is not saved, so it cannot be copied: /export writes it to a file")
     if source.read_only_reason is not None:
         raise NotCopied(f"the conversation {source.id} cannot be copied: {source.read_only_reason}")
     return free_conversation_id(store.conversations)

@@ -44,10 +44,10 @@ class Locations:
     def log_file(self) -> Path:
         return self.state / "north.log"
 
-    @property
-    def config_copy(self) -> Path:
-        """The settings file as it was when it could last be read."""
-        return self.data / "config.last-good.json"
+    def last_good(self, name: str) -> Path:
+        """Return where the settings file of that name is kept as it was when it could last be read."""
+        stem, _, suffix = name.rpartition(".")
+        return self.data / f"{stem}.last-good.{suffix}"
 
     @property
     def crashes(self) -> Path:

@@ -7,7 +7,7 @@ from typing import Any
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
 from north_lsp.storage.messages import repaired
-from north_lsp.storage.old_formats import format_of, today
+from north_lsp.storage.old_formats import format_of, id_of_line, today
 from north_lsp.storage.records import storable
 
 _TITLE_RANK = {"auto": 0, "plan": 1, "user": 2}
@@ -42,6 +42,8 @@ class LogState:
         self.read_only_reason: str | None = None
         self.former: list[Record] | None = None
         """All lines of a log of another format, in today's: it must be rewritten before it is continued."""
+        self.unreadable: list[tuple[str | None, bytes]] = []
+        """Its lines that cannot be read, each with the id of the one before it: they stay where they are."""
         self.revision = 0  # counts the changes of the active path other than growing
         self._path: list[Record] | None = []
         self._pending: dict[str, Record] = {}
@@ -214,6 +216,7 @@ def read_log(data: bytes) -> ReadLog:
     last = len(lines) - 1
     format, torn = format_of(header), False
     records, unreadable = [], [] if header is not None else [1]
+    kept: list[tuple[str | None, bytes]] = []
     for number, line in enumerate(lines[1:], start=1):
         if not line.strip():
             continue
@@ -224,6 +227,7 @@ def read_log(data: bytes) -> ReadLog:
             torn = True
         else:
             unreadable.append(number + 1)
+            kept.append((id_of_line(records[-1], len(records) - 1) if records else None, line))
     readable = int(header is not None) + len(records)
     if header is not None and format is not None:
         header, *records = [
@@ -231,7 +235,7 @@ def read_log(data: bytes) -> ReadLog:
         ]
     state = LogState(normal_header(header or {}))
     if format is not None:
-        state.former = [state.header]
+        state.former, state.unreadable = [state.header], kept
     state.read_only_reason = header_problem(header)
     for record in records:
         state.add(record)

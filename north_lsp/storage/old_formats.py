@@ -40,6 +40,17 @@ def today(format: str, header: Record, records: Iterable[Record]) -> Iterator[Re
     yield from _flat(header, lines) if is_flat else _tree(lines)
 
 
+def id_of_line(record: Record, number: int) -> str:
+    """Return the id that an entry gets in today's format: its own if it has one. For a line that changes an entry, it
+    is that one's."""
+    own = record.get("id")
+    if record["type"] == "entry_added":
+        own = _first(record, "entry", "payload", "data").get("id") or own
+    elif record["type"] == "entry_updated":
+        own = record.get("entryId") or record.get("targetId") or own
+    return str(own or f"line{number}")
+
+
 # -- flat: a list of what was shown ------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,5 @@
-"""The user's settings file, `<config>/config.json`: what this version reads, and what applies where it is wrong."""
+"""The user's settings files, `<config>/config.json` and below it `<config>/config.yml`: what this version reads, and
+what applies where they are wrong."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -236,6 +237,15 @@ class ConversationSettings:
         strict=False,
         project="stricter",
     )
+    save: bool = setting(
+        "sessions.save",
+        True,
+        "Save new conversations. With `false` they are only in memory and gone when they are closed: nothing of them "
+        "is listed, found or continued later, nor are their prompts kept. `north-lsp acp --no-session` and "
+        "`NORTH_NO_SESSION=1` do the same as `false`.",
+        strict=False,
+        project="stricter",
+    )
 
 
 @dataclass(frozen=True)
@@ -377,27 +387,39 @@ def load_settings(locations: Locations) -> Settings:
 
 
 def load_user_layer(locations: Locations) -> Layer:
-    """Read the user's file; nothing is set if there is none. Never raises: what is wrong is in `problems`, a line each.
+    """Read the user's files; nothing is set if there are none. Never raises: what is wrong is in `problems`, a line
+    each. What config.json says counts before config.yml.
 
     A wrong value is left out alone; if it would have restricted something, the strictest value replaces it. A file
     that cannot be read at all is replaced by its last readable content; without that, by `STRICT`.
     """
-    path = locations.config / "config.json"
+    below, above = (_read_user_file(locations, name) for name in ("config.yml", "config.json"))
+    problems = (*above.problems, *below.problems)
+    if above.is_unknown or below.is_unknown:
+        return replace(above if above.is_unknown else below, problems=problems)
+    written = {key: value for key, value in below.written.items() if key not in above.values}
+    return Layer("user", {**below.values, **above.values}, {**written, **above.written}, problems)
+
+
+def _read_user_file(locations: Locations, name: str) -> Layer:
+    path, kept = locations.config / name, locations.last_good(name)
     try:
         data = read_regular(path, MAX_CONFIG_BYTES)
         reader = opened(path, data)
     except FileNotFoundError:
         return Layer("user", {})
     except SettingsError as error:
-        return _last_good(locations, str(error))
+        return _last_good(path, kept, str(error))
     except OSError as error:
-        return _last_good(locations, str(SettingsError(path, 1, 1, error.strerror or str(error))))
-    _keep_good(locations, data)
+        return _last_good(path, kept, str(SettingsError(path, 1, 1, error.strerror or str(error))))
+    _keep_good(kept, data)
     return reader.read(Settings)
 
 
 def opened(path: Path, data: bytes) -> SettingsReader:
-    """Parse the content of a file of settings. Raises SettingsError."""
+    """Parse the content of a file of settings, JSON or YAML. Raises SettingsError."""
+    if path.suffix == ".yml":
+        return _opened_yaml(path, data)
     from north_lsp.storage.relaxed_json import JsonError, parse
 
     try:
@@ -409,8 +431,22 @@ def opened(path: Path, data: bytes) -> SettingsReader:
     return SettingsReader(path, data.decode("utf-8-sig"), values)
 
 
-def _last_good(locations: Locations, problem: str) -> Layer:
-    path, kept = locations.config / "config.json", locations.config_copy
+def _opened_yaml(path: Path, data: bytes) -> SettingsReader:
+    from north_lsp.storage.yaml_tree import TreeError, parse
+
+    try:
+        text = data.decode("utf-8-sig")
+        values = parse(text).plain()
+    except UnicodeDecodeError:
+        raise SettingsError(path, 1, 1, "is not UTF-8") from None
+    except TreeError as error:
+        raise SettingsError(path, error.line, 1, error.problem) from None
+    if not isinstance(values, dict):
+        raise SettingsError(path, 1, 1, "must be an object")
+    return SettingsReader(path, text, values)
+
+
+def _last_good(path: Path, kept: Path, problem: str) -> Layer:
     try:
         layer = opened(kept, read_regular(kept, MAX_CONFIG_BYTES)).read(Settings)
     except (OSError, SettingsError):
@@ -421,9 +457,8 @@ def _last_good(locations: Locations, problem: str) -> Layer:
     return replace(layer, problems=(Problem(f"{problem}; {told}", path), *layer.problems))
 
 
-def _keep_good(locations: Locations, data: bytes) -> None:
+def _keep_good(kept: Path, data: bytes) -> None:
     """Keep a copy of a readable file. Best effort: without it, `STRICT` applies when the file breaks."""
-    kept = locations.config_copy
     with suppress(OSError):
         try:
             if read_regular(kept, MAX_CONFIG_BYTES) == data:

@@ -88,7 +88,8 @@ class SettingsFile:
     def layered(self) -> Layered:
         """Return the settings with the layers that they are made of."""
         project = self._project.look() if self._project is not None else None
-        stamp = (_state(self.locations.config / "config.json"), project, self._editor.revision, self.session.revision)
+        own = tuple(_state(self.locations.config / name) for name in ("config.json", "config.yml"))
+        stamp = (own, project, self._editor.revision, self.session.revision)
         if stamp != self._stamp:
             between = [self._project.layer()] if self._project is not None and project is not None else []
             layers = [load_user_layer(self.locations), *between, self._editor.layer(), self.session.layer()]

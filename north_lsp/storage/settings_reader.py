@@ -114,12 +114,17 @@ class SettingsReader:
     def _note(self, key: str, problem: str) -> None:
         """Add a problem, with the place of the key in the file."""
         group, _, name = key.rpartition(".")
-        place = self.source.find(f'"{key}"')
+        place = self._place(key)
         if place < 0:
-            place = max(self.source.find(f'"{name}"', max(self.source.find(f'"{group}"'), 0)), 0)
+            place = max(self._place(name, max(self._place(group), 0)), 0)
         before = self.source[:place]
         line, column = before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1
         self.problems.append(Problem(str(SettingsError(self.path, line, column, problem)), self.path, key))
+
+    def _place(self, name: str, start: int = 0) -> int:
+        """Return where a key is in the file, as far as that can be seen; -1 if it cannot. YAML needs no quotes."""
+        place = self.source.find(f'"{name}"', start)
+        return self.source.find(f"{name}:", start) if place < 0 and self.path.suffix == ".yml" and name else place
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str:

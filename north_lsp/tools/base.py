@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.tools.goals import GoalChange
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.todo_list import Change
 from north_lsp.tools.web_requests import FetchRequest
+from north_lsp.tools.workflows import WorkflowCall
 from north_lsp.vocabulary import Kind, Location, Mode
 from north_lsp.web.search.base import Query
 from north_lsp.workspace.proposal import FileChange
@@ -177,6 +179,14 @@ class Host(Protocol[R_co]):
 
     async def present_plan(self, summary: str) -> R_co:
         """Have the user decide on the plan."""
+        ...
+
+    async def change_goal(self, change: GoalChange) -> R_co:
+        """Change the goal, or look at it."""
+        ...
+
+    async def change_workflow(self, wanted: WorkflowCall) -> R_co:
+        """Take the conversation through a workflow."""
         ...
 
     async def change_todo(self, changes: Sequence[Change]) -> R_co:

@@ -26,7 +26,9 @@ from north_lsp.tools.edit.undo_edit import UndoEdit
 from north_lsp.tools.memory.remember import Remember
 from north_lsp.tools.plan.ask import Ask
 from north_lsp.tools.plan.exit_plan_mode import ExitPlanMode
+from north_lsp.tools.plan.goal import GoalTool
 from north_lsp.tools.plan.todo import Todo
+from north_lsp.tools.plan.workflow import WorkflowTool
 from north_lsp.tools.plan.write_plan import WritePlan
 from north_lsp.tools.read.detect_languages import DetectLanguages
 from north_lsp.tools.read.expand_output import ExpandOutput
@@ -60,8 +62,9 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
     others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
+    work = (GoalTool(), WorkflowTool())
     web = (WebFetch(), WebSearch(), Calc())
-    return Registry([*looking, *structure, *project, *edits, *others, *web], _HIDDEN[variant])
+    return Registry([*looking, *structure, *project, *edits, *others, *work, *web], _HIDDEN[variant])
 
 
 def edit_tools() -> list[EditTool]:

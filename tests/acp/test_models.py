@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.world import SERVER, World
+from tests.end_to_end.world import PACE, SERVER, World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
@@ -96,10 +96,7 @@ async def test_a_choice_is_the_default_of_new_conversations(world: World) -> Non
         _, options = await new(client, world)
         assert by_id(options)["model"]["currentValue"] == "anthropic/claude-haiku-4-5-20251001"
     text = (world.folder / "config" / "config.json").read_text()
-    assert json.loads(text) == {
-        "selectedModel": "anthropic/claude-haiku-4-5-20251001",
-        "retry": {"baseDelayMs": 8},
-    }
+    assert json.loads(text) == PACE | {"selectedModel": "anthropic/claude-haiku-4-5-20251001"}
 
 
 async def test_models_that_may_not_be_used(world: World) -> None:

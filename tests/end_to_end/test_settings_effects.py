@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from tests.acp.test_approvals import session, turn
+from tests.end_to_end.test_faults import configure, prompt
+from tests.end_to_end.test_mcp import DONE, command, offered, stdio, talk
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
 from tests.support.script import call
@@ -56,3 +58,22 @@ async def test_a_project_has_its_commands_run_in_the_sandbox(
         await turn(client, id, server, call("shell_run", command="touch in.txt"))
         said = "In the sandbox" in json.dumps(asked.questions[0]["toolCall"]["content"])
         assert said == (written is not None)
+
+
+async def test_items_that_are_switched_off_are_not_offered(world: World, server: ModelServer) -> None:
+    """Servers and agents, also ones that come from elsewhere; both come back with the next prompt."""
+    configure(world, disabledItems=["mcp:test", "agent:librarian"])
+    server.script(DONE, DONE)
+    async with talk(world, stdio()) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_test_echo" not in offered(server)
+        assert "librarian" not in offered(server)["task"]["description"]
+        assert "switched off" in await command(client, session, "/mcp")
+        assert "the setting `disabledItems` names it" in await command(client, session, "/agents")
+        before = len(client.updates)
+        await prompt(client, session, "/mcp enable test")
+        assert "the setting `disabledItems` names `mcp:test`" in str(client.updates[before:])
+        configure(world)
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "mcp_test_echo" in offered(server)
+        assert "librarian" in offered(server)["task"]["description"]

@@ -255,7 +255,9 @@ async def test_commands_of_an_agent_in_a_tree_run_there(repository: World, serve
         shown = answering(client, "run", "accept")
         await prompt(client, session, "Go")
     assert len(shown) == 2
-    assert "Asked for by the agent task (0-run)." in json.dumps(shown[0]["toolCall"]["content"])
+    told = json.dumps(shown[0]["toolCall"]["content"])
+    assert "Asked for by the agent task (0-run)." in told
+    assert "runs in the agent's own work tree, with changes of its files that you have not seen" in told
     assert (world.project / "notes.txt").read_text() == f"{LINES}more\n"
     assert not (world.project / "built").exists()
     assert "M notes.txt" in json.dumps(sent(server)[2])

@@ -161,3 +161,32 @@ def test_one_that_cannot_be_written_anew_goes_on_in_memory_until_it_can(store: L
     again = Conversation.open(store, "a1b2c3")
     assert [entry.get("data") for entry in again.active_path()][-2:] == [1, 2]
     assert not blocked.exists()
+
+
+@pytest.mark.parametrize(
+    ("log", "after"),
+    [(FLAT, {1: "u1", 3: "a1", 7: "l1"}), (TREE, {2: "1", 5: "4"}), ([TREE[0] | {"version": 1}, *TREE[1:]], {3: "2"})],
+    ids=["flat", "tree", "oldest tree"],
+)
+def test_lines_that_cannot_be_read_stay_where_they_are(
+    store: Locations, log: list[dict[str, Any]], after: dict[int, str]
+) -> None:
+    """Also those right behind the first line, and in a log that is rewritten."""
+    lines = [json.dumps(line) for line in log]
+    written = [lines[0], "{damaged 0"]
+    for number, line in enumerate(lines[1:], start=1):
+        written += [line, *([f'{{"damaged {number}\u00e9'] if number in after else [])]
+    store.conversations.mkdir(parents=True)
+    path = store.conversations / "a1b2c3.jsonl"
+    path.write_text("".join(f"{line}\n" for line in written))
+    conversation = Conversation.open(store, "a1b2c3")
+    conversation.append("message", message={"role": "user", "content": []})
+    conversation.close()
+    found = path.read_text().splitlines()
+    assert found[1] == "{damaged 0"
+    for number, id in after.items():
+        place = found.index(f'{{"damaged {number}\u00e9')
+        assert json.loads(found[place - 1])["id"] == id
+    again = Conversation.open(store, "a1b2c3")
+    assert f"{len(after) + 1} lines cannot be read" in "".join(again.warnings)
+    assert len(again.entries) == len(conversation.entries)

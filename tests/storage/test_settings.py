@@ -88,7 +88,7 @@ def test_a_file_that_breaks_leaves_in_force_what_was(store: Locations, broken: s
 def test_the_copy_is_for_the_user_alone(store: Locations) -> None:
     write(store, '{"auth.broker.token": "secret"}')
     load_settings(store)
-    assert store.config_copy.stat().st_mode & 0o777 == 0o600
+    assert store.last_good("config.json").stat().st_mode & 0o777 == 0o600
 
 
 # A value of the wrong kind, and what counts instead: never more than the user may have wanted to allow.
@@ -241,6 +241,7 @@ _FLIPPED = {
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
+    "sessions.save": "false",
     "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
     "memories.enabled": "true", "memories.maxRolloutAgeDays": "1", "memories.minRolloutIdleHours": "1",
     "memories.maxRolloutsPerStartup": "1", "memories.summaryInjectionTokenLimit": "1",

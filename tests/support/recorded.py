@@ -76,6 +76,7 @@ class Stage:
 
     def write(self, name: str, content: str | bytes) -> None:
         path = self.world.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
@@ -289,9 +290,89 @@ async def summaries(on: Stage) -> None:
     await on.say("Bye", answers=(BYE,))
 
 
+PLAN = (
+    "# Goal\nA file.\n# Findings\nNone.\n# Steps\n1. Write `new.txt` (new.txt; read it)\n"
+    "# Risks\nNone.\n# Out of scope\nAll else.\n"
+)
+TODO = {"op": "init", "list": [{"phase": "Read", "items": ["a", "b"]}, {"phase": "Write", "items": ["c"]}]}
+COLOR = {"id": "color", "question": "Which color?", "options": [{"label": "Red"}, {"label": "Green"}], "recommended": 1}
+NO_EVAL = "---\ncondition: 'eval\\('\n{}\n---\nNever call eval."
+
+
+def todo(*ops: dict[str, Any]) -> Part:
+    return call("todo", ops=list(ops))
+
+
+def asked(*questions: dict[str, Any]) -> Part:
+    return call("ask", questions=list(questions))
+
+
+def tasks(*rows: dict[str, Any]) -> Part:
+    return call("task", tasks=list(rows))
+
+
+async def planning(on: Stage) -> None:
+    """Play a todo list, questions of the model, and plans that are rejected and approved."""
+    done, note = {"op": "done", "task": "a"}, {"op": "note", "task": "b", "text": "x"}
+    await on.say("List it", answers=(answer(todo(TODO)), answer(todo(done), todo(note)), BYE))
+    await on.say("/todo done b")
+    on.verdicts = [option("1"), stopped, option("own", comment="Blue")]
+    await on.say("Paint it", answers=(answer(asked(COLOR)), answer(asked(COLOR)), answer(asked(COLOR)), BYE))
+    await on.set("mode", "plan")
+    written, shown = answer(call("write_plan", content=PLAN)), answer(call("exit_plan_mode", summary="A file."))
+    early = answer(call("edit_create_file", path="new.txt", content="hello\n"))
+    on.verdicts = [option("reject", comment="too risky")]
+    await on.say("Plan it", answers=(early, written, shown, BYE))
+    on.verdicts = [option("execute"), option("accept")]
+    await on.say("Again", answers=(written, shown, early, BYE))
+
+
+async def agents(on: Stage) -> None:
+    """Play agents: what they find, their edits and commands, accepted and rejected, and one that gets nowhere."""
+    on.server.may_refuse = True
+    edit = answer(call("edit_create_file", path="new.txt", content="hello\n"))
+    found = answer(call("submit_result", result="They wanted it.", summary="Found."))
+    written = tasks({"agent": "task", "prompt": "Write it", "id": "write"})
+    on.verdicts = [option("accept")]
+    await on.say("Have it written", answers=(answer(Say("An agent."), written), edit, found, BYE))
+    on.verdicts = [option("reject"), option("run")]
+    run = answer(shell("echo hi"))
+    other = answer(call("edit_create_file", path="other.txt", content="hello\n"))
+    await on.say("And again", answers=(answer(written), edit, other, run, found, BYE))
+    on.server.script(answer(written), answer(shell("sleep 30")))
+    first = await on.start("To be cancelled")
+    await on.client.wait_update(lambda update: update.get("title") == "task: Running sleep 30")
+    await on.client.notify("session/cancel", {"sessionId": on.session})
+    await on.client.answer(first)
+    on.server.drop()
+    lost = tasks({"agent": "oracle", "prompt": "Think"})
+    await on.say("Ask one", answers=(answer(lost), answer(Fail(400, "invalid_request_error", "no")), BYE))
+    await on.say("/undo")
+
+
+async def rules(on: Stage) -> None:
+    """Play rules that stop an answer, go with a result, and are told after an answer."""
+    on.write(".north/rules/stops.md", NO_EVAL.format("scope: tool"))
+    on.write(".north/rules/later.md", NO_EVAL.replace("eval", "exec").format("scope: text\ninterrupt: false"))
+    bad, good = (call("edit_create_file", path="a.py", content=text) for text in ("x = eval(a)\n", "x = 1\n"))
+    await on.say("Write it", answers=(answer(Say("So."), bad), answer(good), BYE))
+    await on.say("How?", answers=(answer(Say("Use exec(x).")), answer(Say("I do not."))))
+
+
+async def background(on: Stage) -> None:
+    """Play commands in the background: what they print, and their end."""
+    begun = call("shell_run", command="echo up; read x; echo heard $x", background=True)
+    told = call("job", action="input", jobId="1", text="me\n")
+    awaited = call("job", action="wait", jobId="1", timeout=60)
+    await on.say("Begin", answers=(answer(begun), answer(told), answer(awaited), BYE))
+    await on.say("/jobs")
+    await on.say("And?", answers=(BYE,))
+
+
 RETRY = {"requestMaxRetries": 0, "streamMaxRetries": 1, "maxRetries": 1, "baseDelayMs": 8}
-SETTINGS = {"retry": RETRY | {"fallbackChains": {"sonnet-4-5": ["haiku-4-5"]}}}
-RECORDED = {one.__name__: one for one in (edits, commands, models, file_blocks, meanwhile, attachments, summaries)}
+SETTINGS: dict[str, Any] = {"todo.reminders": False, "retry": RETRY | {"fallbackChains": {"sonnet-4-5": ["haiku-4-5"]}}}
+_EARLIER = (edits, commands, models, file_blocks, meanwhile, attachments, summaries)
+RECORDED = {one.__name__: one for one in (*_EARLIER, planning, agents, rules, background)}
 
 
 def portable(text: str, world: World) -> str:

@@ -3,9 +3,9 @@ left out."""
 
 from typing import Any
 
-_LAST_COUNTS = {"session_info_update", "usage_update"}
+_LAST_COUNTS = {"session_info_update", "usage_update", "plan"}
 _PROGRESS = ("choice-", "limit-")
-_ELSEWHERE = {"available_commands_update", "config_option_update", "plan"}
+_ELSEWHERE = {"available_commands_update", "config_option_update"}
 
 
 def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -35,6 +35,12 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
             rows.append({"chunk": (kind, update["messageId"]), "text": update["content"]["text"]})
         else:
             rows.append({kind: update})
+    for call in calls.values():
+        if call.get("status") == "failed":
+            call.get("_meta", {}).get("north", {}).pop("tasks", None)  # how far its agents were when it was cancelled
+            if call.get("_meta") == {"north": {}}:
+                del call["_meta"]
     usage = last.get("usage_update", {})
     title = last.get("session_info_update", {}).get("title")
-    return [*rows, {"title": title, "used": usage.get("used"), "size": usage.get("size"), "cost": usage.get("cost")}]
+    counts = {"used": usage.get("used"), "size": usage.get("size"), "cost": usage.get("cost")}
+    return [*rows, {"title": title, **counts, "plan": last.get("plan")}]

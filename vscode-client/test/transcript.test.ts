@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 
 import type { ToolStatus, Update } from "../src/acp";
+import { titleWhenDone } from "../src/chat/titles";
 import { Transcript } from "../src/chat/transcript";
 import type { Item, ToPage } from "../src/messages";
 
@@ -186,4 +189,13 @@ test("a message is an entry from the beginning of its turn on, or because the se
   transcript.clear();
   transcript.say("four");
   assert.deepEqual(entries(), [undefined]);
+});
+
+test("the titles of all tools that the server has are said as done, once they are", () => {
+  const folder = "../north_lsp/tools";
+  const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py")).map((name) => readFileSync(join(folder, name), "utf8"));
+  const words = new Set(sources.flatMap((text) => [...text.matchAll(/(?:return (?:one_line\()?|title = |"\w+": )f?"([A-Z][a-z]+ing:?) /g)].map((match) => match[1] ?? "")));
+  assert.ok(words.size > 15, `${[...words]}`);
+  const unknown = [...words].filter((word) => titleWhenDone(`${word} it`) === `${word} it` && word !== "Nothing");
+  assert.deepEqual(unknown, []);
 });

@@ -22,10 +22,12 @@ from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.tools.base import Caller, Command, JobRequest, Need, Output, Progress, Question, Tool
+from north_lsp.tools.goals import GoalChange
 from north_lsp.tools.questions import UserQuestion
 from north_lsp.tools.registry import plan_required
 from north_lsp.tools.todo_list import Change
 from north_lsp.tools.web_requests import FetchRequest
+from north_lsp.tools.workflows import WorkflowCall
 from north_lsp.web.search.base import Query
 from north_lsp.workspace.proposal import FileChange
 
@@ -91,6 +93,8 @@ class CallHost:
     async def look(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Run something that only reads; if the turn is cancelled, it is abandoned after a short grace period."""
         self._ensure("read")
+        if self._tool.only_reads and (hold := self._context.hold()) is not None:
+            hold.refuse_reading()
         diagnostics, call = self._abilities.ports.diagnostics, self._call
 
         def note(what: Literal["left", "ended late"]) -> None:
@@ -103,6 +107,8 @@ class CallHost:
     async def propose(self, changes: Sequence[FileChange]) -> Result:
         """Have an edit reviewed and applied. Raises StopTurn, ToolError."""
         self._ensure("write")
+        if (hold := self._context.hold()) is not None:
+            hold.refuse_writing(path for change in changes for path in change.paths)
         workspace = self._context.workspace
         return await self._abilities.edits.review(workspace, self._call, self._title, changes, self._keep)
 
@@ -110,16 +116,24 @@ class CallHost:
         """Have a command approved and run; `make` may read the disk. Raises StopTurn, ToolError."""
         self._ensure("run")
         command = await anyio.to_thread.run_sync(make)
+        hold = self._context.hold()
+        if hold is not None and hold.closes and (command.background or not await _only_looks(command)):
+            raise hold.error("only git status, log, diff and show, ls, and questions for a version are run now")
         return await self._abilities.shell.run(self._context, self._call, self._title, command)
 
     async def control_jobs(self, request: JobRequest) -> Result:
         """List, read, wait for, stop or write to background jobs. Raises StopTurn, ToolError."""
         self._ensure("run")
+        hold = self._context.hold()
+        if hold is not None and hold.closes and request.action == "input":
+            raise hold.error("nothing is written to a job now")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
 
     async def ask_user(self, questions: Sequence[UserQuestion]) -> Result:
         """Ask the user, and wait for the answers. Raises ToolError."""
         self._ensure("ask")
+        if (hold := self._context.hold()) is not None:
+            hold.refuse_questions(len(questions))
         return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
 
     async def write_plan(self, content: str) -> Result:
@@ -135,6 +149,9 @@ class CallHost:
     async def permit(self, question: Question) -> Result | None:
         """Have a call of another program's tool approved; a result means that it is not made."""
         self._ensure("network")
+        hold = self._context.hold()
+        if hold is not None and hold.closes and "plan" not in self._tool.modes:
+            raise hold.error(f"{self._tool.name} does not say that it only reads")
         return await self._abilities.outside.tools.permit(self._call, self._title, question)
 
     async def reach(self, work: Callable[[Progress], Awaitable[_T]]) -> _T:
@@ -165,6 +182,17 @@ class CallHost:
         await self._abilities.ports.show(CallRunning(self._call.id))
         return await work(Caller(self._call.id, self._context.mode))
 
+    async def change_goal(self, change: GoalChange) -> Result:
+        """Change the goal, or look at it. Raises ToolError."""
+        self._ensure("todo")
+        return self._abilities.planning.goal.change(self._call, self._title, change)
+
+    async def change_workflow(self, wanted: WorkflowCall) -> Result:
+        """Take the conversation through a workflow. Raises StopTurn, ToolError."""
+        self._ensure("plan")
+        workspace = self._context.workspace
+        return await self._abilities.planning.workflow.change(workspace, self._call, self._title, wanted)
+
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none."""
         self._ensure("todo")
@@ -175,3 +203,9 @@ class CallHost:
             raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")
         if need in _CHANGES and self._context.plans:  # whatever modes the tool says that it has
             raise plan_required(f"{self._tool.name} would change something")
+
+
+async def _only_looks(command: Command) -> bool:
+    from north_lsp.command_policy.looking import only_looks
+
+    return await anyio.to_thread.run_sync(only_looks, command.command)

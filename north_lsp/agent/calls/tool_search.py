@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.choices import ToolSelectionEntry
 from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.goals import GoalEntry
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.workspace.workspace import FoundTool, Workspace
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def offered_tools(tools: "Registry", workspace: Workspace, log: Log) -> "Registr
         return tools
     if finder.discovery is None:
         finder.discovery = Discovery(threshold, chosen_before(log.path()), _noting(log))
+    finder.discovery.chosen.update(in_use(log))
     return DiscoveringRegistry(tools, finder.discovery)
 
 
@@ -47,3 +50,22 @@ def chosen_before(path: Iterable[Logged]) -> set[str]:
     """Return the tools that were looked up in a stored conversation."""
     selections = [one.entry for one in path if isinstance(one.entry, ToolSelectionEntry)]
     return set(selections[-1].tools) if selections else set()
+
+
+def in_use(log: Log) -> set[str]:
+    """Return the rarely used tools that the model needs now: of a goal that is there, of a workflow that is active."""
+    found = log.those(_uses_tools)
+    names: set[str] = set()
+    for one in found:
+        match one.entry:
+            case GoalEntry(goal):
+                names = names | {"goal"} if goal is not None else names - {"goal"}
+            case SkillStateEntry(skill):
+                names = names | {"workflow", "goal"} if skill else names - {"workflow"}
+            case _:
+                pass
+    return names
+
+
+def _uses_tools(one: Logged) -> bool:
+    return isinstance(one.entry, GoalEntry | SkillStateEntry)

@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from north_lsp.agent.context.editor import editor_text
 from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
+from north_lsp.agent.context.goal_news import concerns_goal, news_of_goal
 from north_lsp.agent.context.memory import memory_text, with_memory
 from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.profile import with_profile
@@ -117,15 +118,13 @@ class ConversationContext:
     @property
     def _started(self) -> date:
         try:
-            return datetime.fromisoformat(str(self._log.conversation.header.get("timestamp"))).astimezone().date()
+            return datetime.fromisoformat(self._log.header.at).astimezone().date()
         except ValueError:
             return date.today()
 
     @property
     def _editor(self) -> str:
-        client = self._log.conversation.header.get("client")
-        named = (client.get("name"), client.get("version")) if isinstance(client, Mapping) else ()
-        return " ".join(str(part) for part in named if part)
+        return self._log.header.client
 
     # -- the system text ---------------------------------------------------------------------------------------------
 
@@ -189,6 +188,7 @@ class ConversationContext:
             paths += [active] if active is not None else []
             news += self._changed("editor", context_block(text)) if text else []
         news += news_of_todo(self._log.path(), self._log.opened_at, self._log.about_todo())
+        news += news_of_goal(self._log.those(concerns_goal))
         news += map(News, self.more_news())
         return [*await self._rules_for(paths), *news]
 
@@ -205,6 +205,7 @@ class ConversationContext:
                 self._told = dict(told_before(path if any(map(shortens, news_of_path)) else news_of_path))
             news = await self._rules_for(paths)
         news += news_of_edits(self._log.about_todo(), self._log.opened_at)
+        news += news_of_goal(self._log.those(concerns_goal))
         news += map(News, self.more_news())
         if news:
             self._log.append(PromptEntry(Content(tuple(news)), by_north=True, at_ms=now_ms()))

@@ -11,7 +11,6 @@ from north_lsp.agent.exports.markdown import markdown_of
 from north_lsp.agent.exports.masking import Mask, masked
 from north_lsp.agent.exports.page import html_of
 from north_lsp.agent.exports.plain import text_of
-from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
@@ -52,7 +51,7 @@ def source_of(log: Log, blobs: Blobs, surroundings: Surroundings | None = None) 
     conversation = log.conversation
     reason = conversation.read_only_reason
     warnings = [*conversation.warnings, *([reason] if reason is not None else [])]
-    header, path = Header.from_json(conversation.header), log.path()
+    header, path = log.header, log.path()
     left = left_branches(log.entries(), path)
     return Source(log.id, conversation.title or "", header, path, left, warnings, blobs.find, surroundings)
 

@@ -19,10 +19,12 @@ from north_lsp.agent.log.choices import (
 )
 from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
 from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
+from north_lsp.agent.log.goals import GOAL, GoalEntry
 from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
-from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.results import AGENT_CALL, AgentCallEntry, OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
+from north_lsp.agent.log.workflows import SKILL_STATE, SkillStateEntry
 from north_lsp.lazy_dataclass import dataclass
 
 
@@ -62,6 +64,9 @@ Entry = (
     | RuleEntry
     | TodoEditEntry
     | PlanEntry
+    | GoalEntry
+    | SkillStateEntry
+    | AgentCallEntry
     | UnknownEntry
 )
 
@@ -128,8 +133,14 @@ def _read(record: Json) -> Entry:
             return PrunedEntry.from_json(record)
         case "custom" if record.get("customType") == PLAN:
             return PlanEntry.from_json(record)
+        case "custom" if record.get("customType") == GOAL:
+            return GoalEntry.from_json(record)
+        case "custom" if record.get("customType") == SKILL_STATE:
+            return SkillStateEntry.from_json(record)
         case "custom" if record.get("customType") == USER_EDIT:
             return TodoEditEntry.from_json(record)
+        case "custom" if record.get("customType") == AGENT_CALL:
+            return AgentCallEntry.from_json(record)
         case "custom":
             return mark_from_json(record) or UnknownEntry(record)
         case _:

@@ -1,13 +1,14 @@
 """The header of a conversation: where and with what it began."""
 
-from north_lsp.agent.log.fields import Json, as_object, as_text
+from north_lsp.agent.log.fields import Json, as_object, as_text, text_or_none, whole_number
 from north_lsp.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """What the first line of a log says; empty texts for what it does not say. `parent` is the conversation that it
-    comes from, `relation` how."""
+    comes from, `relation` how; `project` is the hash of its project, `inode` that of its folder, `former_format` what
+    the log was written in, if that is not today's form."""
 
     id: str = ""
     at: str = ""
@@ -17,6 +18,10 @@ class Header:
     north: str = ""
     parent: str = ""
     relation: str = ""
+    cwd: str = ""
+    project: str | None = None
+    inode: int | None = None
+    former_format: str | None = None
 
     @classmethod
     def from_json(cls, record: Json) -> "Header":
@@ -31,4 +36,8 @@ class Header:
             as_text(record.get("northVersion")),
             as_text(parent.get("id")),
             as_text(parent.get("relation")),
+            as_text(record.get("cwd")),
+            text_or_none(record.get("repoHash")),
+            whole_number(record.get("rootInode")),
+            text_or_none(record.get("formerFormat")),
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from north_lsp.agent.log.blocks import block_to_json
 from north_lsp.agent.log.checkpoints import FileRecord, Status
 from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
+from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage, usage_aside
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.reviews import StoredDecision
@@ -63,6 +64,11 @@ class Log:
     def folder(self) -> Path:
         """The folder for files that belong to the conversation; it may not exist yet."""
         return self.conversation.folder
+
+    @property
+    def header(self) -> Header:
+        """What the log's first line says."""
+        return Header.from_json(self.conversation.header)
 
     # -- what is in it -----------------------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ Live, an answer's text is shown as it arrives, and a call's progress while it ru
 entry was written comes from here.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.accepted import accepted_part
@@ -17,7 +18,7 @@ from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
-from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.results import AgentCallEntry, OwnCommandEntry, ResultDetails, ResultEntry
 from north_lsp.agent.log.reviews import EditRequest, ReviewEntry, StoredDecision
 from north_lsp.agent.log.task_rows import tasks_shown
 from north_lsp.agent.log.todos import todo_shown
@@ -83,13 +84,15 @@ def proposal_shown(logged: Logged, files: Sequence[FileChange]) -> Iterator[Even
 
 def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[Event]:
     """Show a call's result; `files` are those that were accepted of its proposal."""
-    details = result.details
-    if not details.refused:
-        shown = tuple(files) if details.changed else ()
-        told = (result.call_id, details.title, details.ok, details.text)
-        yield CallEnded(*told, shown, details.locations, details.truncation)
+    if not result.details.refused:
+        yield _ended(result.call_id, result.details, files)
         yield from tasks_shown(result)
     yield from todo_shown(result)
+
+
+def _ended(call_id: str, details: ResultDetails, files: Sequence[FileChange]) -> Event:
+    shown = tuple(files) if details.changed else ()
+    return CallEnded(call_id, details.title, details.ok, details.text, shown, details.locations, details.truncation)
 
 
 def slash_shown(logged: Logged) -> Iterator[Event]:
@@ -183,7 +186,7 @@ def events_by_entry(
     """Return each entry of a path with its events, which have to be taken before the next entry is; at the end, without
     an entry, those of the calls that have no result and are not `still_open`."""
     path = list(path)
-    projection = Projection(tools, _refused(path))
+    projection = Projection(tools, _refused(path), _agents_calls(path))
     for one in path:
         yield one, projection.add(one)
     yield None, projection.interrupted(still_open)
@@ -195,12 +198,25 @@ def _refused(path: Iterable[Logged]) -> frozenset[str]:
     return frozenset(result.call_id for result in results if result.details.refused)
 
 
+def _agents_calls(path: Iterable[Logged]) -> dict[str, AgentCallEntry]:
+    """Return the calls of agents by their ids."""
+    return {one.entry.call_id: one.entry for one in path if isinstance(one.entry, AgentCallEntry)}
+
+
 class Projection:
     """Projects one entry after the other, and keeps what earlier ones mean for later ones. `refused` are the files in
-    answers that were not written, as far as that is known: their text is shown."""
+    answers that were not written, as far as that is known: their text is shown. `agents_calls` are those of agents that
+    have ended, as far as they are known."""
 
-    def __init__(self, tools: "Registry", refused: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        tools: "Registry",
+        refused: frozenset[str] = frozenset(),
+        agents_calls: Mapping[str, AgentCallEntry] = MappingProxyType({}),
+    ) -> None:
         self._tools = tools
+        self._agents_calls = agents_calls
+        self._agents_shown: set[str] = set()
         self._standing: dict[str, tuple[FileChange, ...]] = {}  # the accepted files of proposals, by call
         self._open: dict[str, str] = {}  # the titles of calls without a result
         self._files = _Files(refused, self._open)
@@ -224,10 +240,17 @@ class Projection:
             case ReviewEntry(kind="write", request=EditRequest() as request):
                 self.note_decision(logged)
                 files = tuple(file.change() for file in request.files)
-                if is_of_agent(logged.entry.call_id):
+                if (ended := self._agents_calls.get(logged.entry.call_id)) is not None:
+                    yield from self._agents_call(ended)
+                    yield from proposal_shown(logged, files)
+                elif is_of_agent(logged.entry.call_id):
                     yield from self._agents_edit(logged.entry, request.title, files)
                 else:
                     yield from proposal_shown(logged, files)
+            case AgentCallEntry(call_id, details=details) as call:
+                yield from self._agents_call(call)
+                self._open.pop(call_id, None)
+                yield _ended(call_id, details, self._standing.get(call_id, ()))
             case SlashEntry(input):
                 yield UserSaid(logged.id, input)
                 yield from slash_shown(logged)
@@ -246,9 +269,19 @@ class Projection:
             case _:
                 pass
 
+    def _agents_call(self, call: AgentCallEntry) -> Iterator[Event]:
+        """Show a call of an agent's, once."""
+        if call.call_id not in self._agents_shown:
+            self._agents_shown.add(call.call_id)
+            yield CallNamed(call.call_id, call.tool, call.kind, call.title)
+            if call.arguments is not None:
+                yield CallReady(call.call_id, call.title, call.arguments)
+
     def _agents_edit(self, review: ReviewEntry, title: str, files: tuple[FileChange, ...]) -> Iterator[Event]:
-        """Show an edit of an agent's, whose call and result stand in a log of its own."""
+        """Show an edit of an agent's of which the log has only the review: it waits, or North was killed meanwhile, or
+        an older North wrote it."""
         id, status = review.call_id, review.status
+        self._agents_shown.add(id)
         yield CallNamed(id, "task", "edit", title)
         yield CallProposes(id, title, files)
         if status == "pending":

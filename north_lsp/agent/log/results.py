@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from north_lsp.agent.log.fields import (
     BESIDE,
+    FIXED,
     Content,
     Json,
     as_list,
@@ -21,8 +22,9 @@ from north_lsp.agent.log.fields import (
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image, Text
-from north_lsp.vocabulary import Location
+from north_lsp.vocabulary import Kind, Location
 
+AGENT_CALL = "north.agentCall"
 _RESULT_KEYS = frozenset(
     {"role", "toolCallId", "toolName", "content", "details", "isError", "timestamp", "excludeFromContext"}
 )
@@ -198,3 +200,34 @@ class OwnCommandEntry:
             "excludeFromContext": self.excluded,
         }
         return {"type": "message", "message": message | given(timestamp=self.at_ms) | dict(self.more), **self.beside}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCallEntry:
+    """A call of an agent's that people were shown in its conversation: it is in no answer there, and models get nothing
+    of it. `arguments` are None for what North itself proposes in its name."""
+
+    call_id: str
+    tool: str
+    kind: Kind
+    title: str
+    arguments: Json | None = None
+    details: ResultDetails = field(default_factory=ResultDetails)
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "AgentCallEntry":
+        row = as_object(record.get("data"))
+        tool, kind = as_text(row["toolName"]), row["kind"]
+        if kind not in get_args(Kind):
+            raise ValueError(kind)
+        details = ResultDetails.from_json(row.get("details"), tool, is_error=False)
+        arguments = row.get("arguments")
+        shown = as_text(row.get("title")), arguments if isinstance(arguments, Mapping) else None
+        more = unknown(record, FIXED | {"customType", "data"})
+        return cls(as_text(row["toolCallId"]), tool, kind, *shown, details, more)
+
+    def to_json(self) -> dict[str, Any]:
+        row: dict[str, Any] = {"toolCallId": self.call_id, "toolName": self.tool, "kind": self.kind}
+        row |= {"title": self.title, **given(arguments=self.arguments), "details": self.details.to_json()}
+        return {"type": "custom", "customType": AGENT_CALL, "data": row, **self.more}

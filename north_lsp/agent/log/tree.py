@@ -20,10 +20,12 @@ from north_lsp.agent.log.choices import (
 from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
 from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
 from north_lsp.agent.log.fields import as_text
+from north_lsp.agent.log.goals import GoalEntry
 from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, shown_prompt
-from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
+from north_lsp.agent.log.results import AgentCallEntry, OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import CommandRequest, EditRequest, ReviewEntry
+from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
@@ -211,8 +213,16 @@ def _said(entry: Entry) -> _Said:
             return _Said(RULES_TOLD, "", f"broken: {', '.join(rules)}")
         case PlanEntry(text, approved):
             return _Said("custom", "", "plan approved" if approved else "plan written", text)
+        case GoalEntry(goal):
+            return _Said(
+                "custom", "", f"goal: {goal.statement} ({goal.status})" if goal is not None else "goal dropped"
+            )
+        case SkillStateEntry(skill, phase):
+            return _Said("custom", "", f"{skill}: {phase}" if skill else "workflow ended")
         case TodoEditEntry(todo):
             return _Said("custom", "", f"todo list changed ({todo.open_count} open)", todo.tree())
+        case AgentCallEntry(title=title):
+            return _Said("custom", "", title)
         case UnknownEntry(record):
             return _Said(entry.type, "", _words(record))
 

@@ -1,8 +1,10 @@
 """What tools need for planning, as one."""
 
 from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.goal import GoalKeeper
 from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.planning.workflow import WorkflowKeeper
 from north_lsp.lazy_dataclass import dataclass
 
 
@@ -13,3 +15,5 @@ class Planning:
     todo: TodoKeeper
     questions: QuestionAsker
     plan: PlanKeeper
+    goal: GoalKeeper
+    workflow: WorkflowKeeper

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from north_lsp.agent.ports.holds import NO_HOLD, Hold
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.model import Model
@@ -22,7 +23,7 @@ async def _nothing() -> None:
 class TurnContext:
     """The `model` that is asked first, the `system` text, the `mode` that was set when the prompt was sent, the `tools`
     that are offered, and the workspace and settings as they were read for this turn. `follow` tells the model about
-    the files that calls have touched since the last time."""
+    the files that calls have touched since the last time, `hold` says what may not be changed at this moment."""
 
     model: Model
     system: str
@@ -32,6 +33,7 @@ class TurnContext:
     settings: Settings
     follow: Callable[[], Awaitable[None]] = _nothing
     stream_rules: tuple[StreamRule, ...] = ()
+    hold: Callable[[], Hold | None] = NO_HOLD
 
     @property
     def plans(self) -> bool:

@@ -23,9 +23,9 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.mcp_settings import McpSettings
 from north_lsp.storage.server_cache import ServerCache
 from north_lsp.storage.server_choices import ServerChoices
+from north_lsp.storage.settings import Settings
 from north_lsp.storage.tools_seen import ToolsSeen
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import project_hash
@@ -47,7 +47,7 @@ class ServerMeans:
     environ: Mapping[str, str]
     connect: Connect | None
     background: Background
-    settings: Callable[[], McpSettings]
+    settings: Callable[[], Settings]
     secret_names: Callable[[], frozenset[str]]
     has_secret: Callable[[str], bool]
 
@@ -118,7 +118,7 @@ class SessionServers:
         elif self._opened.is_set() and await anyio.to_thread.run_sync(self._stamp) != self._seen:
             self._opened = anyio.Event()
             self._means.background.start_soon(self.refresh)
-        with anyio.move_on_after(self._means.settings().startup_wait_ms / 1000):
+        with anyio.move_on_after(self._means.settings().mcp.startup_wait_ms / 1000):
             await self._opened.wait()
             for server in list(self._servers.values()):
                 if server not in self._asked:
@@ -173,7 +173,9 @@ class SessionServers:
     def _stamp(self) -> object:
         """Stand for what decides which servers there are: if it has changed, they are looked for again."""
         paths = watched_files(self._roots[0], self._home, self._means.locations)
-        return self._trust.decided(), self._means.settings(), self._choices.switched(), tuple(map(_state, paths))
+        settings = self._means.settings()
+        wanted = (settings.mcp, settings.context.disabled_items)
+        return self._trust.decided(), wanted, self._choices.switched(), tuple(map(_state, paths))
 
     @property
     def _home(self) -> Path:
@@ -181,7 +183,7 @@ class SessionServers:
 
     def _find(self) -> tuple[Found, bool]:
         means, root = self._means, self._roots[0]
-        settings = means.settings()
+        settings, disabled = means.settings().mcp, means.settings().context.disabled_items
         if not settings.enabled:
             return Found(), False
         trusted = self._trusted()
@@ -194,7 +196,8 @@ class SessionServers:
         def ready(spec: ServerSpec) -> ServerSpec:
             if spec.origin == "user" or (spec.origin == "project" and trusted):
                 spec = expanded(spec, public if spec.origin == "project" else means.environ, root)
-            return replace(spec, enabled=switched.get(spec.name, spec.enabled), in_project=trusted)
+            enabled = switched.get(spec.name, spec.enabled) and f"mcp:{spec.name}" not in disabled
+            return replace(spec, enabled=enabled, in_project=trusted)
 
         found.specs = [ready(spec) for spec in found.specs]
         return found, trusted
@@ -355,6 +358,8 @@ class SessionServers:
         """Switch a server on or off in this project; one that is switched on is believed as it is now. Raises OSError,
         ValueError, KeyError if there is none of that name."""
         spec = self._spec(name)
+        if on and f"mcp:{name}" in self._means.settings().context.disabled_items:
+            raise ValueError(f"the setting `disabledItems` names `mcp:{one_line(name)}`: take it out there")
         await anyio.to_thread.run_sync(lambda: self._choices.switch(name, on=on))
         if on and spec.origin == "project" and await anyio.to_thread.run_sync(self._trusted):
             await self._consent.give(spec)

@@ -36,6 +36,7 @@ from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
 from north_lsp.agent.subagents.contract import Contract, ContractReminder
 from north_lsp.agent.subagents.definition import Definition
+from north_lsp.agent.subagents.ownership import agent_hold
 from north_lsp.agent.subagents.place import Place, TreeEdits
 from north_lsp.agent.subagents.progress import Progress, State
 from north_lsp.agent.subagents.request import TaskRequest
@@ -81,7 +82,7 @@ class _AgentVeil(LogVeil):
 class Work:
     """A task that is to be done: what was asked for, by which agent, with which model and tools, in which mode.
     `skills` are the texts of those that it was given, `spawns` the agents that it may use itself; `isolated`: in a work
-    tree of its own."""
+    tree of its own; `owns` are the files that it may change, None for any."""
 
     request: TaskRequest
     agent: Definition
@@ -92,6 +93,7 @@ class Work:
     skills: Sequence[Mapping[str, str]] = ()
     spawns: tuple[str, ...] = ()
     isolated: bool = False
+    owns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,8 @@ class AgentRun:
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
         watched = told.project.stream_rules
-        context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, told.follow, watched)
+        given = (work.model, system, work.mode, work.tools, workspace, settings)
+        context = TurnContext(*given, told.follow, watched, partial(agent_hold, means.stored.log, workspace, work.owns))
         try:
             stopped = await self._turn(context, parts, choice)
         except (ModelFailed, MissingCredential) as error:

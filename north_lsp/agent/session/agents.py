@@ -99,7 +99,7 @@ class Agents:
     def definitions(self) -> "Definitions":
         """Read all definitions. Reads files: for a thread."""
         from north_lsp.agent.context.documents import Place
-        from north_lsp.agent.subagents.sources import load_definitions, untrusted
+        from north_lsp.agent.subagents.sources import load_definitions, untrusted, without
 
         environment, trees = self._means.environment, self._surroundings.workspace.trees
 
@@ -112,7 +112,8 @@ class Agents:
         home = Path(environment.environ.get("HOME") or Path.home())
         known = load_definitions(self._session.roots, place, environment.locations, home)
         waiting = untrusted(self._session.roots) if decided is None else ()
-        return replace(known, problems=(*waiting, *known.problems))
+        known = replace(known, problems=(*waiting, *known.problems))
+        return without(known, environment.settings.context.disabled_items)
 
     def _offered(self) -> "Sequence[Tool]":
         from north_lsp.agent.subagents.task import Task
@@ -199,6 +200,7 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
+        from north_lsp.agent.planning.workflow import owned_by
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
@@ -209,6 +211,10 @@ class Agents:
         environment = self._means.environment
         agent = permitted(request.agent, asker, known, environment.environ)
         isolated = (request.isolation or agent.isolation) == "worktree"
+        workspace = self._surroundings.workspace
+        owns = await anyio.to_thread.run_sync(owned_by, self._means.stored.log, workspace, request.id)
+        if owns is not None and not isolated:
+            raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
         if isolated and self._place(asker).tree is not None:
             told = f"{asker.name} works in a work tree already, which the agents that it uses share"
             raise ToolError("UNAVAILABLE", told, 'give the task isolation "none"')
@@ -223,7 +229,7 @@ class Agents:
         model = model.with_level(agent.level) if agent.level is not None else model
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
-        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated)
+        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, owns=owns)
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)
@@ -333,7 +339,8 @@ class Agents:
             async with own_tree(self._means, place.workspace, desk.progress.id, editor) as own:
                 outcome = await self._timed(work, desk, own)
                 editor = self._editor(desk)
-                return await Homecoming(self._means, place.workspace, own, editor).bring(desk.names, outcome)
+                home = Homecoming(self._means, place.workspace, own, editor, work.owns)
+                return await home.bring(desk.names, outcome)
         except ToolError as error:
             return Outcome("failed", f"it could not begin: {error}")
 
@@ -342,7 +349,7 @@ class Agents:
         from north_lsp.agent.subagents.place import TreeEditor
 
         kind = TreeEditor if in_tree else AgentEditor
-        means = (desk.progress, desk.board.changed, self._asking, desk.time)
+        means = (desk.progress, desk.board.changed, self._asking, desk.time, self._means.stored.log)
         return kind(self._means.ports.editor, desk.names, *means)
 
     def _agent(self, work: "Work", desk: "Desk", place: "Place") -> "AgentRun":

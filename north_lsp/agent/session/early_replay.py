@@ -8,6 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.log.choices import ModeEntry
 from north_lsp.agent.log.entries import Logged, logged
+from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.messages import PromptEntry
 from north_lsp.agent.log.projection import events_by_entry
 from north_lsp.agent.session.environment import Environment
@@ -47,7 +48,7 @@ def _first_turns(path: Path, project: str) -> Sequence[Logged]:
         state = read_beginning(path, _MOST_ENTRIES)
     except OSError:
         return ()  # opening it says why
-    if state is None or state.header.get("repoHash") != project:
+    if state is None or Header.from_json(state.header).project != project:
         return ()
     found = logged(state.active_path())
     end = next((index for index, one in enumerate(found) if not _can_be_early(one)), len(found))

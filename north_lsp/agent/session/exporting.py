@@ -13,7 +13,6 @@ import anyio.to_thread
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.totals import totals
 from north_lsp.agent.log.context import replaced_by
-from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.environment import Environment
 from north_lsp.errors import ToolError
@@ -134,14 +133,13 @@ def summed_up(log: Log, locations: Locations) -> "Statistics":
 
     checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
     children = ConversationIndex(locations).children(log.id)
-    header = Header.from_json(log.conversation.header)
-    return statistics_of(header, log.entries(), totals(checkpoints.all()), children)
+    return statistics_of(log.header, log.entries(), totals(checkpoints.all()), children)
 
 
 async def stored_exports(environment: Environment, id: str) -> Exports:
     """Return the exports of a stored conversation, which is only read. Raises ToolError NOT_FOUND, IO_ERROR."""
     log = await anyio.to_thread.run_sync(find_log, environment.locations, id)
-    return Exports(log, Path(Header.from_json(log.conversation.header).root or "/"), environment)
+    return Exports(log, Path(log.header.root or "/"), environment)
 
 
 def find_log(locations: Locations, id: str) -> Log:

@@ -32,6 +32,7 @@ from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.unsaved import NOT_SAVED, unsaved_place
 from north_lsp.agent.session.unveiling import unveil
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
@@ -90,16 +91,19 @@ class SessionFactory:
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """Make a session with a new conversation; nothing is written until its first prompt, or until it is kept."""
-        choice = self._choice(roots.main)
+        choice, store = self._choice(roots.main), self._environment.locations
+        unsaved = unsaved_place(self._environment, roots.main)
         conversation = Conversation.create(
-            self._environment.locations,
+            store,
             repo_root=roots.main,
             repo_hash=project_hash(roots.main),
             cwd=roots.main,
             model=choice.model.selector,
             client=self._defaults.client,
             north_version=__version__,
+            folder=unsaved,
         )
+        conversation.is_kept = unsaved is None
         secrets = self._secrets(roots)
         conversation.wear(LogVeil(secrets))
         log, first = Log(conversation), mode or self._defaults.mode
@@ -111,7 +115,8 @@ class SessionFactory:
         tier = self._environment.settings.models.service_tier
         if tier is not None:
             log.append(ServiceTierEntry(tier))
-        return self._bind(log, roots, secrets, choice.notices, choice.model)
+        notices = (*choice.notices, *(() if conversation.is_kept else (NOT_SAVED,)))
+        return self._bind(log, roots, secrets, notices, choice.model)
 
     def _secrets(self, roots: Roots) -> Secrets:
         """Return what masks the secrets of a conversation in these folders."""
@@ -128,7 +133,7 @@ class SessionFactory:
         if model is not None and known.is_available(model):
             return model, ()
         choice = self._choice(roots.main)
-        if choice.model.problem:  # its notices say so
+        if choice.model.problem or not selector:  # its notices say so, or the log names none
             return choice.model, choice.notices
         reason = "is no longer available" if model is None else "cannot be used: its key is missing"
         told = f"the conversation's model {selector} {reason}; {choice.model.title} answers instead"
@@ -213,7 +218,7 @@ class SessionFactory:
         level = environment.settings.models.thinking_level if chosen.level is None else as_level(chosen.level)
         conversation.durability = environment.settings.keeping.fsync
         if model is None:
-            model, told = self._stored_model(chosen.model or str(conversation.header.get("model")), roots)
+            model, told = self._stored_model(chosen.model or log.header.model, roots)
             notices = (*notices, *told)
         if moved_from is not None:
             notices = (f"this conversation belonged to {moved_from}; it continues in {roots.main}", *notices)
@@ -224,7 +229,7 @@ class SessionFactory:
         roots = replace(roots, extra=extra_roots(reading.extra_roots))
         rules = {root: IgnoreRules.of(root) for root in (*roots.roots, *roots.extra)}
         kept = reading.limits.artifacts_mb * 1024 * 1024
-        artifacts = Artifacts(environment.locations.conversations / conversation.id, kept)
+        artifacts = Artifacts(conversation.folder, kept)
         read, texts, seen = (
             editor.read_unsaved,
             editor.unsaved_texts,
@@ -245,7 +250,7 @@ class SessionFactory:
         diagnostics = Diagnostics(self._log, conversation.id, conversation.masked)
         surroundings = (environment.locations, environment.environ, environment.settings_file.current)
         context = ConversationContext(log, approvals.trust, *surroundings, workspace, diagnostics)
-        entries, format = len(log.path()), conversation.header.get("formerFormat")
+        entries, format = len(log.path()), log.header.former_format
         diagnostics.event("session_loaded" if entries else "session_created", entries=entries, formerFormat=format)
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)

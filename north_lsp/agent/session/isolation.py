@@ -54,13 +54,22 @@ async def own_tree(means: TurnMeans, workspace: Workspace, name: str, editor: Ag
 
 
 class Homecoming:
-    """Proposes to the user what an agent changed in its tree. `editor` is the agent's in the user's files."""
+    """Proposes to the user what an agent changed in its tree. `editor` is the agent's in the user's files, `owns` what
+    it may change there, None for anything."""
 
-    def __init__(self, means: TurnMeans, workspace: Workspace, place: Place, editor: AgentEditor) -> None:
+    def __init__(
+        self,
+        means: TurnMeans,
+        workspace: Workspace,
+        place: Place,
+        editor: AgentEditor,
+        owns: tuple[str, ...] | None = None,
+    ) -> None:
         self._means = means
         self._workspace = workspace
         self._place = place
         self._editor = editor
+        self._owns = owns
 
     async def bring(self, names: Names, outcome: Outcome) -> Outcome:
         """Have the changes reviewed, and say in the outcome what became of them. Raises StopTurn."""
@@ -79,7 +88,7 @@ class Homecoming:
         if (tree := self._place.tree) is None:
             return ""
         for attempt in range(_ATTEMPTS):
-            brought = await changes_of(tree, self._workspace)
+            brought = await changes_of(tree, self._workspace, self._owns)
             await self._tell_conflicts(names, brought)
             if not brought.changes:
                 return _said("It proposes no change of the user's files.", brought)

@@ -26,6 +26,7 @@ from north_lsp.vocabulary import Mode
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.workspace.workspace import Workspace
 
 
 class LiveSession(Protocol):
@@ -60,6 +61,9 @@ class LiveSession(Protocol):
 
     @property
     def is_running(self) -> bool: ...
+
+    @property
+    def workspace(self) -> "Workspace": ...
 
     @property
     def todo(self) -> TodoKeeper: ...

@@ -228,7 +228,7 @@ class Navigation:
         level = as_level(chosen.level) if chosen.level is not None else None
         if chosen.mode != self._session.mode:
             self._log.append(ModeEntry(self._session.mode))
-        choice.record_again(chosen.model or str(self._log.conversation.header.get("model")), level)
+        choice.record_again(chosen.model or self._log.header.model, level)
         self._session.restart_after(self._log.path())
         return shown
 

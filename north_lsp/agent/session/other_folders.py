@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from north_lsp.agent.log.header import Header
 from north_lsp.agent.session.asking import Questions
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation
@@ -50,17 +51,16 @@ class Place:
 def place_of(locations: Locations, conversation: Conversation, root: Path, *, agreed: bool) -> Place:
     """Work out whether a conversation may be opened in a folder; `agreed`: the user wants it to continue there. Blocks.
     Raises OtherProject, UnlikeFolder."""
-    header, hash = conversation.header, project_hash(root)
-    was = header.get("repoHash")
-    if was in (None, hash):
+    header, hash = Header.from_json(conversation.header), project_hash(root)
+    if header.project in (None, hash):
         return Place()
-    former = str(header.get("repoRoot"))
+    former = header.root
     if conversation.belongs_to(hash):
         return Place(True, former)
     if Path(former).is_dir():
         raise OtherProject(conversation.id, former)
-    same = is_same_folder(locations, str(was), root)
-    if same is None and header.get("rootInode") is not None and header.get("rootInode") == inode_of(root):
+    same = is_same_folder(locations, header.project, root)
+    if same is None and header.inode is not None and header.inode == inode_of(root):
         same = True  # it was renamed, or moved on the same disk
     if not same and not agreed:
         raise UnlikeFolder(conversation.id, former, root, is_other=same is False)

@@ -59,6 +59,8 @@ class Remembering:
     def prompt(self, text: str) -> None:
         """Keep a prompt that the user has sent; empty for one that must not be stored."""
         store = self._environment.locations
+        if not self._log.conversation.is_kept:
+            return
         if text.strip() and self._environment.settings.sessions.prompt_history:
             kept = anyio.Event()
             self._under_way.add(kept)
@@ -78,6 +80,8 @@ class Remembering:
 
     def turn_ended(self) -> None:
         """Bring the index up to date, and name the conversation after its first answer."""
+        if not self._log.conversation.is_kept:
+            return
         index = ConversationIndex(self._environment.locations)
         self._later("keeping the index", partial(index.note, self._log.id), _INDEX_AFTER_SECONDS)
         if self._snapshot_at is None or monotonic() - self._snapshot_at > _SNAPSHOT_AFTER_SECONDS:

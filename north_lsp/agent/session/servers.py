@@ -26,7 +26,7 @@ def session_servers(
         environment.environ,
         environment.connect,
         environment.background,
-        lambda: environment.settings.mcp,
+        lambda: environment.settings,
         lambda: secret_names(environment.models.catalog),
         stored.secrets.is_in,
     )

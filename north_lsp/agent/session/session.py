@@ -195,6 +195,10 @@ class Session:
         return self._workspace.roots.roots
 
     @property
+    def workspace(self) -> Workspace:
+        return self._workspace
+
+    @property
     def is_running(self) -> bool:
         """Whether something runs that a cancel would end."""
         return self._work.is_running

@@ -29,6 +29,7 @@ from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.session.slash_servers import ServersHost, prompt_commands
+from north_lsp.agent.session.slash_work import WorkHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line, visible
@@ -150,6 +151,7 @@ class SessionHost(
     PlacesHost,
     ProvidersHost,
     ServersHost,
+    WorkHost,
 ):
     """A session, as slash commands see it."""
 
@@ -165,6 +167,7 @@ class SessionHost(
         ContextHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
         ServersHost.__init__(self, session)
+        WorkHost.__init__(self, session, log)
         self._log = log
         self._listed: list[Permission] | None = None
 

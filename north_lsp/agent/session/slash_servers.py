@@ -100,9 +100,10 @@ class ServersHost:
             await servers.switch(name, on=on)
         except KeyError:
             raise CommandError(self._unknown(name)) from None
-        except (OSError, ValueError) as error:
-            why = (isinstance(error, OSError) and error.strerror) or error
-            raise CommandError(f"this could not be stored: {why}") from None
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(f"this could not be stored: {error.strerror or error}") from None
         return f"The MCP server `{name}` is {'on' if on else 'off'} in this project."
 
     async def reconnect_servers(self, name: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -89,7 +90,10 @@ class ModelSurroundings:
         workspace, settings = self._settings.workspace, self._environment.settings
         system, tools = await self._told.system(model), await self.tools()
         watched = self._told.project.stream_rules
-        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow, watched)
+        from north_lsp.agent.planning.workflow import hold_on
+
+        hold = partial(hold_on, self._log, workspace.roots.main)
+        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow, watched, hold)
 
     async def report(self, mode: Mode, history: History) -> "Report":
         """Add up what the next request has."""

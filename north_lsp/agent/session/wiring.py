@@ -21,9 +21,11 @@ from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.asking import QuestionAsker
+from north_lsp.agent.planning.goal import GoalKeeper
 from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.planning.workflow import WorkflowKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.servers.approve import ToolApprover
@@ -86,7 +88,9 @@ class SessionTools:
         execution = CommandExecution(runner, ChangeObserver(self.checkpoints, editor), artifacts, ports)
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
-        planning = Planning(todo, QuestionAsker(reviews, editor), PlanKeeper(log, reviews, todo, ports))
+        plan, goal = PlanKeeper(log, reviews, todo, ports), GoalKeeper(log)
+        workflow = WorkflowKeeper(log, plan, goal, ports)
+        planning = Planning(todo, QuestionAsker(reviews, editor), plan, goal, workflow)
         web, has_secret = self.web, self.has_secret
         pages = WebAccess(HostApprover(reviews, has_secret, editor), web.client, web.reader, ports)
         outside = Outside(ToolApprover(reviews, has_secret, ports), pages, WebSearcher(web, has_secret, ports))

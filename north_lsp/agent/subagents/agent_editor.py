@@ -2,12 +2,14 @@
 question after the other; everything else only says how far it is."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import anyio
 
 from north_lsp.agent.log.agent_calls import agent_call_id
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.results import AgentCallEntry, ResultDetails
 from north_lsp.agent.ports.editor import (
     Choice,
     CommandDecision,
@@ -40,9 +42,11 @@ from north_lsp.agent.subagents.tool_words import TASK
 from north_lsp.agent.subagents.working_time import WorkingTime
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.errors import ConversationBusy, ConversationClosed
 from north_lsp.vocabulary import Kind
 
 _HIDDEN = (SUBMIT, TASK)
+_LONGEST_ARGUMENT = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class Names:
 class AgentEditor(PassingEditor):
     """The editor of one agent: `editor` is the conversation's, `asking` lets one question be asked at a time, and
     `changed` is called when `progress` is; `time` stands still during questions. `was_stopped`: the user ended
-    everything from one of its questions. Calls of the `shown_kinds` are shown among those of the conversation."""
+    everything from one of its questions. Calls of the `shown_kinds` are shown among those of the conversation, and kept
+    in its `log`."""
 
     shown_kinds: frozenset[Kind] = frozenset({"edit", "delete", "move", "execute", "other"})
 
@@ -79,6 +84,7 @@ class AgentEditor(PassingEditor):
         changed: Callable[[], Awaitable[None]],
         asking: anyio.Lock,
         time: WorkingTime,
+        log: Log,
     ) -> None:
         super().__init__(editor)
         self._names = names
@@ -86,7 +92,8 @@ class AgentEditor(PassingEditor):
         self._changed = changed
         self._asking = asking
         self.time = time
-        self._shown: set[str] = set()
+        self._log = log
+        self._shown: dict[str, AgentCallEntry] = {}
         self.was_stopped = False
         self.problem = ""
 
@@ -100,13 +107,25 @@ class AgentEditor(PassingEditor):
             case CallNamed(id, tool, kind, title):
                 await self.act(title)
                 if kind in self.shown_kinds and tool not in _HIDDEN:
-                    self._shown.add(self._names.call(id))
-                    await super().show(replace(event, call_id=self._names.call(id), title=self._names.title(title)))
-            case CallReady() | CallTitled() | CallProposes() | CallEnded():
-                if not isinstance(event, CallEnded):
-                    await self.act(event.title)
+                    call = AgentCallEntry(self._names.call(id), tool, kind, self._names.title(title))
+                    self._shown[call.call_id] = call
+                    await super().show(replace(event, call_id=call.call_id, title=call.title))
+            case CallReady(id, title, arguments, locations):
+                await self.act(title)
+                if (begun := self._shown.get(self._names.call(id))) is not None:
+                    shown = {name: value for name, value in arguments.items() if not _is_long(value)}
+                    call = replace(begun, title=self._names.title(title), arguments=shown)
+                    self._shown[call.call_id] = replace(call, details=replace(call.details, locations=locations))
+                    await super().show(CallReady(call.call_id, call.title, shown, locations))
+            case CallTitled() | CallProposes():
+                await self.act(event.title)
                 if (id := self._names.call(event.call_id)) in self._shown:
                     await super().show(replace(event, call_id=id, title=self._names.title(event.title)))
+            case CallEnded():
+                if (begun := self._shown.pop(self._names.call(event.call_id), None)) is not None:
+                    ended = replace(event, call_id=begun.call_id, title=self._names.title(event.title))
+                    self._keep(begun, ended)
+                    await super().show(ended)
             case CallRunning():
                 if (id := self._names.call(event.call_id)) in self._shown:
                     await super().show(replace(event, call_id=id))
@@ -122,6 +141,19 @@ class AgentEditor(PassingEditor):
                 await super().show(event)
             case _:
                 pass
+
+    def _keep(self, begun: AgentCallEntry, ended: CallEnded) -> None:
+        """Write a call that has ended to the conversation's log, so that it is shown again when that is loaded."""
+        details = ResultDetails(
+            ended.title,
+            ended.text,
+            ended.ok,
+            bool(ended.files),
+            locations=ended.locations or begun.details.locations,
+            truncation=ended.truncation,
+        )
+        with suppress(ConversationBusy, ConversationClosed):
+            self._log.append(replace(begun, details=details))
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
@@ -164,6 +196,11 @@ class AgentEditor(PassingEditor):
     async def open_page(self, page: Page) -> FormAnswer | None:
         async with self._question():
             return await self._editor.open_page(page)
+
+
+def _is_long(value: object) -> bool:
+    """Tell whether an argument is a text that its call's changes show anyway: it is not kept twice."""
+    return isinstance(value, list | dict) or (isinstance(value, str) and len(value) > _LONGEST_ARGUMENT)
 
 
 class AgentStatus(Status):

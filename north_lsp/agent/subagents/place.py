@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from north_lsp.agent.ports.editor import CommandDecision, CommandReview
 from north_lsp.agent.subagents.agent_editor import AgentEditor
 from north_lsp.agent.subagents.services import AgentEdits
 from north_lsp.agent.subagents.work_tree import WorkTree, without_tree
@@ -14,6 +15,8 @@ from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.proposal import EditProposal, FileChange
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
+
+_UNSEEN = "runs in the agent's own work tree, with changes of its files that you have not seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,9 @@ class TreeEditor(AgentEditor):
 
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return ()
+
+    async def review_command(self, review: CommandReview) -> CommandDecision:
+        return await super().review_command(replace(review, warnings=(*review.warnings, _UNSEEN)))
 
 
 class TreeEdits(AgentEdits):

@@ -1,7 +1,7 @@
 """Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
 then what North brings along. The table is all there is to add for another tool."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -60,6 +60,16 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
         folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
         take(family, folder, user_place(folder), users_own)
     return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
+
+
+def without(known: Definitions, disabled: Collection[str]) -> Definitions:
+    """Return the definitions, where none is used that the user's settings name (`disabled`, as `agent:name`)."""
+    if not any(one.startswith("agent:") for one in disabled):
+        return known
+    off = "the setting `disabledItems` names it"
+    return replace(
+        known, all=tuple(replace(one, why=off) if f"agent:{one.name}" in disabled else one for one in known.all)
+    )
 
 
 def untrusted(roots: Sequence[Path]) -> tuple[str, ...]:

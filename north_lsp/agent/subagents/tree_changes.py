@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from north_lsp.agent.subagents.ownership import is_owned
 from north_lsp.agent.subagents.work_tree import WorkTree
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError, UnsavedUnknown
@@ -53,13 +54,17 @@ class _Conflict(Exception):
     """The user's text stays; the text says why."""
 
 
-async def changes_of(tree: WorkTree, workspace: Workspace) -> Brought:
-    """Find what the agent changed, against the present texts of the user. Raises ToolError if git cannot tell."""
+async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] | None = None) -> Brought:
+    """Find what the agent changed, against the present texts of the user; only of the files that it `owns`, if that is
+    said. Raises ToolError if git cannot tell."""
     left_out: list[str] = []
     rows = await anyio.to_thread.run_sync(_changed, tree, left_out)
     changes: list[FileChange] = []
     conflicts: list[str] = []
     for row in rows:
+        if owns is not None and not is_owned(owns, row.relative):
+            left_out.append(f"{row.relative}: it is not among what the package owns")
+            continue
         try:
             path, relative = await anyio.to_thread.run_sync(_place, row, tree, workspace)
             change, clashes = await _against_present(row, path, relative, workspace)

@@ -7,12 +7,24 @@ from functools import partial
 from typing import Any
 
 from north_lsp.errors import Problem
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.compat import is_local
-from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, NO_TRANSFORM, UNPRICED, Model, ProviderInfo
+from north_lsp.providers.model import (
+    DEFAULT_OUTPUT,
+    DEFAULT_WINDOW,
+    FREE,
+    NO_TRANSFORM,
+    UNPRICED,
+    Model,
+    Prices,
+    ProviderInfo,
+)
 from north_lsp.providers.thinking import ThinkingInfo
 
+_DAY = lazy_pattern(r"-(?:\d{8}|\d{4}-\d\d-\d\d|latest)$")
+"""What the ids of two versions of a model differ in, which have the same price."""
 DEFAULT_THINKING = ThinkingInfo("effort", levels=("off", "minimal", "low", "medium", "high"))
 
 
@@ -37,7 +49,7 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
                     problems.append(Problem(text, file.path, f"providers.{entry.id}.modelOverrides.{one.id}"))
                 continue
             base = models.get(selector) if one in entry.overrides else None
-            models[selector] = _model(base or _blank(info, one, environ), one)
+            models[selector] = _model(base or _blank(info, one, environ, shipped), one)
     offline = providers.pop("offline")
     ordered = sorted(models.values(), key=lambda model: model.api == "offline")
     return Catalog(
@@ -72,9 +84,9 @@ def _provider(known: ProviderInfo | None, entry: ProviderEntry) -> ProviderInfo:
     )
 
 
-def _blank(info: ProviderInfo, entry: ModelEntry, environ: Mapping[str, str]) -> Model:
+def _blank(info: ProviderInfo, entry: ModelEntry, environ: Mapping[str, str], shipped: Catalog) -> Model:
     address = info.address_in(environ)
-    prices = FREE if address is not None and is_local(address) else UNPRICED
+    prices = FREE if address is not None and is_local(address) else _price_of_family(info, address, entry.id, shipped)
     return Model(
         info,
         entry.id,
@@ -87,6 +99,16 @@ def _blank(info: ProviderInfo, entry: ModelEntry, environ: Mapping[str, str]) ->
         source="models.yml",
         window_known=False,
     )
+
+
+def _price_of_family(info: ProviderInfo, address: str | None, id: str, shipped: Catalog) -> Prices:
+    """Return the price of a model of which another day's version is known, where its own maker serves it."""
+    known = [one for one in shipped.models if one.provider.id == info.id and one.provider.address == address]
+    return next((one.prices for one in known if _family(one.id) == _family(id)), UNPRICED)
+
+
+def _family(id: str) -> str:
+    return _DAY.sub("", id)
 
 
 def _model(base: Model, entry: ModelEntry) -> Model:

@@ -6,7 +6,9 @@ from pathlib import Path
 import north_lsp
 
 _AGENT = Path(north_lsp.__file__).parent / "agent"
-_READS = re.compile(r"""entry\["|\.get\("(type|role|message|toolCallId)"|conversation\.(append|annotate)\(""")
+_READS = re.compile(
+    r"""entry\["|\.get\("(type|role|message|toolCallId)"|conversation\.(append|annotate)\(|header(\.get\(|\[)"""
+)
 _KEYS = re.compile(
     r"""["'](toolCallId|toolName|toolResult|bashExecution|excludeFromContext|parentId|stopReason|errorMessage|checkpointId"""
     r"""|entry_updated|command_executed|file_mention|tool_call|model_change|mode_change|thinkingLevel|fromQueue)["']"""

@@ -15,10 +15,15 @@ from tests.end_to_end.world import make_world
 from tests.support.client import RpcFailure
 from tests.support.model_server import ModelServer
 from tests.support.recorded import (
+    COLOR,
     GAP,
+    NO_EVAL,
+    PLAN,
     RECORDED,
     SETTINGS,
+    TODO,
     Stage,
+    asked,
     block,
     hunks,
     option,
@@ -26,9 +31,11 @@ from tests.support.recorded import (
     shell,
     stage,
     stopped,
+    tasks,
     texts,
+    todo,
 )
-from tests.support.script import Answer, Cut, Fail, Gate, Say, Stop, StreamError, answer, call, say, think
+from tests.support.script import Answer, Call, Cut, Fail, Gate, Say, Stop, StreamError, answer, call, say, think
 from tests.support.shown import shown
 
 Verdict = Callable[[dict[str, Any]], dict[str, Any]]
@@ -106,11 +113,19 @@ PARTS = st.one_of(
     st.builds(shell, st.sampled_from(["echo hi", "false", "seq 1 90", "echo x > one.txt", "cat nothing"])),
     st.builds(lambda path, text, end: say(block(path, text, end=end), 4), NAMES, LITTLE, st.booleans()),
     st.just(call("no_such_tool", a=1)),
+    st.just(call("shell_run", command="echo up; exit 3", background=True)),
+    st.builds(todo, st.sampled_from([TODO, {"op": "done", "task": "a"}, {"op": "start", "task": "?"}])),
+    st.just(asked(COLOR)),
+    st.just(call("write_plan", content=PLAN)),
+    st.just(call("exit_plan_mode", summary="So.")),
 )
+TASKS = st.builds(lambda agent: tasks({"agent": agent, "prompt": "Do it"}), st.sampled_from(["task", "explore", "?"]))
 ENDS = st.sampled_from([(), (), (), (Cut(),), (Stop("max_tokens"),), (StreamError("overloaded_error", "busy"),)])
 ANSWERS = st.one_of(
     st.builds(lambda parts, end: answer(*parts, *end), st.lists(PARTS, min_size=1, max_size=4), ENDS),
     st.builds(lambda parts, end: answer(*parts, *end), st.lists(PARTS, min_size=1, max_size=4), ENDS),
+    st.builds(answer, TASKS),
+    st.just(answer(call("submit_result", result="Done.", summary="It is done."))),
     st.just(answer(Fail(529, "overloaded_error", "overloaded"))),
     st.just(answer(Fail(400, "invalid_request_error", "no"))),
 )
@@ -125,6 +140,9 @@ PROMPTS = st.sampled_from(
         "!!false",
         "/checkpoint here",
         "/undo",
+        "/plan on",
+        "/plan off",
+        "/todo done a",
         "/redo",
         "/x",
         "/summarize --keep-last 1",
@@ -151,6 +169,8 @@ def verdict(name: str) -> Verdict:
         match name:
             case "stop":
                 return stopped(params)
+            case _ if not is_edit and not any(one["optionId"] == "run" for one in params["options"]):
+                return option(params["options"][0]["optionId"])(params)  # a question of the model's, or a plan
             case "reject":
                 return option("reject" if is_edit else "deny", comment="no")(params)
             case _ if not is_edit or name == "accept":
@@ -178,20 +198,28 @@ async def cancelled(on: Stage) -> None:
         await ended
 
 
+def has_work_done(one: Answer) -> bool:
+    """Tell whether an agent would be held in the model's place."""
+    return any(isinstance(part, Call) and part.name == "task" for part in one.parts)
+
+
 async def play(folder: Path, turns: list[tuple[str, list[Answer], list[str], bool]]) -> None:
     with ModelServer() as server:
         server.may_refuse = True
         world = make_world(folder / "world", server.url)
         configure(world, **SETTINGS)
         async with stage(world, server) as on:
-            for typed, answers, verdicts, is_cancelled in turns:
+            on.write(".north/rules/stops.md", NO_EVAL.replace("eval\\(", "no end").format("scope: tool"))
+            on.write(".north/rules/later.md", NO_EVAL.replace("eval\\(", "one").format("interrupt: false"))
+            for typed, answers, verdicts, stops in turns:
                 on.write("many.py", FILE)
                 on.verdicts = [verdict(name) for name in verdicts]
+                is_cancelled = stops and typed == "Go" and not any(map(has_work_done, answers))
                 held = [answer(Say("At last", 1), Gate("here"))] if is_cancelled else []
                 on.server.script(
                     answer(call("read_file", path="many.py")), *answers, *held, *[answer(Say("Done."))] * 20
                 )
-                if is_cancelled and typed == "Go":
+                if is_cancelled:
                     await cancelled(on)
                 else:
                     await on.say(typed)

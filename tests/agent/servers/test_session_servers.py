@@ -10,7 +10,7 @@ import anyio
 from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, ServerSpec
 from north_lsp.agent.servers.session_servers import ServerMeans, SessionServers
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.mcp_settings import McpSettings
+from north_lsp.storage.settings import Settings
 from north_lsp.storage.trust import Trust
 
 
@@ -69,7 +69,7 @@ async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path:
     connections, silent = Connections(), cast(Any, Silent())
     (tmp_path / "project").mkdir()
     async with anyio.create_task_group() as background:
-        means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, McpSettings, frozenset, bool)
+        means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, Settings, frozenset, bool)
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), silent, silent)
         servers.begin([ServerSpec("mine", "client", "", command="x")])
         await servers.settle()

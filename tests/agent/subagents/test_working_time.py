@@ -5,6 +5,7 @@ from typing import cast
 
 import anyio
 
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.ports.editor import Choice, Editor
 from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
 from north_lsp.agent.subagents.progress import Progress
@@ -27,7 +28,8 @@ async def test_no_time_passes_while_the_user_is_asked() -> None:
     time = WorkingTime(limits[1], asker)
     before = [one.deadline for one in limits]
     lock = anyio.Lock()
-    editor = AgentEditor(cast(Editor, Asked()), Names("0-a", "a"), Progress("0-a", "a"), changed, lock, time)
+    names, progress = Names("0-a", "a"), Progress("0-a", "a")
+    editor = AgentEditor(cast(Editor, Asked()), names, progress, changed, lock, time, cast(Log, None))
     async with lock, anyio.create_task_group() as tasks:
         tasks.start_soon(editor.choose, Choice("1", "Which?", ()))
         await anyio.wait_all_tasks_blocked()

@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
-import { editorTab, openFile } from "./controls.mjs";
+import { editorTab, listInput, openFile } from "./controls.mjs";
 import { checkout } from "./packed.mjs";
 import { palette, screenshot, until, visibleLines } from "./workbench.mjs";
 
@@ -55,6 +56,54 @@ await bed.each({
     const shown = (await visibleLines(editor)).join("\n");
     assert.match(shown, /Project rules/);
     await screenshot(page, "context-page");
+  },
+
+  async "rules, agents and tools are a list, which opens a rule and sends a command"() {
+    await mkdir(path.join(project, ".cursor/rules"), { recursive: true });
+    await writeFile(path.join(project, ".cursor/rules/listed.mdc"), "---\nalwaysApply: true\n---\nBe short.\n");
+    await answered("look at the rules"); // what has changed is read before a turn
+    const list = page.locator(".quick-input-widget");
+    await palette(page, "North: Rules, Agents and Tools…");
+    await list.locator(".monaco-list-row", { hasText: "listed" }).first().waitFor();
+    await screenshot(page, "context-guidance");
+    await listInput(page).fill("listed");
+    await list.locator(".monaco-list-row.focused", { hasText: "listed" }).waitFor();
+    await page.keyboard.press("Enter");
+    await editorTab(page, "listed.mdc").waitFor();
+    await palette(page, "North: Rules, Agents and Tools…");
+    await listInput(page).fill("/mcp");
+    await list.locator(".monaco-list-row.focused", { hasText: "/mcp" }).waitFor();
+    await page.keyboard.press("Enter");
+    await chat.row("user").filter({ hasText: /^\/mcp/ }).waitFor();
+    await chat.idle();
+  },
+
+  async "a page of the web is asked about by its host, and fetched once"() {
+    let asked = 0;
+    const site = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(200, { "content-type": "text/html" }).end("<html><body><main><h1>The page</h1><p>It says so.</p></main></body></html>");
+    });
+    await new Promise((resolve) => site.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = `http://127.0.0.1:${site.address().port}/some/page`;
+      model.answers.push([["web_fetch", { url }]], "I have read it.");
+      await chat.send("read the page");
+      const question = chat.question("choice");
+      await question.locator("code", { hasText: url }).waitFor();
+      assert.equal(asked, 0);
+      await screenshot(page, "context-web");
+      await chat.decide("choice", "Fetch");
+      await until("the answer", async () => (await chat.row("answer").last().innerText()).includes("I have read it."));
+      await chat.idle();
+      assert.equal(asked, 1);
+      assert.match(model.last(), /The page[^]*It says so\./);
+      await chat.row("tool").last().locator(".line > .icon").click();
+      await screenshot(page, "context-web-fetched");
+    } finally {
+      site.closeAllConnections();
+      site.close();
+    }
   },
 
   async "an MCP server's tool is asked about, run and listed"() {

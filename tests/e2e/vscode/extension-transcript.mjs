@@ -260,10 +260,26 @@ const cases = {
     await palette(page, "View: Close All Editors");
   },
 
+  /** Formulas are drawn by the browser; one that is not understood is there as it is written. */
+  async maths({ chat, play }) {
+    const formulas = [
+      "so $E = mc^2$ and $\\hat{y}_i \\in \\mathbb{R}$, but $\\unknown{x}$:",
+      "$$\n\\sum_{i=1}^{n} i = \\frac{n(n+1)}{2}\n$$",
+      "$$\nf(x) = \\begin{cases} \\sqrt{x} & \\text{if } x > 0 \\\\ \\int_0^1 t^2\\,dt & \\text{else} \\end{cases}\n$$",
+      "\\[ A = \\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix} \\]",
+    ];
+    await play([says(formulas.join("\n\n"))]);
+    const answer = chat.row("answer");
+    await until("the formulas", async () => (await answer.locator(".math math").count()) === 5);
+    assert.equal(await answer.locator(".math.source").textContent(), "\\unknown{x}");
+    const [sum, fraction] = await Promise.all(["munderover", "mfrac"].map((tag) => answer.locator(tag).first().boundingBox()));
+    assert.ok(sum.height > 20 && fraction.height > 20, "drawn, not written");
+    await chat.shot("maths");
+  },
+
   /** Code of a shell is typed into a terminal, and does not run: what it would make is not there. */
   async terminal({ chat, play, page }) {
-    await play([says("```sh\ntouch made-by-enter\n```\n\nso $E = mc^2$ and\n\n$$\n\\sum_{i=1}^n i\n$$")]);
-    assert.equal(await chat.row("answer").locator("div.math").textContent(), "\\sum_{i=1}^n i");
+    await play([says("```sh\ntouch made-by-enter\n```")]);
     const colours = await chat.row("answer").locator(".c-call", { hasText: "touch" }).count();
     assert.equal(colours, 1);
     await chat.row("answer").getByRole("button", { name: "Type into the Terminal" }).click();

@@ -3,14 +3,20 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-import { THEMES } from "./audit.mjs";
+import { THEMES, violations } from "./audit.mjs";
 import { spread } from "./bed.mjs";
 import { editorTab } from "./controls.mjs";
 import { Keyboard } from "./keyboard.mjs";
 import { auditedPage, holds, shot } from "./people.mjs";
-import { until, visibleLines } from "./workbench.mjs";
+import { palette, until, visibleLines } from "./workbench.mjs";
 
 const before = spread("ITEM = 1", "ITEM = 2", "ITEM = 3");
+
+/** What VS Code does with every row of every list: a level, a name of its own making, buttons inside. */
+const OF_VSCODE = ["aria-allowed-attr", "label-content-name-mismatch", "nested-interactive"];
+
+/** VS Code uses the rows of one list for the next one, and leaves the keys of commands in them, emptied. */
+const isOldKey = ({ selector }) => document.querySelector(selector)?.matches(".monaco-keybinding:empty") === true;
 
 /** The cases by keyboard alone, with the real server; `start` gives them their bed. */
 export function byKeyboard() {
@@ -47,6 +53,26 @@ export function byKeyboard() {
     async "the first page of the real server"() {
       const nodes = await auditedPage({ chat, page }, "first-page-real");
       holds(nodes, "button", "What North may do: Agent", /^The model that answers: .*ffline/, /^What North asks about: /);
+    },
+
+    /** They are VS Code's own, with rows and buttons of North's. */
+    async "the lists to choose from: each row and each button has a name"() {
+      await answered("explain greet"); // so that there is a conversation
+      for (const [command, title, row] of [["North: Show Conversations…", "North: Conversations", "explain greet"], ["North: Settings", "North: Settings", /./], ["North: Rules, Agents and Tools…", "North: Rules, Agents and Tools", /./]]) {
+        await palette(page, command);
+        const list = page.locator(".quick-input-widget");
+        await list.locator(".quick-input-title", { hasText: title }).waitFor(); // the palette is a list, too
+        await list.locator(".monaco-list-row", { hasText: row }).first().waitFor();
+        const wrong = await violations(page.mainFrame(), { within: ".quick-input-widget", leaveOut: OF_VSCODE, isFine: isOldKey });
+        assert.deepEqual(wrong, [], wrong.join("\n"));
+        const names = await list.locator(".monaco-list-row").evaluateAll((rows) => rows.map((one) => one.getAttribute("aria-label") ?? ""));
+        assert.ok(names.every((name) => name !== ""), `${command}: ${names}`);
+        const buttons = await list.locator(".action-label").evaluateAll((all) => all.filter((one) => one.getClientRects().length > 0).map((one) => one.getAttribute("aria-label") ?? one.title));
+        assert.ok(buttons.every((name) => name !== ""), `${command}: ${buttons}`);
+        await shot(page, `list-${command.replaceAll(/\W+/g, "-").toLowerCase()}`);
+        await page.keyboard.press("Escape");
+        await list.waitFor({ state: "hidden" });
+      }
     },
 
     async "by keyboard: open, ask, walk through the conversation, unfold a call, and back"() {

@@ -341,3 +341,27 @@ def test_patches_are_offered_to_models_that_want_them(tmp_path: Path) -> None:
     known = load(tmp_path, text)
     wanting = {alias for alias in ("haiku-4-5", "sonnet-4-5", "gpt-5.1") if known.find(alias).wants_patches}
     assert wanting == {"haiku-4-5", "gpt-5.1"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "id", "price"),
+    [
+        ("anthropic", "claude-sonnet-4-5-20260115", 3.0),
+        ("anthropic", "claude-opus-4-1-latest", 15.0),
+        ("anthropic", "claude-opus-4-20260115", 15.0),
+        ("anthropic", "claude-opus-9-20260115", None),
+        ("openai", "gpt-5-mini-2026-01-15", 0.25),
+        ("openai", "gpt-5-large", None),
+        ("mine", "claude-sonnet-4-5-20260115", None),
+    ],
+)
+def test_another_days_version_of_a_model_costs_the_same_at_its_maker(
+    tmp_path: Path, provider: str, id: str, price: float | None
+) -> None:
+    address = next((one.address for one in catalog().providers if one.id == provider), "https://x.example/v1")
+    row = f"baseUrl: '{address}', api: openai-completions, apiKeyEnv: X_KEY, "
+    (tmp_path / "models.yml").write_text(f"providers: {{{provider}: {{{row}models: [{{id: {id}}}]}}}}")
+    known = load_catalog(tmp_path, {})
+    assert known.problems == ()
+    prices = known.find(f"{provider}/{id}").prices
+    assert (prices.input if prices.known else None) == price

@@ -78,7 +78,6 @@ export class Session extends ConversationState {
     return this.questions.openIn(this.current).length > 0;
   }
 
-
   override isCurrent(sessionId: string): boolean {
     return sessionId === this.current;
   }
@@ -266,14 +265,12 @@ export class Session extends ConversationState {
 
   private async afterCrash(again: boolean): Promise<void> {
     if (!this.isOpen) return;
-    const ended = this.busy
-      ? vscode.l10n.t("North's server ended unexpectedly in the middle of a turn")
-      : vscode.l10n.t("North's server ended unexpectedly");
+    const { t } = vscode.l10n;
+    const ended = this.busy ? t("North's server ended unexpectedly in the middle of a turn") : t("North's server ended unexpectedly");
     this.dropConnection();
     this.transcript.note("error", `${ended}.`);
     if (!again) return this.setProblem(new Error(vscode.l10n.t("The server ended unexpectedly several times. See the log, then restart it.")));
-    if (!(await this.reopen())) return;
-    this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, vscode.l10n.t("The conversation was loaded again, as far as it was saved.")));
+    if (await this.reopen()) this.transcript.note("warning", vscode.l10n.t("{0} and was started again. {1}", ended, vscode.l10n.t("The conversation was loaded again, as far as it was saved.")));
   }
 
   private async afterRestart(stopped: Promise<void>): Promise<void> {

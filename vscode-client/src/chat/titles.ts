@@ -6,6 +6,9 @@ import { l10n } from "vscode";
 const DONE: Record<string, (rest: string) => string> = {
   Answering: (rest) => l10n.t("Answered {0}", rest),
   Applying: (rest) => l10n.t("Applied {0}", rest),
+  "Asking:": (rest) => l10n.t("Asked: {0}", rest),
+  Asking: (rest) => l10n.t("Asked {0}", rest),
+  Calculating: (rest) => l10n.t("Calculated {0}", rest),
   Checking: (rest) => l10n.t("Checked {0}", rest),
   Creating: (rest) => l10n.t("Created {0}", rest),
   Deleting: (rest) => l10n.t("Deleted {0}", rest),
@@ -14,6 +17,7 @@ const DONE: Record<string, (rest: string) => string> = {
   Ending: (rest) => l10n.t("Ended {0}", rest),
   Expanding: (rest) => l10n.t("Expanded {0}", rest),
   Extracting: (rest) => l10n.t("Extracted {0}", rest),
+  Fetching: (rest) => l10n.t("Fetched {0}", rest),
   Finding: (rest) => l10n.t("Found {0}", rest),
   Formatting: (rest) => l10n.t("Formatted {0}", rest),
   Listing: (rest) => l10n.t("Listed {0}", rest),
@@ -21,6 +25,7 @@ const DONE: Record<string, (rest: string) => string> = {
   Moving: (rest) => l10n.t("Moved {0}", rest),
   Outlining: (rest) => l10n.t("Outlined {0}", rest),
   Reading: (rest) => l10n.t("Read {0}", rest),
+  "Remembering:": (rest) => l10n.t("Remembered: {0}", rest),
   Renaming: (rest) => l10n.t("Renamed {0}", rest),
   Running: (rest) => l10n.t("Ran {0}", rest),
   Searching: (rest) => l10n.t("Searched {0}", rest),
@@ -33,6 +38,7 @@ const DONE: Record<string, (rest: string) => string> = {
 /** A title whose first word is not known stays as it is. */
 export function titleWhenDone(title: string): string {
   const space = title.indexOf(" ");
-  const done = space < 0 ? undefined : DONE[title.slice(0, space)];
+  const word = title.slice(0, Math.max(space, 0));
+  const done = Object.hasOwn(DONE, word) ? DONE[word] : undefined;
   return done === undefined ? title : done(title.slice(space + 1));
 }

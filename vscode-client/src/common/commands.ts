@@ -6,6 +6,7 @@ import { browse, deleteListed, importConversation, manage, renameListed, restore
 import type { Conversations } from "../chat/conversations";
 import { exportConversation, showAsText } from "../chat/exporting";
 import { ContextPage } from "../chat/contextPage";
+import { chooseGuidance } from "../chat/guidance";
 import { openLearned } from "../chat/learned";
 import { showTasks } from "../chat/tasks";
 import { TodoDocuments } from "../chat/todo";
@@ -92,6 +93,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showAsText: () => showAsText(conversations),
     showContext: () => contextPage.show(here()),
     openLearned: () => openLearned(here()),
+    guidance: () => chooseGuidance(here(), conversations.active.panel),
     editTodo: () => todo.show(here()),
     showTasks: () => showTasks(here()),
     showWaiting: () => conversations.showWaiting(),

@@ -144,7 +144,7 @@ export class Questions implements vscode.Disposable {
       id,
       title,
       heading: headingOf(kind, asked, title),
-      markdown: textsOf(toolCall).join("\n\n"),
+      markdown: saidOnce(textsOf(toolCall), asked?.text),
       options: options.map(({ optionId, name, kind }) => ({
         id: optionId,
         name,
@@ -176,6 +176,12 @@ export class Questions implements vscode.Disposable {
       this.asking.fire(question);
     });
   }
+}
+
+/** The texts of a question; for other clients they begin with it, which is the heading here. */
+function saidOnce([first = "", ...rest]: string[], question: string | undefined): string {
+  const begins = question !== undefined && (first === question || first.startsWith(`${question}\n`));
+  return [begins ? first.slice(question.length).trimStart() : first, ...rest].filter((text) => text !== "").join("\n\n");
 }
 
 /** For a server that does not say what it asks. */

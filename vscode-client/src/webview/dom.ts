@@ -4,6 +4,7 @@
 import { codeBlock, updateCode } from "./code";
 import { element, scrolls, setText } from "./elements";
 import { symbolOf, type Target } from "./targets";
+import { type MathNode, mathOf } from "./tex";
 import { WORDS } from "./texts";
 import type { Node } from "./tree";
 
@@ -33,7 +34,7 @@ export function build(node: Node): ChildNode {
     case "code":
       return codeBlock(node);
     case "math":
-      return element(node.block ? "div" : "span", "math", node.text);
+      return formula(node);
     case "link": {
       const made = link(node.target);
       for (const child of node.children) made.append(build(child));
@@ -61,7 +62,7 @@ function change(child: ChildNode, old: Node, node: Node): boolean {
   }
   if (old.kind === "code" && node.kind === "code" && child instanceof HTMLElement) return updateCode(child, node);
   if (old.kind === "math" && node.kind === "math" && old.block === node.block && child instanceof HTMLElement) {
-    setText(child, node.text);
+    if (old.text !== node.text) drawFormula(child, node);
     return true;
   }
   if (old.kind === "link" && node.kind === "link" && JSON.stringify(old.target) === JSON.stringify(node.target)) {
@@ -74,6 +75,31 @@ function change(child: ChildNode, old: Node, node: Node): boolean {
   const inner = node.tag === "table" ? child.firstChild : child;
   if (inner !== null) patchFrom(inner, node.checked === undefined ? 0 : 1, old.children, node.children);
   return true;
+}
+
+function formula(node: Extract<Node, { kind: "math" }>): HTMLElement {
+  const made = element(node.block ? "div" : "span", "math");
+  drawFormula(made, node);
+  return made;
+}
+
+/** As it is written where it is not understood, or is not there whole yet. */
+function drawFormula(box: HTMLElement, { text, block }: Extract<Node, { kind: "math" }>): void {
+  const maths = mathOf(text, block);
+  box.classList.toggle("source", maths === undefined);
+  box.title = maths === undefined ? "" : text;
+  if (maths === undefined) setText(box, text);
+  else box.replaceChildren(mathElement(maths));
+}
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+
+function mathElement({ tag, attributes = {}, text, children = [] }: MathNode): Element {
+  const made = document.createElementNS(MATHML, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  made.append(...children.map(mathElement));
+  return made;
 }
 
 function textOf({ children }: Extract<Node, { kind: "element" }>): string {

@@ -1,0 +1,30 @@
+"""The workflow in the log: which one is active on a path, and in which phase."""
+
+from dataclasses import field
+from typing import Any
+
+from north_lsp.agent.log.fields import FIXED, Json, as_object, as_text, unknown
+from north_lsp.lazy_dataclass import dataclass
+
+SKILL_STATE = "skill_state"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillStateEntry:
+    """The conversation is in a phase of a workflow; without a `skill`: in none any more. `slug` names its folder."""
+
+    skill: str
+    phase: str = ""
+    slug: str = ""
+    note: str = ""
+    more: Json = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, record: Json) -> "SkillStateEntry":
+        data, known = as_object(record.get("data")), FIXED | {"customType", "data"}
+        skill, phase, slug, note = (as_text(data.get(key)) for key in ("skill", "phase", "slug", "note"))
+        return cls(skill, phase, slug, note, unknown(record, known))
+
+    def to_json(self) -> dict[str, Any]:
+        data = {"skill": self.skill, "phase": self.phase, "slug": self.slug, "note": self.note}
+        return {"type": "custom", "customType": SKILL_STATE, "data": data, **self.more}

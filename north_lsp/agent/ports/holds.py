@@ -1,0 +1,49 @@
+"""What keeps models from changing anything for a while, whatever mode is set: a workflow whose phase is for reading, or
+the part of the project that was given to an agent. Enforced where tools get what they need."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from north_lsp.display import one_line
+from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """`why` and `way_out` are for the model. Only files that `may_write` lets through are written; `closes` also
+    commands that do more than look, and tools of servers that do not say that they only read. `calls_left` is how many
+    calls that read are left, `questions` how many a call of `ask` may have, `rounds_left` how many such calls are; None
+    for any number."""
+
+    why: str
+    way_out: str
+    may_write: Callable[[Path], bool]
+    closes: bool = True
+    calls_left: int | None = None
+    questions: int | None = None
+    rounds_left: int | None = None
+
+    def error(self, what: str) -> ToolError:
+        return ToolError("BLOCKED", f"BLOCKED: {self.why}: {what}", self.way_out)
+
+    def refuse_writing(self, paths: Iterable[Path]) -> None:
+        """Raise ToolError for files that are not to be written now."""
+        closed = [path for path in paths if not self.may_write(path)]
+        if closed:
+            raise self.error(f"{one_line(closed[0].name, 80)} is not written now")
+
+    def refuse_reading(self) -> None:
+        """Raise ToolError if no calls that read are left."""
+        if self.calls_left is not None and self.calls_left <= 0:
+            raise self.error("all calls that may read in this phase are used")
+
+    def refuse_questions(self, count: int) -> None:
+        """Raise ToolError for too many questions, in a call or in all."""
+        if self.questions is not None and count > self.questions:
+            raise self.error(f"at most {self.questions} questions are asked at once")
+        if self.rounds_left is not None and self.rounds_left <= 0:
+            raise self.error("all rounds of questions are used")
+
+
+NO_HOLD: Callable[[], Hold | None] = lambda: None  # noqa: E731 - it has a type

@@ -1,0 +1,33 @@
+"""What an agent may change while a workflow of its conversation is active."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.planning.workflow import hold_on
+from north_lsp.agent.ports.holds import Hold
+from north_lsp.workspace.files.wildmatch import any_matches
+from north_lsp.workspace.workspace import Workspace
+
+
+def agent_hold(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Hold | None:
+    """Return what keeps an agent from changing anything now. `log` is that of the conversation; an agent writes none of
+    the workflow's documents."""
+    hold = hold_on(log, None)
+    if hold is not None:
+        return hold
+    if owns is None:
+        return None
+    root = workspace.roots.main
+
+    def may_write(path: Path) -> bool:
+        return path.is_relative_to(root) and is_owned(owns, path.relative_to(root).as_posix())
+
+    way_out = f"change only {', '.join(owns)}; say in your result what else would have to change"
+    return Hold("this package owns other files", way_out, may_write, closes=False)
+
+
+def is_owned(owns: Sequence[str], relative: str) -> bool:
+    """Tell whether a file is among those that a package owns; a folder stands for all that is in it."""
+    folders = [one.rstrip("/") for one in owns]
+    return any_matches(owns, relative) is not None or any(relative.startswith(f"{one}/") for one in folders)

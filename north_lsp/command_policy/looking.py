@@ -1,0 +1,29 @@
+"""Commands that only look, as strictly as can be: what runs where nothing may be changed. Loading the grammar takes a
+while: for a thread."""
+
+from north_lsp.command_policy.parsing import NotSimple, Simple, parse
+
+_GIT = frozenset({"status", "log", "diff", "show"})
+_GIT_WRITES = ("--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager")
+_VERSION = ("--version", "-V", "version")
+
+
+def only_looks(command: str) -> bool:
+    """Tell whether a command is made of `git status|log|diff|show`, `ls` and questions for a version, and of nothing
+    else."""
+    try:
+        simples = parse(command)
+    except NotSimple:
+        return False
+    return bool(simples) and all(map(_looks, simples))
+
+
+def _looks(simple: Simple) -> bool:
+    if any(word.is_glob for word in simple.words[:2]):
+        return False
+    program, *rest = (word.text for word in simple.words)
+    if program == "ls":
+        return True
+    if program == "git":
+        return bool(rest) and rest[0] in _GIT and not any(one.startswith(_GIT_WRITES) for one in rest[1:])
+    return "/" not in program and len(rest) == 1 and rest[0] in _VERSION

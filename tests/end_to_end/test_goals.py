@@ -1,0 +1,121 @@
+"""A goal with evidence, over ACP: that a criterion is met is what the log shows, not what a model says."""
+
+import json
+from typing import Any
+
+from tests.end_to_end.test_agents import talking, told
+from tests.end_to_end.test_ask import answering
+from tests.end_to_end.test_faults import prompt, sent, texts
+from tests.end_to_end.world import World
+from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer, call
+
+WELL = answer(Say("Well."))
+CHECK = "test -f made.txt"
+
+
+def goal(action: str, **more: Any) -> Any:
+    return answer(call("goal", action=action, **more))
+
+
+def run(command: str) -> Any:
+    return answer(call("shell_run", command=command))
+
+
+SET = goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}, {"text": "it is tidy"}])
+MAKE = answer(call("edit_create_file", path="made.txt", content="x\n"))
+MORE = answer(call("edit_create_file", path="more.txt", content="x\n"))
+
+
+async def test_a_goal_is_complete_only_with_evidence_that_is_newer_than_the_last_edit(
+    world: World, server: ModelServer
+) -> None:
+    server.script(
+        SET,
+        goal("evidence", id="c1"),  # it was never run
+        run(CHECK),
+        goal("evidence", id="c1"),  # it failed
+        MAKE,
+        goal("evidence", id="c1"),  # still the run that failed
+        run(CHECK),
+        goal("evidence", id="c1"),
+        goal("evidence", id="c2"),  # without a word
+        goal("evidence", id="c2", text="I looked at made.txt"),
+        MORE,
+        goal("complete"),  # files have changed since
+        run(CHECK),
+        goal("evidence", id="c1"),
+        goal("evidence", id="c2", text="I looked at both"),
+        goal("complete"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        answering(client, "run", "accept", "run", "accept", "run")
+        assert await prompt(client, session, "Make it work") == "end_turn"
+        came = [json.dumps(one[-1]) for one in sent(server)[1:]]
+        assert await prompt(client, session, "/goal") == "end_turn"
+        assert "Status: complete" in texts(client)
+    assert "was not run in this conversation" in came[1]
+    assert "[!] c1: made" in came[3]
+    assert "[!] c1: made" in came[5]
+    assert "[x] c1: made" in came[7]
+    assert "say in `text` what you saw" in came[8]
+    assert "c1 is stale" in came[11]
+    assert "c2 is stale" in came[11]
+    assert "Status: complete" in came[15]
+
+
+async def test_another_command_is_no_evidence(world: World, server: ModelServer) -> None:
+    server.script(SET, run("true || test -f made.txt"), goal("evidence", id="c1"), goal("complete"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, "run")
+        await prompt(client, session, "Make it work")
+    came = [json.dumps(one[-1]) for one in sent(server)[1:]]
+    assert "was not run in this conversation" in came[2]
+    assert "c1 is open" in came[3]
+
+
+async def test_a_command_that_the_user_changed_is_no_evidence(world: World, server: ModelServer) -> None:
+    server.script(SET, run(CHECK), goal("evidence", id="c1"), WELL)
+    async with talking(world) as (client, session):
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any]:
+            return {"outcome": {"outcome": "selected", "optionId": "run"}, "_meta": {"north": {"command": "true"}}}
+
+        client.handlers["session/request_permission"] = decide
+        await prompt(client, session, "Make it work")
+    assert "was not run in this conversation" in told(server)
+
+
+async def test_the_user_changes_the_goal_and_the_model_is_told_once(world: World, server: ModelServer) -> None:
+    server.script(SET, WELL, WELL, WELL, goal("block", text="No disk"), WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Make it work")
+        await prompt(client, session, "/goal set # Done\n- [ ] c1: made: `test -f made.txt`\n- [ ] it is quick")
+        assert "c2: it is quick" in texts(client)
+        await prompt(client, session, "Go on")
+        await prompt(client, session, "And on")
+        first, second = (json.dumps(sent(server)[at][-1]) for at in (2, 3))
+        assert "The user changed the goal of this conversation" in first
+        assert "it is quick" in first
+        assert "The user changed the goal" not in second
+        client.updates.clear()
+        await prompt(client, session, "/goal set nonsense")
+        assert "line 1 is neither a heading nor a criterion" in texts(client)
+        await prompt(client, session, "Are you stuck?")
+        assert "Status: blocked: No disk" in told(server)
+        await prompt(client, session, "/goal drop")
+        client.updates.clear()
+        await prompt(client, session, "/goal")
+        assert "There is no goal" in texts(client)
+
+
+async def test_the_tool_is_looked_up_first_and_offered_while_there_is_a_goal(world: World, server: ModelServer) -> None:
+    server.script(WELL, WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Hello")
+        await prompt(client, session, "/goal set # Done\n- [ ] made")
+        await prompt(client, session, "Go on")
+    offered = [{tool["name"] for tool in one.body["tools"]} for one in server.requests]
+    assert "goal" not in offered[0]
+    assert "goal" in offered[1]

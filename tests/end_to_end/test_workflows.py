@@ -1,0 +1,371 @@
+"""Workflows, over ACP: their phases, and that their guards hold whatever a model tries."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.test_agents import submit, talking, task, tasks, told
+from tests.end_to_end.test_ask import answering
+from tests.end_to_end.test_faults import prompt, sent, texts
+from tests.end_to_end.test_goals import CHECK, MAKE, goal, run
+from tests.end_to_end.test_mcp import entry, own, talk
+from tests.end_to_end.test_plan_mode import hostile, tree
+from tests.end_to_end.test_work_trees import git
+from tests.end_to_end.world import World
+from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer, call
+
+WELL = answer(Say("Well."))
+HEADINGS = ("Goal", "Non-goals", "Users and scenarios", "Requirements", "Interfaces and data", "Constraints")
+SPEC = "".join(f"# {name}\n\nR1 something\n\n" for name in HEADINGS) + (
+    "# Acceptance criteria\n\n- A1: it is made (R1)\n- A2: it is quick (R1)\n\n# Assumptions\n\n# Risks\n"
+)
+HIGH = {"id": "u1", "question": "Which?", "why": "it decides", "impact": "high", "default": "one", "status": "open"}
+KNOWN = HIGH | {"status": "answered", "source": "the user"}
+
+
+def move(to: str, note: str = "") -> Any:
+    return answer(call("workflow", action="move", to=to, note=note))
+
+
+def write(document: str, content: object) -> Any:
+    text = content if isinstance(content, str) else json.dumps(content)
+    return answer(call("workflow", action="write", document=document, content=text))
+
+
+def came(server: ModelServer, start: int = 1) -> list[str]:
+    return [json.dumps(one[-1]) for one in sent(server)[start:]]
+
+
+def state(world: World, slug: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((world.project / ".north/work" / slug / "state.json").read_text())
+    return found
+
+
+QUESTION = {"id": "q", "question": "Which?", "options": [{"label": "one"}, {"label": "two"}]}
+
+
+async def test_clarify_ends_with_a_specification_that_the_user_accepts(world: World, server: ModelServer) -> None:
+    server.script(
+        move("question"),  # not from here
+        move("explore"),
+        answer(call("list_root")),
+        move("question"),  # without a list
+        write("unknowns", [HIGH]),
+        move("question"),
+        move("draft"),  # what matters is open
+        answer(call("ask", questions=[QUESTION])),
+        write("unknowns", [KNOWN]),
+        move("draft"),
+        write("spec", "# Goal\n"),
+        write("spec", SPEC),
+        move("confirm"),
+        move("done"),
+        move("done"),
+        move("confirm"),
+        move("done"),
+        MAKE,
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        answering(client, "0", ("change", "Name the users"), "accept", "accept")
+        assert await prompt(client, session, "/work start clarify A Login page!") == "end_turn"
+        told_of = came(server)
+    begun = json.dumps(sent(server)[0][-1])
+    assert "I began the workflow `clarify`: A Login page!" in begun
+    assert "workflow" in {tool["name"] for tool in server.requests[0].body["tools"]}
+    assert "cannot go from intake" in told_of[0]
+    assert "unknowns.json is missing" in told_of[3]
+    assert "unknowns with a high impact are open: u1" in told_of[6]
+    assert "lacks the headings Non-goals" in told_of[10]
+    assert "The user wants it changed: Name the users" in told_of[13]
+    assert "cannot go from draft" in told_of[14]
+    assert "The user accepts it" in told_of[16]
+    assert (world.project / "made.txt").exists()  # the hold ends with the workflow
+    folder = world.project / ".north/work/a-login-page"
+    assert (folder / "spec.md").read_text() == SPEC
+    assert (folder / ".gitignore").read_text() == "evidence/\n"
+    kept = state(world, "a-login-page")
+    assert (kept["workflow"], kept["phase"]) == ("clarify", "done")
+    phases = [row["to"] for row in kept["history"]]
+    assert phases == ["intake", "explore", "question", "draft", "confirm", "draft", "confirm", "done"]
+
+
+async def test_nothing_is_changed_while_clarify_is_active(world: World, server: ModelServer) -> None:
+    own(world, mine=entry(autoApprove=["echo"]))
+    before = {name: text for name, text in tree(world.project).items() if ".north" not in str(name)}
+    async with talk(world) as (client, session):
+        server.script(WELL)
+        await prompt(client, session, "/work start clarify Something")
+        shown = answering(client)
+        server.script(*hostile(), answer(call("mcp_mine_echo", text="x")), run("git status; touch pwned"))
+        server.script(run("ls > pwned"), run("git diff --output=pwned"), run("/bin/ls"), run("$(touch pwned)"))
+        server.script(tasks(task("task", "CHILD")), *hostile(), submit("Nothing."), WELL)
+        await prompt(client, session, "Go")
+        server.drop()
+        after = {name: text for name, text in tree(world.project).items() if ".north" not in str(name)}
+        assert after == before
+        assert shown == []
+        assert not list(world.folder.rglob("pwned*"))
+        assert json.dumps([one.body["messages"] for one in server.requests]).count("BLOCKED: clarify is active") > 10
+        server.script(MAKE, WELL)
+        answering(client, "accept")
+        await prompt(client, session, "/work stop")
+        await prompt(client, session, "Go")
+        assert (world.project / "made.txt").exists()
+
+
+async def test_what_only_looks_runs_and_the_folder_of_the_workflow_can_be_written(
+    world: World, server: ModelServer
+) -> None:
+    notes = {"path": ".north/work/something/notes.md", "content": "x\n"}
+    server.script(WELL, run("ls json && python3 --version"), answer(call("edit_create_file", **notes)), WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start clarify Something")
+        seen: list[str] = []
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any]:
+            kind = params["toolCall"]["kind"]
+            seen.append(kind)
+            return {"outcome": {"outcome": "selected", "optionId": "run" if kind == "execute" else "accept"}}
+
+        client.handlers["session/request_permission"] = decide
+        await prompt(client, session, "Go")
+    assert "decoder.py" in came(server, 2)[0]
+    assert (world.project / ".north/work/something/notes.md").read_text() == "x\n"
+
+
+async def test_reading_and_asking_have_their_limits(world: World, server: ModelServer) -> None:
+    looks = [answer(call("find_files", pattern=f"*{number}.py")) for number in range(21)]
+    many = [QUESTION | {"id": f"q{number}"} for number in range(5)]
+    server.script(move("explore"), *looks, write("unknowns", [HIGH]), move("question"))
+    rounds = [answer(call("ask", questions=[QUESTION | {"question": f"Which, {number}?"}])) for number in range(6)]
+    server.script(answer(call("ask", questions=many)), *rounds, WELL)
+    async with talking(world, **{"todo.reminders": False}) as (client, session):
+        answering(client, *["0"] * 5)
+        await prompt(client, session, "/work start clarify Something")
+    told_of = came(server)
+    assert "BLOCKED" not in told_of[20]
+    assert "all calls that may read in this phase are used" in told_of[21]
+    assert "at most 4 questions are asked at once" in told_of[24]
+    assert "BLOCKED" not in told_of[28]
+    assert "all rounds of questions are used" in told_of[30]
+
+
+STEP = {"id": "s1", "title": "Make it", "do": "Write made.txt", "verify": "A1: test -f made.txt", "size": "S"}
+
+
+async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: ModelServer) -> None:
+    assessed = {"assessment": "Fine.", "risks": [], "alternatives": []}
+    approved, against = {"verdict": "approve", "issues": []}, {"verdict": "revise", "issues": ["A2?"]}
+    whole = {"goal": "It is made", "steps": [STEP | {"verify": "A1 and A2"}]}
+    folder = world.project / ".north/work/something"
+    folder.mkdir(parents=True)
+    (folder / "spec.md").write_text(SPEC)
+    (folder / "state.json").write_text(json.dumps({"version": 1, "slug": "something", "history": []}))
+    server.script(
+        write("plan", {"steps": [STEP | {"dependsOn": ["s0"]}]}),
+        write("plan", {"goal": "It is made", "steps": [STEP]}),
+        move("assess"),
+        move("challenge"),  # nobody has assessed it
+        tasks(task("architect", "Assess it")),
+        submit(assessed),
+        move("challenge"),
+        tasks(task("critic", "Attack it")),
+        submit(against),
+        move("present"),
+        move("revise"),
+        write("plan", {"goal": "It is made", "steps": [STEP]}),
+        move("assess"),
+        tasks(task("architect", "Assess it")),
+        submit(assessed),
+        move("challenge"),
+        tasks(task("critic", "Attack it")),
+        submit(approved),
+        move("present"),  # A2 is not covered
+        move("revise"),
+        write("plan", whole),
+        move("assess"),
+        tasks(task("architect", "Assess it")),
+        submit(assessed),
+        move("challenge"),
+        tasks(task("critic", "Attack it")),
+        submit(approved),
+        move("present"),
+        move("done", "One step."),
+        MAKE,
+        WELL,
+    )
+    async with talking(world, **{"todo.reminders": False}) as (client, session):
+        shown = answering(client, "execute", "accept")
+        assert await prompt(client, session, "/work start plan something") == "end_turn"
+        await client.wait(lambda message: "stopReason" in json.dumps(message) or "Well." in json.dumps(message))
+    everything = [json.dumps(one) for one in sent(server)]
+    for words in (
+        "step s1 depends on s0",
+        "the agent architect has not done its part",
+        "the critic has not approved it",
+        "no step verifies the acceptance criteria A2",
+    ):
+        assert any(words in one for one in everything), words
+    assert "Make it" in json.dumps(shown[0])
+    assert state(world, "something")["phase"] == "done"
+    assert "1. Make it (S)" in (folder / "plan.md").read_text()
+
+
+async def test_work_is_done_only_when_all_is_checked_and_reviewed(world: World, server: ModelServer) -> None:
+    server.script(
+        move("baseline"),  # there is no goal
+        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        move("baseline"),
+        move("work"),  # nothing was run
+        run(CHECK),
+        move("work"),
+        MAKE,
+        move("verify"),
+        move("review"),  # not run since
+        run(CHECK),
+        move("review"),
+        move("done"),  # nobody has reviewed it
+        tasks(task("reviewer", "Review it")),
+        submit({"verdict": "approve", "findings": []}),
+        move("done"),  # the goal is open
+        goal("evidence", id="c1"),
+        goal("complete"),
+        move("done"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        answering(client, "run", "accept", "run")
+        assert await prompt(client, session, "/work start ultragoal Something") == "end_turn"
+    everything = [json.dumps(one) for one in sent(server)]
+    for words in (
+        "there is no goal with criteria",
+        f"not run yet: {CHECK}",
+        "files have changed since these were run",
+        "the agent reviewer has not done its part",
+        "only when the goal is complete",
+    ):
+        assert any(words in one for one in everything), words
+    assert "The workflow is done." in told(server)
+    assert state(world, "something")["phase"] == "done"
+
+
+def package(id: str, *owns: str) -> dict[str, Any]:
+    return {"id": id, "steps": [id], "owns": list(owns), "reads": [], "agent": "task"}
+
+
+async def test_packages_are_worked_on_side_by_side_and_each_changes_only_what_it_owns(
+    world: World, server: ModelServer
+) -> None:
+    git(world.project, "init", "--quiet")
+    git(world.project, "add", "--all")
+    git(world.project, "commit", "--quiet", "-m", "first")
+    three = [package("a", "one/**"), package("b", "two/**"), package("c", "three.txt")]
+    work = [task("task", f"DO-{id}", id=id, isolation="worktree") for id in "abc"]
+    server.route(
+        "I began the workflow",
+        write("packages", three[:2]),
+        write("packages", [*three[:2], package("c", "one/x.txt")]),
+        write("packages", three),
+        move("work"),
+        tasks(task("task", "DO-a", id="a")),  # not in a tree of its own
+        move("integrate"),  # nobody has worked
+        tasks(*work),
+        move("integrate"),
+        move("done"),
+        WELL,
+    )
+    for id, own_path in (("a", "one/made.txt"), ("b", "two/made.txt")):
+        server.route(
+            f"DO-{id}",
+            answer(call("edit_create_file", path="three.txt", content="pwned\n")),
+            answer(call("edit_create_file", path=own_path, content=f"{id}\n")),
+            submit("Done."),
+        )
+    made = run("echo c > three.txt; echo pwned > one.txt")
+    server.route("DO-c", made, submit("Done."))
+    async with talking(world) as (client, session):
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any]:
+            kind = params["toolCall"]["kind"]
+            return {"outcome": {"outcome": "selected", "optionId": "run" if kind == "execute" else "accept"}}
+
+        client.handlers["session/request_permission"] = decide
+        assert await prompt(client, session, "/work start team Something") == "end_turn"
+    everything = json.dumps([one.body["messages"] for one in server.requests])
+    for words in (
+        "2 packages are too few",
+        "the packages a and c may own the same files",
+        "a is a package: it needs isolation worktree",
+        "no agent has worked on a, b, c",
+        "this package owns other files",
+        "one.txt: it is not among what the package owns",
+    ):
+        assert words in everything, words
+    assert "| a | task | done |" in told(server)
+    assert [(world.project / one).read_text() for one in ("one/made.txt", "two/made.txt", "three.txt")] == [
+        "a\n",
+        "b\n",
+        "c\n",
+    ]
+    assert not (world.project / "one.txt").exists()
+
+
+async def test_a_model_begins_a_workflow_only_if_the_user_agrees(world: World, server: ModelServer) -> None:
+    start = answer(call("workflow", action="start", workflow="deep-interview", title="Something"))
+    server.script(start, MAKE, WELL)
+    async with talking(world) as (client, session):
+        shown = answering(client, "no", "accept")
+        await prompt(client, session, "Go")
+    assert "Begin the workflow clarify for Something?" in shown[0]["toolCall"]["title"]
+    assert "the user does not want a workflow" in came(server)[0]
+    assert not (world.project / ".north").exists()
+
+
+async def test_a_workflow_is_taken_up_listed_and_archived(world: World, server: ModelServer) -> None:
+    server.script(WELL, WELL, MAKE, WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start clarify One thing")
+        await prompt(client, session, "/work start clarify Another")
+        assert "clarify is active already" in texts(client)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work")
+        assert "No workflow is active" in texts(client)
+        assert "`one-thing`: clarify, intake. One thing" in texts(client)
+        await prompt(client, session, "/work resume one-thing")
+        await prompt(client, session, "Write")
+        assert "BLOCKED: clarify is active (phase intake)" in json.dumps(came(server))
+        assert len(state(world, "one-thing")["conversations"]) == 2
+        await prompt(client, session, "/work stop")
+        await prompt(client, session, "/work archive one-thing")
+        client.updates.clear()
+        await prompt(client, session, "/work")
+        assert "one-thing" not in texts(client)
+
+
+@pytest.mark.parametrize("broken", ["{", '{"history": 1}', "[]"])
+async def test_a_broken_state_is_only_looked_at(world: World, server: ModelServer, broken: str) -> None:
+    folder = world.project / ".north/work/old"
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_text(broken)
+    (folder / "spec.md").write_text(SPEC)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work resume old")
+        await prompt(client, session, "/work archive old")
+        await prompt(client, session, "/work")
+    assert texts(client).count("can only be looked at") == 3
+    assert (folder / "state.json").read_text() == broken
+    assert (folder / "spec.md").read_text() == SPEC
+
+
+async def test_a_folder_that_leads_elsewhere_is_not_used(world: World, server: ModelServer) -> None:
+    outside = world.folder / "outside"
+    outside.mkdir()
+    (world.project / ".north").mkdir()
+    (world.project / ".north" / "work").symlink_to(outside)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start clarify Something")
+        assert "outside" in texts(client)
+    assert list(outside.iterdir()) == []

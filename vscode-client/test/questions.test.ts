@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Transcript } from "../src/chat/transcript";
+import type { Item } from "../src/messages";
+import { Questions } from "../src/review/questions";
+
+/** What a question says below its heading. */
+function below(question: string, text: string): string {
+  const rows: Item[] = [];
+  const transcript = { put: (item: Item) => rows.push(item), get: () => undefined } as unknown as Transcript;
+  const questions = new Questions(() => transcript);
+  let ask: (params: unknown, token: unknown) => unknown = () => undefined;
+  questions.listen({ onRequest: (_: string, handler: typeof ask) => (ask = handler) } as never);
+  void ask(
+    { sessionId: "s", toolCall: { toolCallId: "c", title: question, content: [{ type: "content", content: { type: "text", text } }] }, options: [], _meta: { north: { question: { kind: "choice", text: question } } } },
+    { onCancellationRequested: () => ({ dispose() {} }) },
+  );
+  const [row] = rows;
+  assert.ok(row !== undefined && "options" in row);
+  assert.equal(row.heading, `North asks: ${question}`);
+  return row.markdown;
+}
+
+test("a question is said once: not below its heading again", () => {
+  assert.equal(below("Go on?", "Go on?\n\nIt **costs** more."), "It **costs** more.");
+  assert.equal(below("Go on?", "Go on?"), "");
+  assert.equal(below("Go on?", "Go on? Or not."), "Go on? Or not.");
+  assert.equal(below("Go on?", "Some words."), "Some words.");
+});
