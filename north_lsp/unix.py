@@ -10,7 +10,6 @@ import signal
 import sys
 from typing import Any
 
-
 if sys.platform == "win32":
     CLOEXEC = os.O_NOINHERIT | os.O_BINARY
     DIRECTORY = NOFOLLOW = NONBLOCK = 0
