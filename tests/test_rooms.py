@@ -3,17 +3,20 @@
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
 
 import north_lsp
+import north_lsp.agent
 
 _PACKAGE = Path(north_lsp.__file__).parent
-_ADAPTERS = ("acp", "lsp", "cli/demo")
+_ADAPTERS = ("acp", "lsp", "cli/demo", "slash")
 _BELOW = ("north_lsp.storage", "north_lsp.workspace", "north_lsp.providers", "north_lsp.shell")
 _PURE = ("north_lsp.workspace.edit", "north_lsp.workspace.text")
 """Functions over the texts of a change: nothing there reads or writes."""
@@ -65,6 +68,20 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
             del left[name]
     behind = set().union(*left.values()) if left else set()
     assert sorted(left.keys() & behind) == []
+
+
+_ROOM = re.compile(r"^    (\w+)(?: \*)?  +\S.*?  +(\S+\.\w+(?:, \S+\.\w+)*)$", re.MULTILINE)
+
+
+def test_the_map_of_the_agent_has_every_room_in_the_order_of_the_contract() -> None:
+    rooms = dict(_ROOM.findall(str(north_lsp.agent.__doc__)))
+    contracts = ConfigParser()
+    contracts.read(_PACKAGE.parent / ".importlinter")
+    layers = contracts["importlinter:contract:agent"]["layers"].split()
+    assert [*rooms] == [layer for layer in layers if layer != "|"]
+    assert [
+        begin for row in rooms.values() for begin in row.split(", ") if not (_PACKAGE / "agent" / begin).exists()
+    ] == []
 
 
 _MOST = 7

@@ -356,6 +356,7 @@ class AcpAgent:
             except OSError as error:
                 problem = f"the session {id} cannot be deleted: {error.strerror or error}"
                 raise RpcError(INVALID_REQUEST, problem) from None
+            self._numbers.pop(id, None)
         return {}
 
     def _session(self, params: Params) -> Session:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -36,12 +36,16 @@ from north_lsp.agent.ports.events import (
     Event,
     ModeChanged,
     ModelChanged,
+    TasksChanged,
     TranscriptReset,
 )
 from north_lsp.agent.ports.forms import Form, FormAnswer, Page
 from north_lsp.rpc.messages import RpcError
 from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.proposal import FileChange
+
+if TYPE_CHECKING:
+    from north_lsp.acp.subagents import Children
 
 _PLACEHOLDER = "…"
 Titled = CallTitled | CallReady | CallProposes | CallEnded
@@ -66,6 +70,7 @@ class AcpEditor:
         self._options = options
         self._elicitation = Elicitation(peer, session_id, client)
         self._groups = ReadGroups()
+        self._children: Children | None = None
         self._unnamed: dict[str, CallNamed] = {}
         self._numbers = numbers if numbers is not None else itertools.count(1)
 
@@ -85,7 +90,10 @@ class AcpEditor:
 
     async def _show(self, event: Event) -> None:
         options = self._options() if isinstance(event, ModeChanged | ModelChanged | ApprovalsChanged) else []
-        for update in self._groups.mark(event, v1.updates(event, self._client, options)):
+        updates = list(self._groups.mark(event, v1.updates(event, self._client, options)))
+        if isinstance(event, TasksChanged) and self._client.shows_children:
+            updates = [*self._of_children(event), *updates]
+        for update in updates:
             shown = update if self._client.gets_extension else without_extension(update)
             params: dict[str, Any] = {"sessionId": self._session_id, "update": shown}
             if self._client.hears_events:
@@ -101,6 +109,12 @@ class AcpEditor:
                 self._groups = ReadGroups()
                 for one in event.events:
                     await self.show(one)
+
+    def _of_children(self, event: TasksChanged) -> list[dict[str, Any]]:
+        from north_lsp.acp.subagents import Children
+
+        self._children = self._children or Children(self._session_id)
+        return self._children.updates(event)
 
     def _stamp(self) -> dict[str, Any]:
         """Return the next sequence number of the session and the current time (ms since 1970)."""

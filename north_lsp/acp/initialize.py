@@ -104,6 +104,7 @@ class Client:
     opens_pages: bool = False
     switches_options: bool = False
     updates_plans: bool = False
+    shows_children: bool = False
     protocol: int = STABLE
 
     @property
@@ -147,6 +148,7 @@ def read_client(params: Params) -> Client:
         opens_pages=isinstance(elicitation.get("url"), dict),
         switches_options=is_draft or isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
         updates_plans=is_draft or isinstance(capabilities.get("plan"), dict),
+        shows_children=not is_draft and isinstance(capabilities.get("subagents"), dict),
         protocol=protocol,
     )
 

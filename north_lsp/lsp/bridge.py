@@ -81,12 +81,19 @@ class PyglsBridge:
     async def _feed(self, server: "LanguageServer", raw: dict[str, Any]) -> None:
         await self._room.wait()
         try:
-            server.protocol.handle_message(server.protocol.structure_message(raw))
+            message = server.protocol.structure_message(raw)
+        except Exception:  # noqa: BLE001 - in whatever way it does not fit
+            await self._refuse(raw, RpcError(INVALID_PARAMS, f"invalid params for {raw.get('method')}"))
+            return
+        try:
+            server.protocol.handle_message(message)
         except Exception as error:  # noqa: BLE001 - whatever pygls does, the connection must survive
             self._on_failure(f"pygls {raw.get('method')}", error)
-            if is_id(raw.get("id")) and "method" in raw:
-                refused = RpcError(INVALID_PARAMS, f"invalid params for {raw['method']}")
-                await self._peer.send(error_reply(raw["id"], refused))
+            await self._refuse(raw, RpcError(INTERNAL_ERROR, f"{raw.get('method')} failed inside North; see the log"))
+
+    async def _refuse(self, raw: dict[str, Any], error: RpcError) -> None:
+        if is_id(raw.get("id")) and "method" in raw:
+            await self._peer.send(error_reply(raw["id"], error))
 
     def _write(self, data: bytes) -> None:
         """Queue a message that pygls sends: an answer, from one of its own tasks or callbacks."""

@@ -1,15 +1,21 @@
 """Creates the language server that pygls runs for North. The only module that imports pygls and lsprotocol."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcMethodNotFound, JsonRpcRequestCancelled
 from pygls.lsp.server import LanguageServer
 
 from north_lsp import __version__
 from north_lsp.lsp.features import Features, Offered, Span
 from north_lsp.lsp.initialize import COMMANDS
 from north_lsp.workspace.language_features import Position
+
+# It would write what clients send to standard error; what fails is in North's own log.
+logging.getLogger("pygls").addHandler(logging.NullHandler())
+logging.getLogger("pygls").propagate = False
 
 
 class _Writer:
@@ -29,8 +35,9 @@ class _Server(LanguageServer):
         self._on_failure = on_failure
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log the error; by default pygls shows a popup to the user."""
-        self._on_failure(f"pygls {getattr(source, '__name__', source)}", error)
+        """Log the error, unless it is the client's and was answered; by default pygls shows a popup to the user."""
+        if not isinstance(error, JsonRpcMethodNotFound | JsonRpcRequestCancelled):
+            self._on_failure(f"pygls {getattr(source, '__name__', source)}", error)
 
 
 def _served_by_the_peer(*arguments: object) -> None:

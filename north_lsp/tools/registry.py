@@ -71,7 +71,7 @@ class Registry:
     def spec(tool: Tool) -> ToolSpec:
         if isinstance(tool, DescribedTool):
             return ToolSpec(tool.name, tool.description, tool.schema)
-        return ToolSpec(tool.name, _description(tool), _schema(tool.args))
+        return ToolSpec(tool.name, _description(type(tool)), _schema(tool.args))
 
     def schema(self, name: str) -> Mapping[str, object]:
         """Return the JSON Schema of a tool's arguments; empty for a tool that does not exist."""
@@ -117,11 +117,11 @@ def plan_required(what: str) -> ToolError:
 
 
 @cache
-def _description(tool: Tool) -> str:
+def _description(kind: type[Tool]) -> str:
     """Read a tool's description for the model: the Markdown file next to the module that names the tool."""
-    owner = next(one for one in type(tool).__mro__ if "name" in vars(one))
+    owner = next(one for one in kind.__mro__ if "name" in vars(one))
     package = owner.__module__.rpartition(".")[0]
-    return files(package).joinpath(f"{tool.name}.md").read_text("utf-8").strip()
+    return files(package).joinpath(f"{kind.name}.md").read_text("utf-8").strip()
 
 
 @cache

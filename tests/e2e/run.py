@@ -1,8 +1,8 @@
 """Run the tests in real editors, several at once, and print a table: `python -m tests.e2e.run [words of names …]`.
 
-Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/` and `mcp/` is a process of its
-own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE` changes that. What each printed is
-shown when it ends.
+Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/`, `mcp/` and `acp/` is a
+process of its own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE` changes that. What
+each printed is shown when it ends.
 
 A program that failed beside others runs once more, alone: a window that a busy machine draws late is told from a defect
 that way. Both outputs are shown, and the table names it. `NORTH_E2E_STRICT=1` counts every first failure.
@@ -48,7 +48,14 @@ RUNNING: set[subprocess.Popen[str]] = set()
 
 def programs() -> Iterator[str]:
     """Name every program, relative to this folder."""
-    for pattern in ("nvim/smoke.py", "nvim/test_*.py", "mcp/test_*.py", "vscode/smoke.mjs", "vscode/extension*.mjs"):
+    for pattern in (
+        "nvim/smoke.py",
+        "nvim/test_*.py",
+        "mcp/test_*.py",
+        "acp/test_*.py",
+        "vscode/smoke.mjs",
+        "vscode/extension*.mjs",
+    ):
         yield from (str(path.relative_to(HERE)) for path in sorted(HERE.glob(pattern)))
 
 
@@ -89,7 +96,7 @@ def main() -> int:
     wanted.sort(key=lambda program: LONG.index(program) if program in LONG else len(LONG))
     at_once = int(os.environ.get("NORTH_E2E_AT_ONCE") or min(os.cpu_count() or 1, MOST_AT_ONCE))
     # Each set-up waits for the others on a lock; done before, no program's time has it.
-    for bed in ("setup-nvim.sh", "setup-vscode.sh", "setup-mcp.sh"):
+    for bed in ("setup-nvim.sh", "setup-vscode.sh", "setup-mcp.sh", "setup-acp.sh"):
         subprocess.run([HERE / bed], check=True, stdout=subprocess.DEVNULL)
     with ThreadPoolExecutor(at_once) as pool:
         results = run_all(pool, wanted)

@@ -23,7 +23,9 @@ _DRAFT = (
     "AuthState",
     "AuthStatusResponse",
     "DisableProviderResponse",
+    "ErrorStopReason",
     "ForkSessionResponse",
+    "IdleStateUpdate",
     "ListProvidersResponse",
     "LlmProtocol",
     "PlanFile",
@@ -35,13 +37,21 @@ _DRAFT = (
     "ProviderCurrentConfig",
     "ProviderId",
     "ProviderInfo",
+    "RequiresActionStateUpdate",
+    "RunningStateUpdate",
+    "SessionCancelCapabilities",
     "SessionStatus",
     "SessionStatusResponse",
     "SetProviderResponse",
     "SetSessionTitleResponse",
+    "StateUpdate",
+    "SubagentSessionCapabilities",
+    "SubagentUpdate",
     "UnarchiveSessionResponse",
+    "UnknownStateUpdate",
+    "Usage",
 )
-_DRAFT_UPDATES = ("plan_update",)
+_DRAFT_UPDATES = ("plan_update", "subagent_update")
 """What North uses of the draft, besides what is announced as stable."""
 
 

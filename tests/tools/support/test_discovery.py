@@ -13,7 +13,7 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.base import DescribedTool, Host, Output, R
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.tools.registry import Registry
+from north_lsp.tools.registry import Registry, _description
 from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 from north_lsp.tools.support.ranking import ranked, tokenize
 from north_lsp.workspace.workspace import Workspace
@@ -47,6 +47,14 @@ class OfServer(DescribedTool):
 RARE = {
     "ast_search", "calc", "detect_languages", "find_blocks", "get_line_count", "hotfiles", "read_readme", "undo_edit",
 }  # fmt: skip
+
+
+def test_a_conversation_leaves_nothing_behind_in_what_is_kept_of_tools() -> None:
+    sizes = set()
+    for _ in range(3):
+        DiscoveringRegistry(builtin_tools(), Discovery(0)).specs("agent")
+        sizes.add(_description.cache_info().currsize)
+    assert len(sizes) == 1
 
 
 def test_rare_tools_are_told_by_name_and_those_of_servers_when_there_are_many() -> None:
