@@ -3,39 +3,21 @@ addresses are meant, what is asked instead, and how the answer is told."""
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
-from urllib.parse import quote
 
 import anyio.to_thread
 
-from north_lsp.display import one_line, visible
+from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.web.addresses import Target, not_public, target
 from north_lsp.web.client import WebClient
 from north_lsp.web.documents import Document
+from north_lsp.web.reference_sites import REFERENCE_SITES
 from north_lsp.web.search.base import rows, text
-
-_TAG = lazy_pattern(r"<[^>]{0,1000}>")
-_MOST_ROWS = 30
-
-Tell = Callable[[Any], str]
-
-
-@dataclass(frozen=True)
-class Site:
-    """A kind of page: its `host`, a pattern for the path, and what is asked instead, filled with the pattern's groups.
-    `list` is a second address whose answer is put under `_list`."""
-
-    host: str
-    path: str
-    base: str
-    asked: str
-    tell: Tell
-    list: str = ""
+from north_lsp.web.site import MOST_ROWS, Site, names, plain, sheet
 
 
 @dataclass(frozen=True)
@@ -49,13 +31,12 @@ class SiteReader:
         """Return what a page is about; None if no API is known for it, or the API does not say."""
         host = page.host.removeprefix("www.")
         for site in SITES:
-            if site.host != host or (found := lazy_pattern(site.path).fullmatch(page.path.partition("?")[0])) is None:
+            if (parts := site.found(host, page.path)) is None:
                 continue
-            parts = {name: quote(value or "", safe="/%") for name, value in found.groupdict().items()}
             try:
-                data = await self._json(site.base, site.asked.format(**parts))
+                data = await self._asked(site.base, site.asked.format(**parts), text=site.text)
                 if site.list and isinstance(data, dict):
-                    data["_list"] = await self._json(site.base, site.list.format(**parts))
+                    data["_list"] = await self._asked(site.base, site.list.format(**parts))
                 told = site.tell(data).strip()
             except (ToolError, KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
                 return None  # the page itself says it, too
@@ -63,37 +44,23 @@ class SiteReader:
                 return Document("text/markdown", visible(told), note=f"told by the API of {host}")
         return None
 
-    async def _json(self, base: str, path: str) -> Any:
+    async def _asked(self, base: str, path: str, *, text: bool = False) -> Any:
         """Ask an API, which has to be on the public internet. Raises ToolError, ValueError,
         RecursionError."""
         at = target(self.bases.get(base, base) + path)
         addresses = () if self.client.proxy(at) else await self.client.addresses(at)
         if base not in self.bases and not_public(addresses):
             raise ToolError("DENIED", f"{at.authority} is not on the public internet")
-        headers = {"accept": "application/json"}
+        headers = {"accept": "*/*" if text else "application/json"}
         environ = self.client.environ
         if base == _GITHUB and (token := environ.get("GITHUB_TOKEN", "") or environ.get("GH_TOKEN", "")):
             headers["authorization"] = f"Bearer {token}"
         answer = await self.client.get(at, addresses, headers)
         if answer.status != 200:
             raise ToolError("REMOTE_ERROR", f"{at.authority} answers {answer.status}")
+        if text:
+            return answer.data.decode("utf-8", "replace")
         return await anyio.to_thread.run_sync(json.loads, answer.data)
-
-
-def _facts(title: str, about: str, *facts: tuple[str, object]) -> str:
-    shown = [f"- {name}: {one_line(str(value), 300)}" for name, value in facts if value not in (None, "", [], {})]
-    return "\n\n".join(part for part in (f"# {one_line(title, 200)}", about.strip(), "\n".join(shown)) if part)
-
-
-def _plain(html: str) -> str:
-    from html import unescape
-
-    return unescape(_TAG.sub("", html.replace("<p>", "\n\n").replace("</code>", "`").replace("<code>", "`")))
-
-
-def _names(value: object) -> str:
-    found = [one for one in value if isinstance(one, str)] if isinstance(value, list | dict) else []
-    return ", ".join(found[:_MOST_ROWS])
 
 
 # -- code ----------------------------------------------------------------------------------------------
@@ -102,8 +69,8 @@ def _names(value: object) -> str:
 def _repository(data: Any) -> str:
     licence = text(data.get("license"), "spdx_id")
     facts = [(name, data.get(name)) for name in ("language", "default_branch", "stargazers_count", "open_issues_count")]
-    more = [("topics", _names(data.get("topics"))), ("license", licence), ("homepage", text(data, "homepage"))]
-    return _facts(data["full_name"], text(data, "description"), *facts, *more, ("pushed", text(data, "pushed_at")))
+    more = [("topics", names(data.get("topics"))), ("license", licence), ("homepage", text(data, "homepage"))]
+    return sheet(data["full_name"], text(data, "description"), *facts, *more, ("pushed", text(data, "pushed_at")))
 
 
 def _file(data: Any) -> str:
@@ -114,7 +81,7 @@ def _file(data: Any) -> str:
 
 def _issue(data: Any) -> str:
     user = text(data.get("user"), "login")
-    head = _facts(
+    head = sheet(
         f"{data['title']} (#{data['number']})",
         text(data, "body"),
         ("state", "merged" if data.get("merged") else data["state"]),
@@ -124,7 +91,7 @@ def _issue(data: Any) -> str:
     )
     said = [
         f"## {text(one.get('user'), 'login')}, {text(one, 'created_at')}\n\n{text(one, 'body')}"
-        for one in rows(data, "_list")[:_MOST_ROWS]
+        for one in rows(data, "_list")[:MOST_ROWS]
     ]
     return "\n\n".join([head, *said])
 
@@ -137,9 +104,7 @@ def _gist(data: Any) -> str:
 
 def _gitlab(data: Any) -> str:
     facts = [(name, data.get(name)) for name in ("default_branch", "star_count", "last_activity_at", "web_url")]
-    return _facts(
-        data["path_with_namespace"], text(data, "description"), *facts, ("topics", _names(data.get("topics")))
-    )
+    return sheet(data["path_with_namespace"], text(data, "description"), *facts, ("topics", names(data.get("topics"))))
 
 
 # -- packages ------------------------------------------------------------------------------------------
@@ -149,9 +114,9 @@ def _pypi(data: Any) -> str:
     info = data["info"]
     links = info.get("project_urls") or {}
     facts = [(name, info.get(name)) for name in ("version", "requires_python", "license", "author")]
-    needs = _names(info.get("requires_dist"))
+    needs = names(info.get("requires_dist"))
     pages = ", ".join(f"{name} {url}" for name, url in links.items())
-    return _facts(info["name"], text(info, "summary"), *facts, ("needs", needs), ("links", pages)) + (
+    return sheet(info["name"], text(info, "summary"), *facts, ("needs", needs), ("links", pages)) + (
         f"\n\n{text(info, 'description')}"
     )
 
@@ -159,16 +124,16 @@ def _pypi(data: Any) -> str:
 def _npm(data: Any) -> str:
     latest = data["dist-tags"]["latest"]
     version = data["versions"][latest]
-    needs = _names(version.get("dependencies"))
+    needs = names(version.get("dependencies"))
     facts = [("version", latest), ("license", text(version, "license")), ("needs", needs)]
     about = text(data, "description")
-    return f"{_facts(data['name'], about, *facts, ('homepage', text(data, 'homepage')))}\n\n{text(data, 'readme')}"
+    return f"{sheet(data['name'], about, *facts, ('homepage', text(data, 'homepage')))}\n\n{text(data, 'readme')}"
 
 
 def _crate(data: Any) -> str:
     crate = data["crate"]
     facts = [(name, crate.get(name)) for name in ("max_stable_version", "downloads", "repository", "documentation")]
-    return _facts(crate["name"], text(crate, "description"), *facts, ("updated", text(crate, "updated_at")))
+    return sheet(crate["name"], text(crate, "description"), *facts, ("updated", text(crate, "updated_at")))
 
 
 def _gem(data: Any) -> str:
@@ -176,13 +141,13 @@ def _gem(data: Any) -> str:
     needs = ", ".join(
         f"{text(one, 'name')} {text(one, 'requirements')}" for one in rows(data, "dependencies", "runtime")
     )
-    return _facts(data["name"], text(data, "info"), *facts, ("needs", needs))
+    return sheet(data["name"], text(data, "info"), *facts, ("needs", needs))
 
 
 def _packagist(data: Any) -> str:
     package = data["package"]
-    versions = _names([name for name in package["versions"] if "dev" not in name][:10])
-    return _facts(
+    versions = names([name for name in package["versions"] if "dev" not in name][:10])
+    return sheet(
         package["name"],
         text(package, "description"),
         ("versions", versions),
@@ -193,18 +158,18 @@ def _packagist(data: Any) -> str:
 def _docker(data: Any) -> str:
     facts = [(name, data.get(name)) for name in ("pull_count", "star_count", "last_updated")]
     name = f"{data['namespace']}/{data['name']}"
-    return f"{_facts(name, text(data, 'description'), *facts)}\n\n{text(data, 'full_description')}"
+    return f"{sheet(name, text(data, 'description'), *facts)}\n\n{text(data, 'full_description')}"
 
 
 def _extension(data: Any) -> str:
     facts = [(name, data.get(name)) for name in ("version", "downloadCount", "license", "repository", "timestamp")]
-    return _facts(f"{data['namespace']}.{data['name']}", text(data, "description"), *facts)
+    return sheet(f"{data['namespace']}.{data['name']}", text(data, "description"), *facts)
 
 
 def _model(data: Any) -> str:
     facts = [(name, data.get(name)) for name in ("pipeline_tag", "library_name", "downloads", "likes", "lastModified")]
-    files = ", ".join(text(one, "rfilename") for one in rows(data, "siblings")[:_MOST_ROWS])
-    return _facts(data["id"], "", *facts, ("tags", _names(data.get("tags"))), ("files", files))
+    files = ", ".join(text(one, "rfilename") for one in rows(data, "siblings")[:MOST_ROWS])
+    return sheet(data["id"], "", *facts, ("tags", names(data.get("tags"))), ("files", files))
 
 
 # -- what people say -----------------------------------------------------------------------------------
@@ -213,12 +178,12 @@ def _model(data: Any) -> str:
 def _question(data: Any) -> str:
     (asked,) = rows(data, "items")
     answers = sorted(rows(data, "_list", "items"), key=lambda one: not one.get("is_accepted"))
-    head = _facts(
-        _plain(asked["title"]), _plain(asked["body"]), ("score", asked.get("score")), ("tags", _names(asked["tags"]))
+    head = sheet(
+        plain(asked["title"]), plain(asked["body"]), ("score", asked.get("score")), ("tags", names(asked["tags"]))
     )
     parts = [
         f"## {'Accepted answer' if one.get('is_accepted') else 'Answer'}, score {one.get('score')}\n\n"
-        f"{_plain(text(one, 'body'))}"
+        f"{plain(text(one, 'body'))}"
         for one in answers[:10]
     ]
     return "\n\n".join([head, *parts])
@@ -231,10 +196,10 @@ def _article(data: Any) -> str:
 
 def _vulnerability(data: Any) -> str:
     packages = ", ".join(text(one.get("package"), "name") for one in rows(data, "affected"))
-    facts = [("aliases", _names(data.get("aliases"))), ("packages", packages), ("published", text(data, "published"))]
+    facts = [("aliases", names(data.get("aliases"))), ("packages", packages), ("published", text(data, "published"))]
     links = "\n".join(f"- {text(one, 'url')}" for one in rows(data, "references"))
     about = text(data, "summary") + "\n\n" + text(data, "details")
-    return f"{_facts(data['id'], about, *facts)}\n\n{links}"
+    return f"{sheet(data['id'], about, *facts)}\n\n{links}"
 
 
 _GITHUB, _STACK = "https://api.github.com", "https://api.stackexchange.com"
@@ -283,5 +248,6 @@ SITES = (
     Site("huggingface.co", _PROJECT, "https://huggingface.co", "/api/models/{owner}/{name}", _model),
     Site("stackoverflow.com", r"/(?:questions|q)/(?P<id>\d+)(?:/.*)?", _STACK, _ASKED, _question, _ANSWERS),
     Site("en.wikipedia.org", "/wiki/(?P<name>[^/]+)", "https://en.wikipedia.org", _WIKI, _article),
+    *REFERENCE_SITES,
     Site("osv.dev", r"/vulnerability/(?P<id>[\w.-]+)", "https://api.osv.dev", "/v1/vulns/{id}", _vulnerability),
 )

@@ -34,7 +34,93 @@ QUESTION = {
     "items": [{"title": "Why &lt;b&gt;?", "body": "<p>I <code>ask</code>.</p>", "score": 3, "tags": ["python"]}]
 }
 ANSWERS = {"items": [{"body": "<p>No.</p>", "score": 9}, {"body": "<p>Yes.</p>", "score": 1, "is_accepted": True}]}
+CVE = {
+    "id": "CVE-2026-1",
+    "vulnStatus": "Analyzed",
+    "descriptions": [{"lang": "es", "value": "Mal."}, {"lang": "en", "value": "Bad."}],
+    "metrics": {"cvssMetricV31": [{"cvssData": {"baseScore": 9.8, "baseSeverity": "CRITICAL"}}]},
+    "references": [{"url": "https://example.org/fix"}],
+}
+FEED = (
+    '<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>ArXiv Query</title><entry>'
+    "<published>2026-01-02T00:00:00Z</published><title>On\n  wings &amp; air</title><summary>They fly.</summary>"
+    "<author><name>A. Bee</name></author><author><name>C. Dee</name></author></entry></feed>"
+)
+MDN = {
+    "doc": {
+        "title": "map()",
+        "body": [
+            {"type": "prose", "value": {"title": None, "content": "<p>Calls <code>f</code>.</p>"}},
+            {"type": "browser_compatibility", "value": {}},
+            {"type": "prose", "value": {"title": "Syntax", "content": "<pre>map(f)</pre>"}},
+        ],
+    }
+}
+TALK = {
+    "title": "Wings",
+    "author": "ann",
+    "points": 5,
+    "url": "https://example.org/",
+    "children": [{"author": "bob", "text": "<p>Nice.</p>", "children": [{"author": "cat", "text": "No."}]}],
+}
+EXTENSION = {
+    "publisher": {"publisherName": "a"},
+    "extensionName": "wings",
+    "shortDescription": "To fly",
+    "versions": [{"version": "3.1.0", "lastUpdated": "2026-01-02"}],
+    "statistics": [{"statisticName": "install", "value": 12.0}],
+}
+MAVEN = {"response": {"docs": [{"g": "org.a", "a": "wings", "latestVersion": "1.4", "versionCount": 9, "p": "jar"}]}}
+MAVEN_ASKED = "/solrsearch/select?q=g:org.a+AND+a:wings&rows=1&wt=json"
+NUGET = {"data": [{"id": "A.Wings", "version": "5.0.1", "description": "To fly", "authors": ["Ann"], "tags": ["air"]}]}
+DOCS_ASKED = "/api/v3/embed/?url=https%3A//wings.readthedocs.io/en/latest/api.html"
+RFC = "Request for Comments: 9999\n\n   Wings\n\f\nEnd\n"
 PAGES: list[tuple[str, dict[str, object], list[str]]] = [
+    (
+        "https://pkg.go.dev/github.com/BurntSushi/toml@v1.2.0",
+        {"/github.com/!burnt!sushi/toml/@latest": {"Version": "v1.4.0", "Time": "2026-01-02T00:00:00Z"}},
+        ["- version: v1.4.0"],
+    ),
+    ("https://central.sonatype.com/artifact/org.a/wings", {MAVEN_ASKED: MAVEN}, ["# org.a:wings", "- version: 1.4"]),
+    ("https://mvnrepository.com/artifact/org.a/wings/1.4", {MAVEN_ASKED: MAVEN}, ["- packaging: jar"]),
+    (
+        "https://www.nuget.org/packages/A.Wings/",
+        {"/query?q=packageid:A.Wings&prerelease=false": NUGET},
+        ["# A.Wings", "- version: 5.0.1", "- authors: Ann"],
+    ),
+    (
+        "https://wings.readthedocs.io/en/latest/api.html",
+        {DOCS_ASKED: {"content": "<h1>API</h1><p>It <code>flies</code>.</p>", "fragment": ""}},
+        ["API", "`flies`"],
+    ),
+    (
+        "https://developer.mozilla.org/en-US/docs/Web/JavaScript/map",
+        {"/en-US/docs/Web/JavaScript/map/index.json": MDN},
+        ["# map()", "Calls `f`.", "## Syntax\n\nmap(f)"],
+    ),
+    (
+        "https://arxiv.org/abs/2601.00001v2",
+        {"/api/query?id_list=2601.00001v2": FEED},
+        ["# On wings & air", "They fly.", "- authors: A. Bee, C. Dee"],
+    ),
+    ("https://arxiv.org/pdf/2601.00001.pdf", {"/api/query?id_list=2601.00001": FEED}, ["They fly."]),
+    ("https://www.rfc-editor.org/rfc/rfc9999.html", {"/rfc/rfc9999.txt": RFC}, ["Wings\n\nEnd"]),
+    ("https://datatracker.ietf.org/doc/html/rfc9999", {"/rfc/rfc9999.txt": RFC}, ["Request for Comments: 9999"]),
+    (
+        "https://news.ycombinator.com/item?id=42",
+        {"/api/v1/items/42": TALK},
+        ["# Wings", "- bob: Nice.", "  - cat: No."],
+    ),
+    (
+        "https://nvd.nist.gov/vuln/detail/CVE-2026-1",
+        {"/rest/json/cves/2.0?cveId=CVE-2026-1": {"vulnerabilities": [{"cve": CVE}]}},
+        ["Bad.", "9.8 CRITICAL", "https://example.org/fix"],
+    ),
+    (
+        "https://marketplace.visualstudio.com/items?itemName=a.wings&ssr=false",
+        {"/_gallery/a/wings/latest": EXTENSION},
+        ["# a.wings", "To fly", "- version: 3.1.0", "- installs: 12"],
+    ),
     (
         "https://github.com/a/wings",
         {"/repos/a/wings": {"full_name": "a/wings", "description": "To fly"}},
@@ -102,9 +188,13 @@ PAGES: list[tuple[str, dict[str, object], list[str]]] = [
 ]
 
 
+def _page(answer: object) -> Page:
+    return Page(answer, "text/plain") if isinstance(answer, str) else Page(json.dumps(answer), "application/json")
+
+
 @pytest.mark.parametrize(("url", "answers", "told"), PAGES, ids=[url for url, _, _ in PAGES])
 async def test_an_api_says_what_a_page_shows(site: Site, url: str, answers: dict[str, object], told: list[str]) -> None:
-    site.pages = {path: Page(json.dumps(answer), "application/json") for path, answer in answers.items()}
+    site.pages = {path: _page(answer) for path, answer in answers.items()}
     found = await reader(site).read(target(url))
     assert [one.path for one in site.asked] == [*answers]
     assert found is not None
