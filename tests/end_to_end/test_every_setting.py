@@ -220,6 +220,7 @@ SEEN: dict[str, Row] = {
 }
 
 ELSEWHERE: dict[str, dict[str, str]] = {
+    "end_to_end/test_unsaved.py": {"sessions.save": "test_it_leaves_nothing"},
     "tools/test_digests.py": {"limits.artifactsMb": "test_numbers_go_on_and_old_outputs_make_room"},
     "acp/test_settings_file.py": {
         "log.level": "test_the_level_of_the_log_is_a_setting",
