@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.chat_text import Insertion
 from north_lsp.lsp.documents import text_edits
@@ -92,7 +93,7 @@ class ChatEdits:
             insertion = place(opened.text)
             if insertion is None:
                 return False
-            if await self._insert_into_editor(path, opened, insertion):
+            if await self._insert_into_editor(opened, insertion):
                 return True
         raise Refused
 
@@ -106,12 +107,27 @@ class ChatEdits:
         if not await self._apply(opened, edits, confirms=self._client.annotates):
             raise Refused
 
-    async def _insert_into_editor(self, path: Path, opened: OpenText, insertion: Insertion) -> bool:
+    async def _insert_into_editor(self, opened: OpenText, insertion: Insertion) -> bool:
         """Have the editor insert a text. Returns whether it did; it may have refused since the user was typing."""
         at = position_of(opened.text, insertion.offset, self._client.encoding)
         where = {"line": at.line, "character": at.character}
         changed = self._bridge.changed()
         applied = await self._apply(opened, [{"range": {"start": where, "end": where}, "newText": insertion.text}])
+        async with anyio.create_task_group() as tasks:
+            if applied and self._client.tells_late:
+                tasks.start_soon(self._ask_for_a_key)
+            is_inserted = await self._is_told(opened, insertion, changed, applied=applied)
+            tasks.cancel_scope.cancel()
+        return is_inserted
+
+    async def _ask_for_a_key(self) -> None:
+        await anyio.sleep(_SYNC_SECONDS)
+        told = "Press a key, so that the editor tells North of what has come into the chat."
+        await self._peer.notify("window/showMessage", {"type": 3, "message": told})
+
+    async def _is_told(self, opened: OpenText, insertion: Insertion, changed: anyio.Event, *, applied: bool) -> bool:
+        """Wait until the editor has told of an insertion, for a limited time. Returns whether it was made; `applied` is
+        what the editor has said of it, and `changed` comes from before."""
         before = opened.text.count(insertion.text)
         with anyio.move_on_after(_TOLD_SECONDS if applied else _SYNC_SECONDS) as limit:
             while True:
@@ -129,7 +145,7 @@ class ChatEdits:
                 await changed.wait()
                 changed = self._bridge.changed()
         # Some editors confirm what they left out; one that has told of no change at all has not.
-        return applied and self.opened(path) == opened
+        return applied and opened in self._bridge.texts.all()
 
     async def _apply(self, opened: OpenText, edits: list[dict[str, Any]], *, confirms: bool = False) -> bool:
         """Have the editor make edits of a text, after a preview if it `confirms`. Returns whether it says that it did.
@@ -179,7 +195,7 @@ def write_document(path: Path, text: str) -> None:
     """Write a document at once, readable by this user only. For a thread. Raises OSError."""
     path.parent.mkdir(0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC
     try:
         with open(os.open(temporary, flags, 0o600), "w", encoding="utf-8", newline="") as file:
             file.write(text)

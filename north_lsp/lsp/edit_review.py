@@ -16,10 +16,12 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
 from north_lsp.display import fenced, visible
 from north_lsp.lsp import code_lenses
 from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.marks import Marks
 from north_lsp.lsp.pending_review import Kind, PendingReview
 from north_lsp.lsp.review_document import ReviewProblem, Unit
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, RpcError, invalid_params
@@ -46,11 +48,12 @@ class EditReviews:
     """The edit that waits for a decision, if there is one. `ask` asks a question and returns the kind of the chosen
     action, "unable" if the client has no questions, None if the question was closed."""
 
-    def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, ask: Ask) -> None:
+    def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, ask: Ask, marks: Marks) -> None:
         self._peer = peer
         self._documents = documents
         self._client = client
         self._ask = ask
+        self._marks = marks
         self._pending: PendingReview | None = None
 
     async def decide(self, review: EditReview) -> EditDecision:
@@ -120,18 +123,12 @@ class EditReviews:
 
     async def _mark(self, pending: PendingReview) -> None:
         """Have the editor mark the places that the edit would change."""
-        if self._client.takes_diagnostics:
-            for change in pending.files:
-                rows = code_lenses.diagnostics(pending, change.path)
-                if rows:
-                    told = {"uri": change.path.as_uri(), "diagnostics": rows}
-                    await self._peer.notify("textDocument/publishDiagnostics", told)
+        for change in pending.files:
+            await self._marks.put("proposed", change.path, code_lenses.diagnostics(pending, change.path))
 
     async def _unmark(self, pending: PendingReview) -> None:
-        if self._client.takes_diagnostics:
-            for change in pending.files:
-                told = {"uri": change.path.as_uri(), "diagnostics": []}
-                await self._peer.notify("textDocument/publishDiagnostics", told)
+        for change in pending.files:
+            await self._marks.put("proposed", change.path, [])
 
     # -- from the editor -----------------------------------------------------------------------------------------------
 
@@ -282,7 +279,7 @@ def _kind(given: dict[str, Any], pending: PendingReview, *, accepts: bool) -> Ki
 
 
 def _write(pending: PendingReview) -> None:
-    descriptor = os.open(pending.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(pending.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
     with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
         file.write(pending.text())
 

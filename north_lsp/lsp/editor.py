@@ -37,14 +37,17 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     TasksChanged,
     TurnEnded,
+    TurnStarted,
     UsageChanged,
     UserSaid,
 )
 from north_lsp.agent.ports.forms import Form, Page
 from north_lsp.display import one_line, visible
+from north_lsp.lsp.broken_code import BrokenCode
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.edit_review import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
+from north_lsp.lsp.marks import Marks
 from north_lsp.lsp.message_questions import MessageQuestions
 from north_lsp.lsp.progress import Progress
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
@@ -68,7 +71,7 @@ _REMEMBERED = ("always", "rule", "all")
 
 class PlainEditor:
     """One session's editor for a client without the chat. `document` is where the answer under way is written, too, if
-    anywhere."""
+    anywhere; `broken` looks at what edits made of code."""
 
     def __init__(self, peer: Peer, documents: OpenTexts, client: LspClient, progress: Progress) -> None:
         self._peer = peer
@@ -78,9 +81,12 @@ class PlainEditor:
         self._answer: list[str] = []
         self._usage: UsageChanged | None = None
         self._wanted: list[Event] = []
+        self._runs = False
         self.document: ChatDocument | None = None
+        self.marks = Marks(peer, is_shown=client.takes_diagnostics)
+        self.broken: BrokenCode | None = None
         self.questions = MessageQuestions(peer, self._note)
-        self.reviews = EditReviews(peer, documents, client, self._ask_or_unable)
+        self.reviews = EditReviews(peer, documents, client, self._ask_or_unable, self.marks)
 
     def take_answer(self) -> str:
         """Return the text of the answer since the last call, and clear it."""
@@ -116,7 +122,11 @@ class PlainEditor:
                 await self._progress.report(
                     one_line("; ".join(f"{row.agent}: {row.action or row.state}" for row in tasks))
                 )
-            case CallEnded(_, title, ok, text):
+            case TurnStarted():
+                self._runs = True
+            case CallEnded(_, title, ok, text, files):
+                if ok and files and self._runs and self.broken is not None:
+                    await self.broken.applied(files)
                 mark = "done" if ok else "failed"
                 await self._log(f"{title} - {mark}" + (f"\n{text}" if text else ""))
             case Notice(level, text):
@@ -125,9 +135,11 @@ class PlainEditor:
                 await self._progress.report(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
             case UsageChanged():
                 self._usage = event
-            case TurnEnded() if self._usage is not None:
-                await self._log(_used(self._usage))
-                self._usage = None
+            case TurnEnded():
+                self._runs = False
+                if self._usage is not None:
+                    await self._log(_used(self._usage))
+                    self._usage = None
             case DocumentWanted(path):
                 await show(self._peer, self._client, path)
             case UserSaid(_, text, images):

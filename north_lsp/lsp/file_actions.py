@@ -8,6 +8,7 @@ from typing import Any
 from north_lsp.agent.log.prompt import FileLink, Part
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lsp.broken_code import CODE as BROKEN
 from north_lsp.rpc.messages import invalid_params
 from north_lsp.uris import local_path
 
@@ -84,7 +85,7 @@ def document_uri(params: Mapping[str, Any]) -> object:
 
 def _problems(diagnostics: object) -> Iterator[dict[str, Any]]:
     for row in diagnostics if isinstance(diagnostics, list) else ():
-        if not isinstance(row, dict) or not isinstance(row.get("message"), str) or row.get("source") == "north":
+        if not isinstance(row, dict) or not isinstance(row.get("message"), str) or not _is_wrong(row):
             continue
         try:
             line = int(row["range"]["start"]["line"])
@@ -92,6 +93,11 @@ def _problems(diagnostics: object) -> Iterator[dict[str, Any]]:
             continue
         known = {key: str(row[key])[:80] for key in ("source", "code") if isinstance(row.get(key), str | int)}
         yield {"line": line, "message": row["message"][:_LONGEST_MESSAGE], **known}
+
+
+def _is_wrong(row: Mapping[str, Any]) -> bool:
+    """Return whether a diagnostic is about a problem: North's own are, apart from those about what it proposes."""
+    return row.get("source") != "north" or row.get("code") == BROKEN
 
 
 def read_task(given: Mapping[str, Any], root: Path) -> Task:

@@ -335,6 +335,7 @@ async def serve_acp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
 async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Ending | None = None) -> int:
     """Serve LSP, and ACP's methods alongside for a client that opted in; returns the exit code."""
     from north_lsp.lsp.bridge import PyglsBridge
+    from north_lsp.lsp.broken_code import BrokenCode
     from north_lsp.lsp.chat import Chat
     from north_lsp.lsp.chat_edits import ChatEdits
     from north_lsp.lsp.chat_features import ChatFeatures
@@ -371,6 +372,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         end_agent = agent.shut_down if agent is not None else None
         progress = Progress(peer, is_shown=client.progress)
         plain = PlainEditor(peer, documents, client, progress)
+        plain.broken = BrokenCode(plain.marks, documents, bridge.changed)
         folders = list(client.folders) or ([options.path] if options.path is not None else [])
         factory = SessionFactory(environment, defaults, core.diagnostics.log, lambda _: plain)
         conversation = CurrentConversation(factory, plain, progress, folders, defaults.mode)
@@ -395,6 +397,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
             core.environment.background.start_soon(_announce_problems, peer, core.environment.models.catalog_refresh)
         core.environment.background.start_soon(bridge.run, opening.request.raw if opening.request else {})
         core.environment.background.start_soon(service.watch_parent)
+        core.environment.background.start_soon(plain.broken.run)
         return await peer.serve(services, first=opening.rest, foreign=bridge, on_end=close)
 
 

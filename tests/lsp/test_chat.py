@@ -485,6 +485,46 @@ async def test_places_of_an_edit_that_waits_are_marked_until_it_is_decided(world
         assert client.text(uri) == "ITEM = 2\nrest\n"
 
 
+async def test_code_that_an_edit_left_unreadable_is_marked_until_it_can_be_read_again(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "sum.py"
+    path.write_text("def total(a):\n    return a\n")
+    edit = call("edit_replace_exact", path="sum.py", old="def total(a):", new="def total((a:")
+    server.script(answer(call("read_file", path="sum.py")), answer(edit), answer(Say("Done.")))
+    async with lsp_client(world) as client:
+        uri = path.as_uri()
+        client.open(uri)
+        client.answers = ["Accept"]
+        await client.command("north.ask", "Change it")
+        await client.until(lambda: client.diagnostics.get(uri))
+        (row, *_) = client.diagnostics[uri]
+        assert (row["severity"], row["source"]) == (1, "north")
+        assert "North's last edit of this file left code here that cannot be parsed" in row["message"]
+        assert "North: fix North's last edit of this file left code" in " ".join(
+            await client.actions(uri, diagnostics=client.diagnostics[uri])
+        )
+        client.insert(uri, 0, "# mine\n")  # still broken, and it moves
+        await client.until(
+            lambda: client.diagnostics[uri][0]["range"]["start"]["line"] != row["range"]["start"]["line"]
+        )
+        client.set(uri, client.text(uri).replace("total((a:", "total(a):"))
+        await client.until(lambda: client.diagnostics[uri] == [])
+
+
+async def test_code_that_was_unreadable_before_an_edit_is_not_marked(world: World, server: ModelServer) -> None:
+    path = world.project / "sum.py"
+    path.write_text("def total((a:\n    return a\n")
+    edit = call("edit_replace_exact", path="sum.py", old="return a", new="return -a")
+    server.script(answer(call("read_file", path="sum.py")), answer(edit), answer(Say("Done.")))
+    async with lsp_client(world) as client:
+        client.open(path.as_uri())
+        client.answers = ["Accept"]
+        await client.command("north.ask", "Change it")
+        assert "return -a" in client.text(path.as_uri())
+    assert all("parsed" not in row["message"] for row in client.diagnostics.get(path.as_uri(), []))
+
+
 async def test_an_edit_waits_for_an_editor_that_tells_of_it_only_when_a_key_is_pressed(
     world: World, server: ModelServer
 ) -> None:
@@ -540,3 +580,17 @@ async def test_a_client_with_code_actions_of_its_own_is_offered_none(world: Worl
     async with lsp_client(world, options={"acp": True, "editorFeatures": False}) as client:
         assert "codeActionProvider" not in client.server_capabilities
         assert "completionProvider" not in client.server_capabilities
+
+
+async def test_an_editor_that_tells_late_is_asked_for_a_key_while_the_answer_waits(
+    world: World, server: ModelServer
+) -> None:
+    server.script(answer(Say("All of it.")))
+    async with lsp_client(world, name="Eglot") as client:
+        uri = await opened(client)
+        client.write(uri, "Go")
+        client.holds_changes = True
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: any(message.startswith("Press a key") for message in client.messages))
+        client.tell_changes()
+        await answered(client, uri, "All of it.")

@@ -2,6 +2,7 @@
 local attachments = require("north.attachments")
 local compat = require("north.compat")
 local conversation = require("north.conversation")
+local live = require("north.live")
 
 local M = {}
 
@@ -113,7 +114,7 @@ function M.perform(command)
     M.run(given.what, "", lines)
     return
   end
-  vim.ui.input({ prompt = ("North, about %s: "):format(lines.label) }, function(text)
+  live.input({ prompt = ("North, about %s: "):format(lines.label) }, function(text)
     if text and vim.trim(text) ~= "" then
       conversation.ask(text, lines)
     end

@@ -1,4 +1,5 @@
 ---What runs or is written without a question in this project: listed, and taken back.
+local live = require("north.live")
 local refused = require("north.answers").refused
 
 local M = {}
@@ -16,7 +17,7 @@ function M.choose(ask)
       vim.notify("North: nothing is allowed without a question here", vim.log.levels.INFO)
       return
     end
-    vim.ui.select(result.permissions, {
+    live.select(result.permissions, {
       prompt = "Allowed without a question: choose what to revoke",
       kind = "north.permission",
       format_item = function(row)

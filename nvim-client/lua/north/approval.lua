@@ -3,6 +3,7 @@
 local compat = require("north.compat")
 local config = require("north.config")
 local keys = require("north.keys")
+local live = require("north.live")
 
 local M = {}
 
@@ -25,8 +26,11 @@ local MOST_HEADER, SHARE = 9, 0.4
 ---@field armed? north.Key a key that allows more than this once was pressed: the next press holds
 ---@field group integer
 
----@type north.ShownApproval?
-local current
+---@class north.KeptApproval
+---@field current? north.ShownApproval
+local own = live.keep("approval", function()
+  return {}
+end)
 
 ---@param lines string[]
 ---@return integer
@@ -112,8 +116,8 @@ local function decide(shown, key)
     shown.choose(key.option, extra)
     return
   end
-  vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
-    if comment and current == shown then
+  live.input({ prompt = "North, what is wrong with it? " }, function(comment)
+    if comment and own().current == shown then
       shown.choose(key.option, comment ~= "" and { comment = comment } or nil)
     end
   end)
@@ -139,7 +143,7 @@ end
 
 ---@return boolean
 local function is_open()
-  return current ~= nil and vim.api.nvim_win_is_valid(current.windows.body)
+  return own().current ~= nil and vim.api.nvim_win_is_valid(own().current.windows.body)
 end
 
 ---Show it, in the present tab page; `focus` goes there.
@@ -150,11 +154,11 @@ end
 function M.open(approval, count, focus, choose)
   compat.validate("approval", approval, "table")
   compat.validate("choose", choose, "function")
-  if is_open() and current and current.approval == approval then
-    local here = vim.api.nvim_win_get_tabpage(current.windows.body) == vim.api.nvim_get_current_tabpage()
+  if is_open() and own().current and own().current.approval == approval then
+    local here = vim.api.nvim_win_get_tabpage(own().current.windows.body) == vim.api.nvim_get_current_tabpage()
     if focus or here then
       if focus then
-        vim.api.nvim_set_current_win(current.windows.body)
+        vim.api.nvim_set_current_win(own().current.windows.body)
       end
       return
     end
@@ -184,9 +188,9 @@ function M.open(approval, count, focus, choose)
     windows = { header = header_window, body = body_window },
     buffers = { header = header, body = body },
     keys = keys.of(approval.options),
-    group = vim.api.nvim_create_augroup("north.approval", { clear = true }),
+    group = vim.api.nvim_create_augroup("north.approval." .. live.current().id, { clear = true }),
   }
-  current = shown
+  own().current = shown
   map(shown)
   local most = math.max(3, math.floor(vim.o.lines * SHARE))
   vim.api.nvim_win_set_height(body_window, math.min(vim.api.nvim_win_text_height(body_window, {}).all, most))
@@ -196,32 +200,32 @@ function M.open(approval, count, focus, choose)
     group = shown.group,
     pattern = { tostring(body_window), tostring(header_window) },
     desc = "It is closed as a whole; it stays pending",
-    callback = function()
-      vim.schedule(function()
-        if current == shown then
+    callback = live.bind(function()
+      vim.schedule(live.bind(function()
+        if own().current == shown then
           M.close()
         end
-      end)
-    end,
+      end))
+    end),
   })
 end
 
 ---Another number of questions waits.
 ---@param count integer
 function M.set_count(count)
-  if is_open() and current and current.count ~= count then
-    current.count = count
-    draw(current)
+  if is_open() and own().current and own().current.count ~= count then
+    own().current.count = count
+    draw(own().current)
   end
 end
 
 ---Close it; this decides nothing.
 function M.close()
-  local shown = current
+  local shown = own().current
   if not shown then
     return
   end
-  current = nil
+  own().current = nil
   vim.api.nvim_clear_autocmds({ group = shown.group })
   for _, window in pairs(shown.windows) do
     if vim.api.nvim_win_is_valid(window) and #vim.api.nvim_list_wins() > 1 then

@@ -1,5 +1,6 @@
 ---What goes along with the next prompt besides its words: files, folders, a selection, problems, the quickfix list.
 local compat = require("north.compat")
+local live = require("north.live")
 
 local M = {}
 
@@ -10,8 +11,11 @@ local SEVERITIES = { "error", "warning", "info", "hint" }
 ---@field label string what the user is shown
 ---@field block table ACP's content block
 
----@type north.Attachment[]
-local attached = {}
+---@class north.KeptAttachments
+---@field attached north.Attachment[]
+local own = live.keep("attachments", function()
+  return { attached = {} }
+end)
 ---@type fun()
 local on_change = function() end
 
@@ -24,7 +28,7 @@ end
 function M.labels()
   return vim.tbl_map(function(one)
     return one.label
-  end, attached)
+  end, own().attached)
 end
 
 ---@param path string
@@ -35,18 +39,18 @@ end
 
 ---@param one north.Attachment
 local function add(one)
-  attached = vim.tbl_filter(function(other)
+  own().attached = vim.tbl_filter(function(other)
     return other.label ~= one.label
-  end, attached)
-  attached[#attached + 1] = one
+  end, own().attached)
+  own().attached[#own().attached + 1] = one
   on_change()
 end
 
 ---Take what is attached; nothing is attached afterwards.
 ---@return north.Attachment[]
 function M.take()
-  local taken = attached
-  attached = {}
+  local taken = own().attached
+  own().attached = {}
   if #taken > 0 then
     on_change()
   end
@@ -59,7 +63,7 @@ function M.put_back(taken)
   if #taken == 0 then
     return
   end
-  attached = vim.list_extend(vim.deepcopy(taken), attached)
+  own().attached = vim.list_extend(vim.deepcopy(taken), own().attached)
   on_change()
 end
 
@@ -234,7 +238,7 @@ function M.attach(word)
       return row[1]
     end,
   }
-  vim.ui.select(TITLES, options, function(row)
+  live.select(TITLES, options, function(row)
     if row then
       attach(row[2])
     end
@@ -243,18 +247,18 @@ end
 
 ---Take one back, or all of them.
 function M.detach()
-  if #attached == 0 then
+  if #own().attached == 0 then
     vim.notify("North: nothing is attached", vim.log.levels.INFO)
     return
   end
-  local names = #attached > 1 and vim.list_extend({ "All of them" }, M.labels()) or M.labels()
-  vim.ui.select(names, { prompt = "What shall not go along", format_item = tostring }, function(name)
+  local names = #own().attached > 1 and vim.list_extend({ "All of them" }, M.labels()) or M.labels()
+  live.select(names, { prompt = "What shall not go along", format_item = tostring }, function(name)
     if name == nil then
       return
     end
-    attached = vim.tbl_filter(function(one)
+    own().attached = vim.tbl_filter(function(one)
       return name ~= "All of them" and one.label ~= name
-    end, attached)
+    end, own().attached)
     on_change()
   end)
 end

@@ -4,6 +4,7 @@ local code = require("north.code")
 local compat = require("north.compat")
 local folds = require("north.folds")
 local layout = require("north.layout")
+local live = require("north.live")
 local prompt = require("north.prompt")
 local titles = require("north.titles")
 require("north.highlights")
@@ -30,18 +31,18 @@ local GROUPS = {
 }
 local ROLES = { user = { heading = "## You", group = "NorthUser" }, north = { heading = "## North", group = "NorthAgent" } }
 
----@type integer?
-local chat_buffer
----@type table<string, north.Call>
-local calls = {}
----@type string? what the last text belongs to; text of the same message is appended to it
-local tail
----@type "user"|"north"|nil who spoke last
-local speaker
----@type { row: integer, mark: integer? }? the thought that is the last text
-local thought
----@type string[] prompts that wait
-local waiting = {}
+---@class north.KeptChat
+---@field buffer? integer
+---@field calls table<string, north.Call>
+---@field tail? string what the last text belongs to; text of the same message is appended to it
+---@field speaker? "user"|"north" who spoke last
+---@field thought? { row: integer, mark: integer? } the thought that is the last text
+---@field waiting string[] prompts that wait
+---@field state string what the winbar says
+---@field facts string[] what it says at its right end
+local own = live.keep("chat", function()
+  return { calls = {}, waiting = {}, state = "North", facts = {} }
+end)
 ---@type fun(): [string, string][][] what an empty chat shows
 local greet = function()
   return {}
@@ -52,18 +53,17 @@ local describe = function()
 end
 ---@type fun(buffer: integer)[] what is to be done with a new buffer
 local on_buffer = {}
-local state, facts = "North", {}
 
 ---Draw what is no text of the conversation: the first screen while it is empty, and the prompts that wait.
 local function draw_asides()
-  local buffer = chat_buffer --[[@as integer]]
+  local buffer = own().buffer --[[@as integer]]
   vim.api.nvim_buf_clear_namespace(buffer, asides, 0, -1)
   local last = vim.api.nvim_buf_line_count(buffer) - 1
   local lines = {}
   if last == 0 and vim.api.nvim_buf_get_lines(buffer, 0, 1, true)[1] == "" then
     lines = greet()
   end
-  for _, text in ipairs(waiting) do
+  for _, text in ipairs(own().waiting) do
     lines[#lines + 1] = { { "… waits: ", "NorthWaiting" }, { vim.fn.strtrans((text:gsub("%s+", " "))), "NorthFacts" } }
   end
   if #lines > 0 then
@@ -102,7 +102,7 @@ local function append(text)
     local column = #vim.api.nvim_buf_get_lines(buffer, first, first + 1, true)[1]
     vim.api.nvim_buf_set_text(buffer, first, column, first, column, lines)
   end)
-  if #vim.api.nvim_buf_get_extmarks(chat_buffer, asides, 0, -1, { limit = 1 }) > 0 then
+  if #vim.api.nvim_buf_get_extmarks(own().buffer, asides, 0, -1, { limit = 1 }) > 0 then
     draw_asides()
   end
   return first, last
@@ -131,10 +131,10 @@ end
 ---Say who speaks, where somebody else did before. The mark tells a heading from one that a model wrote.
 ---@param role "user"|"north"
 local function head(role)
-  if speaker == role and role == "north" then
+  if own().speaker == role and role == "north" then
     return
   end
-  speaker = role
+  own().speaker = role
   start_block(1)
   local row = append(ROLES[role].heading .. "\n\n")
   local words = describe(role)
@@ -144,26 +144,28 @@ local function head(role)
     virt_text_pos = "right_align",
     hl_mode = "combine",
   })
-  tail = "head"
+  own().tail = "head"
 end
 
 ---The conversation's buffer, made when it is not there.
 ---@return integer
 function M.buffer()
-  local known = chat_buffer
-  chat_buffer = prompt.make_buffer("north://chat", known)
-  if chat_buffer ~= known then
-    calls, tail, speaker, thought = {}, nil, nil, nil
-    folds.clear()
-    vim.bo[chat_buffer].modifiable = false
-    vim.bo[chat_buffer].undolevels = -1
-    code.start(chat_buffer)
+  local here = own()
+  local known = here.buffer
+  local buffer = prompt.make_buffer(live.buffer_name("chat"), known)
+  if buffer ~= known then
+    here.buffer = buffer
+    here.calls, here.tail, here.speaker, here.thought = {}, nil, nil, nil
+    folds.clear(buffer)
+    vim.bo[buffer].modifiable = false
+    vim.bo[buffer].undolevels = -1
+    code.start(buffer)
     draw_asides()
     for _, act in ipairs(on_buffer) do
-      act(chat_buffer)
+      act(buffer)
     end
   end
-  return chat_buffer
+  return buffer
 end
 
 ---Have something done with the conversation's buffer whenever it is made.
@@ -189,7 +191,7 @@ end
 function M.open(focus)
   compat.validate("focus", focus, "boolean")
   layout.open(M.buffers(), focus)
-  M.set_state(state, facts)
+  M.set_state(own().state, own().facts)
   prompt.show()
 end
 
@@ -197,13 +199,14 @@ end
 ---@param what string
 ---@param right? string[] each drawn as it is
 function M.set_state(what, right)
-  state, facts = what, right or {}
-  local shown = #facts > 0 and "%<%=" .. table.concat(facts, " · ") .. " " or ""
-  local text = " " .. state:gsub("%%", "%%%%") .. shown
-  for _, window in ipairs(chat_buffer and vim.fn.win_findbuf(chat_buffer) or {}) do
+  local here = own()
+  here.state, here.facts = what, right or {}
+  local shown = #here.facts > 0 and "%<%=" .. table.concat(here.facts, " · ") .. " " or ""
+  local text = " " .. here.state:gsub("%%", "%%%%") .. shown
+  for _, window in ipairs(here.buffer and vim.fn.win_findbuf(here.buffer) or {}) do
     vim.wo[window][0].winbar = text
   end
-  if chat_buffer and vim.api.nvim_buf_is_valid(chat_buffer) and vim.api.nvim_buf_line_count(chat_buffer) == 1 then
+  if here.buffer and vim.api.nvim_buf_is_valid(here.buffer) and vim.api.nvim_buf_line_count(here.buffer) == 1 then
     draw_asides()
   end
 end
@@ -211,10 +214,10 @@ end
 ---Show which prompts wait for the end of the turn.
 ---@param texts string[]
 function M.set_waiting(texts)
-  if #texts == 0 and #waiting == 0 then
+  if #texts == 0 and #own().waiting == 0 then
     return
   end
-  waiting = texts
+  own().waiting = texts
   M.buffer()
   draw_asides()
 end
@@ -225,8 +228,9 @@ function M.clear()
     vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
     vim.api.nvim_buf_set_lines(buffer, 0, -1, true, {})
   end)
-  calls, tail, speaker, thought = {}, nil, nil, nil
-  folds.clear()
+  local here = own()
+  here.calls, here.tail, here.speaker, here.thought = {}, nil, nil, nil
+  folds.clear(here.buffer)
   draw_asides()
 end
 
@@ -235,11 +239,11 @@ end
 ---@param id? string the message's, for text that comes in pieces
 function M.add_user(text, id)
   local key = id and "user " .. id
-  if key == nil or tail ~= key then
+  if key == nil or own().tail ~= key then
     head("user")
   end
   append(text)
-  tail = key or ""
+  own().tail = key or ""
 end
 
 ---A piece of the answer.
@@ -247,14 +251,14 @@ end
 ---@param id? string the message's
 function M.add_answer(text, id)
   local key = "answer " .. (id or "")
-  if tail ~= key then
+  if own().tail ~= key then
     head("north")
     start_block(1)
     text = text:gsub("^\n+", "")
   end
   local first, last = append(text)
   code.scan(M.buffer(), first, last)
-  tail = key
+  own().tail = key
 end
 
 ---A piece of the model's thinking, as a quotation that is folded.
@@ -262,14 +266,14 @@ end
 ---@param id? string the message's
 function M.add_thought(text, id)
   local key = "thought " .. (id or "")
-  if tail ~= key then
+  if own().tail ~= key then
     head("north")
     start_block(1)
-    thought = { row = append("> ") }
+    own().thought = { row = append("> ") }
   end
   local _, last = append((text:gsub("\n", "\n> ")))
-  local here = thought or { row = last }
-  folds.add(here.row + 1, last + 1, key, "lines of thinking")
+  local here = own().thought or { row = last }
+  folds.add(M.buffer(), here.row + 1, last + 1, key, "lines of thinking")
   here.mark = vim.api.nvim_buf_set_extmark(M.buffer(), namespace, here.row, 0, {
     id = here.mark,
     end_row = last + 1,
@@ -277,7 +281,7 @@ function M.add_thought(text, id)
     hl_eol = true,
     strict = false,
   })
-  thought, tail = here, key
+  own().thought, own().tail = here, key
 end
 
 ---A line of North's or this plugin's own.
@@ -289,14 +293,14 @@ function M.add_notice(text, severity)
   local first, last = append(("> %s%s"):format(is_bad and "⚠ " or "", (text:gsub("\n", "\n> "))))
   local group = severity == "error" and "NorthError" or is_bad and "NorthWarning" or "NorthNotice"
   vim.api.nvim_buf_set_extmark(M.buffer(), namespace, first, 0, { end_row = last + 1, hl_group = group, strict = false })
-  tail = ""
+  own().tail = ""
 end
 
 ---That the user stopped the turn, said once: the server tells it, too.
 function M.add_stop()
-  if tail ~= "stop" then
+  if own().tail ~= "stop" then
     M.add_notice("Stopped.")
-    tail = "stop"
+    own().tail = "stop"
   end
 end
 
@@ -347,24 +351,24 @@ end
 ---@return north.Call
 local function new_call(update)
   head("north")
-  start_block(tail == "call" and 0 or 1)
+  start_block(own().tail == "call" and 0 or 1)
   local buffer = M.buffer()
   local row = vim.api.nvim_buf_line_count(buffer) - 1
   local call = { mark = 0, title = "", status = "pending", details = {} }
   call.mark = vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, {})
-  calls[update.toolCallId] = call
+  own().calls[update.toolCallId] = call
   local group = vim.tbl_get(update, "_meta", "north", "group")
   if type(group) == "string" then
-    folds.add(row + 1, row + 1, "calls " .. group, "calls")
+    folds.add(buffer, row + 1, row + 1, "calls " .. group, "calls")
   end
-  tail = "call"
+  own().tail = "call"
   return call
 end
 
 ---A tool call, new or changed: one line, updated in its place.
 ---@param update table the fields that are known: toolCallId, title, status, content
 function M.set_call(update)
-  local call = calls[update.toolCallId] or new_call(update)
+  local call = own().calls[update.toolCallId] or new_call(update)
   call.title = update.title or call.title
   call.status = update.status or call.status
   if update.content then
@@ -391,7 +395,7 @@ end
 ---@param row integer from 0
 ---@return north.Call?
 local function call_at(row)
-  for _, call in pairs(calls) do
+  for _, call in pairs(own().calls) do
     if vim.api.nvim_buf_get_extmark_by_id(M.buffer(), namespace, call.mark, {})[1] == row then
       return call
     end

@@ -9,6 +9,8 @@ local export = require("north.export")
 local history = require("north.history")
 local keymaps = require("north.keymaps")
 local learned = require("north.learned")
+local live = require("north.live")
+local lives = require("north.lives")
 local login = require("north.login")
 local options = require("north.options")
 local queue = require("north.queue")
@@ -138,13 +140,19 @@ local subcommands = {
   resume = function(words)
     conversations.resume(words)
   end,
+  live = function()
+    lives.choose()
+  end,
+  tab = function(words)
+    conversations.in_tab(words)
+  end,
   ask = function(words, arguments)
     local selection = selection_of(arguments)
     if words ~= "" then
       conversation.ask(words, selection)
       return
     end
-    vim.ui.input({ prompt = selection and ("North, about %s: "):format(selection.label) or "North: " }, function(text)
+    live.input({ prompt = selection and ("North, about %s: "):format(selection.label) or "North: " }, function(text)
       if text and vim.trim(text) ~= "" then
         conversation.ask(text, selection)
       end
@@ -271,7 +279,7 @@ function M.run(arguments)
     vim.notify(("North: there is no :North %s, only %s"):format(name, table.concat(known, ", ")), vim.log.levels.ERROR)
     return
   end
-  subcommand(words, arguments)
+  live.with(live.here(), subcommand, words, arguments)
 end
 
 ---@param lead string

@@ -2,6 +2,7 @@
 ---folders behind an `@`. It comes by itself where nothing is inserted unasked (Neovim 0.11), and with CTRL-X CTRL-O.
 local compat = require("north.compat")
 local config = require("north.config")
+local live = require("north.live")
 
 local M = {}
 
@@ -13,19 +14,22 @@ local PATIENCE_MS = 500
 ---@field description? string
 ---@field input? { hint?: string }
 
----@type north.Offered[]
-local commands = {}
+---@class north.KeptCompletion
+---@field commands north.Offered[]
+local own = live.keep("completion", function()
+  return { commands = {} }
+end)
 
 ---Take what the server offers.
 ---@param offered north.Offered[]
 function M.take_commands(offered)
-  commands = offered
+  own().commands = offered
 end
 
 ---How many commands the server has offered.
 ---@return integer
 function M.count()
-  return #commands
+  return #own().commands
 end
 
 ---Which word is being typed: where it begins (from 0), and what it is without its sign.
@@ -50,7 +54,7 @@ end
 ---@return table[]
 local function fitting_commands(name)
   local found = {}
-  for _, one in ipairs(commands) do
+  for _, one in ipairs(own().commands) do
     if vim.startswith(one.name, name) then
       local hint = vim.tbl_get(one, "input", "hint")
       found[#found + 1] = { word = "/" .. one.name, menu = hint or "", info = one.description or "", icase = 1 }

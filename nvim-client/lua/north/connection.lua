@@ -1,9 +1,10 @@
----The server of the conversation: started when it is needed, and again when it dies.
+---The server of the conversations of a folder: started when it is needed, and again when it dies.
 local attachments = require("north.attachments")
 local chat = require("north.chat")
 local compat = require("north.compat")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
+local live = require("north.live")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
@@ -31,13 +32,30 @@ local function ready(session)
   state.show()
 end
 
----There is no conversation: nothing that waits for one is sent, and the next prompt tries again.
-local function give_up()
+---The open conversations that a server serves.
+---@param client_id integer?
+---@return north.Live[]
+local function served_by(client_id)
+  return vim.tbl_filter(function(one)
+    return client_id ~= nil and live.with(one, function()
+      return state.client_id
+    end) == client_id
+  end, live.all())
+end
+
+---The conversation needs its server no more, which is stopped unless another one does.
+function M.leave_server()
   local connection = state.client()
-  state.phase, state.client_id = "stopped", nil
-  if connection then
+  state.client_id = nil -- its end is none of our business any more
+  if connection and #served_by(connection.id) == 0 then
     compat.call(connection, "stop")
   end
+end
+
+---There is no conversation: nothing that waits for one is sent, and the next prompt tries again.
+local function give_up()
+  state.phase = "stopped"
+  M.leave_server()
   for _, item in ipairs(state.waiting) do
     if item.text then
       chat.add_notice("Not sent: " .. item.text, "warning")
@@ -120,15 +138,11 @@ function M.load_session()
   end)
 end
 
----@param client_id integer
 ---@param code integer
 ---@param signal integer
-local function on_exit(client_id, code, signal)
-  if client_id ~= state.client_id then
-    return
-  end
+local function ended(code, signal)
   local was = state.phase
-  state.phase, state.client_id, state.elsewhere = "stopped", nil, nil
+  state.phase, state.elsewhere = "stopped", nil
   permission.withdraw_all()
   terminals.end_all()
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
@@ -159,37 +173,80 @@ local function on_exit(client_id, code, signal)
   M.start()
 end
 
+---@param client_id integer
+---@param code integer
+---@param signal integer
+local function on_exit(client_id, code, signal)
+  local served = served_by(client_id)
+  for _, one in ipairs(served) do
+    live.with(one, function()
+      state.client_id = nil
+    end)
+  end
+  for _, one in ipairs(served) do
+    live.with(one, ended, code, signal)
+  end
+end
+
+---The server is ready: the conversation is loaded, or begins.
+local function begin()
+  if vim.tbl_get(state.client().server_capabilities, "experimental", "north") == nil then
+    failed("this server cannot chat: it is too old, or not North's server. Install a newer north-lsp.")
+  elseif state.session_id then
+    M.load_session()
+  else
+    M.new_session()
+  end
+end
+
 -- A turn that runs goes on when Neovim is back: its server is told before Neovim has it shut down.
 vim.api.nvim_create_autocmd("ExitPre", {
   group = vim.api.nvim_create_augroup("north.leaving", { clear = true }),
   desc = "North ends what it has begun",
   callback = function()
-    local connection = state.client()
-    if connection and (#state.prompts > 0 or state.elsewhere) then
-      compat.call(connection, "notify", "_north/leaving", vim.empty_dict())
+    local told = {}
+    for _, one in ipairs(live.all()) do
+      live.with(one, function()
+        local connection = state.client()
+        if connection and not told[connection.id] and (#state.prompts > 0 or state.elsewhere) then
+          told[connection.id] = true
+          compat.call(connection, "notify", "_north/leaving", vim.empty_dict())
+        end
+      end)
     end
   end,
 })
 
----Start the server, and load or begin the conversation on it.
+---The server that another open conversation of the same folder has.
+---@return vim.lsp.Client?
+local function shared()
+  local root = state.root
+  local one = live.find(function()
+    return state.root == root and state.client() ~= nil
+  end)
+  return one and live.with(one, state.client)
+end
+
+---Start the server, unless it is there, and load or begin the conversation on it.
 function M.start()
   state.phase = "starting"
   state.root = state.root or server.root()
   state.show()
+  local present = shared()
+  if present then
+    state.client_id = present.id
+    if present.initialized then
+      begin()
+    end
+    return
+  end
   state.client_id = server.start({
     root = state.root,
     handlers = updates.handlers,
     on_exit = on_exit,
     on_ready = function(started)
-      if started.id ~= state.client_id then
-        return
-      end
-      if vim.tbl_get(started.server_capabilities, "experimental", "north") == nil then
-        failed("this server cannot chat: it is too old, or not North's server. Install a newer north-lsp.")
-      elseif state.session_id then
-        M.load_session()
-      else
-        M.new_session()
+      for _, one in ipairs(served_by(started.id)) do
+        live.with(one, begin)
       end
     end,
   })

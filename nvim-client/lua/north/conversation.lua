@@ -1,4 +1,4 @@
----The conversation that is shown, one at a time, and what the user does with it.
+---What the user does with the conversation that is meant: one of those that are open, see `north.live`.
 local attachments = require("north.attachments")
 local attention = require("north.attention")
 local chat = require("north.chat")
@@ -9,6 +9,7 @@ local greeting = require("north.greeting")
 local history = require("north.history")
 local keymaps = require("north.keymaps")
 local layout = require("north.layout")
+local live = require("north.live")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompt = require("north.prompt")
@@ -61,18 +62,52 @@ function M.take_over()
   end)
 end
 
+---Go on with what was at work in this folder when Neovim ended, and is not open: one here, others beside it.
+local function resume_running()
+  for _, id in ipairs(running.of(state.root)) do
+    local is_open = live.find(function()
+      return state.session_id == id
+    end)
+    if not is_open then
+      local root = state.root
+      live.with(state.session_id and live.new() or live.current(), function()
+        state.root, state.session_id = root, id
+        connection.start()
+      end)
+    end
+  end
+end
+
+---Go to the tab page that shows the conversation; without one it takes the place of what this one shows, which goes on.
+local function go_to_tab()
+  local one, here = live.current(), live.here()
+  if one == here then
+    return
+  end
+  local tab = live.tab_of(one)
+  if tab then
+    vim.api.nvim_set_current_tabpage(tab)
+    return
+  end
+  live.with(here, function()
+    layout.close(chat.buffers())
+  end)
+  live.claim(one)
+end
+
 ---Open the chat; `focus` goes to the window to type in. What was at work when Neovim ended goes on.
 ---@param focus boolean
 function M.open(focus)
   state.root = state.root or server.root() -- of the file that one comes from
-  chat.open(focus)
+  if focus then
+    go_to_tab()
+  end
+  if live.is_here() then -- it never opens beside another one that the user has gone to meanwhile
+    chat.open(focus)
+    live.claim(live.current())
+  end
   if state.phase == "stopped" and not state.session_id then
-    local root = state.root or server.root()
-    state.session_id = running.of(root)
-    if state.session_id then
-      state.root = root
-      connection.start()
-    end
+    resume_running()
   end
   history.attach(prompt.buffer(), M.with_server)
   completion.attach(prompt.buffer(), function()
@@ -100,6 +135,7 @@ end
 function M.zoom()
   M.open(false)
   layout.zoom(chat.buffers())
+  live.claim(live.current())
   chat.open(true)
 end
 
@@ -263,10 +299,13 @@ function M.with_session(action)
   end)
 end
 
+---The open conversation with this id.
 ---@param id string
----@return boolean
-function M.is_shown(id)
-  return state.session_id == id
+---@return north.Live?
+function M.open_with(id)
+  return live.find(function()
+    return state.session_id == id
+  end)
 end
 
 ---Leave the conversation; returns its id. What runs in it is stopped, what waits to be sent goes into the input.
@@ -283,7 +322,10 @@ local function leave(following)
   end
   state.prompts, state.waiting, state.replacing = {}, {}, false
   state.session_id, state.mode, state.ending, state.elsewhere = following, nil, nil, nil
-  running.note(state.root, nil)
+  state.title, state.first = nil, nil
+  if old and state.root then
+    running.note(state.root, old, false)
+  end
   chat.clear()
   options.clear()
   summaries.clear()
@@ -327,10 +369,7 @@ local function replace(id, root)
       connection.new_session()
     end
   elseif state.phase ~= "starting" then
-    state.client_id = nil -- its end is none of our business any more
-    if client then
-      compat.call(client, "stop")
-    end
+    connection.leave_server()
     state.root = root
     connection.start()
   end
@@ -342,14 +381,68 @@ function M.new()
   replace(nil, vim.bo.buftype ~= "" and state.root or server.root())
 end
 
+---Go to an open conversation.
+---@param one north.Live
+function M.go_to(one)
+  live.with(one, function()
+    M.open(true)
+    permission.arrive()
+  end)
+end
+
+---Begin a conversation of its own in a new tab page, or show a stored one there; all others go on.
+---@param id? string
+---@param cwd? string the folder that it is about
+function M.in_tab(id, cwd)
+  local root = cwd and vim.fn.isdirectory(cwd) == 1 and cwd or state.root or server.root()
+  local one = id and M.open_with(id)
+  if one then
+    return M.go_to(one)
+  end
+  one = live.new()
+  vim.cmd(vim.bo.buftype == "" and "tab split" or "tabnew")
+  live.claim(one)
+  live.with(one, replace, id, root)
+  for _, other in ipairs(live.all()) do
+    live.with(other, state.show) -- what it is called has its number now
+  end
+end
+
+---Close an open conversation: what runs in it is stopped, and it stays stored.
+---@param one north.Live
+function M.close(one)
+  live.with(one, function()
+    local buffers = chat.buffers()
+    local old = leave()
+    if old then
+      state.request("session/close", { sessionId = old }, function() end)
+    end
+    connection.leave_server()
+    state.phase = "stopped"
+    for _, buffer in pairs(buffers) do
+      for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+        layout.close_window(window)
+      end
+    end
+    live.close(one)
+    for _, buffer in pairs(buffers) do
+      pcall(vim.api.nvim_buf_delete, buffer, { force = true })
+    end
+  end)
+  for _, other in ipairs(live.all()) do
+    live.with(other, state.show)
+  end
+end
+
 ---Show a stored conversation; what runs in the one that is shown is stopped, if the user agrees.
 ---@param id string
 ---@param cwd string the folder that it is about
 function M.switch(id, cwd)
   compat.validate("id", id, "string")
   compat.validate("cwd", cwd, "string")
-  if state.session_id == id then
-    return M.open(true)
+  local one = M.open_with(id)
+  if one then
+    return M.go_to(one)
   end
   if vim.fn.isdirectory(cwd) == 0 then
     cwd = state.root or server.root() -- it has moved, or is gone
@@ -357,19 +450,29 @@ function M.switch(id, cwd)
   if #state.prompts == 0 then
     return replace(id, cwd)
   end
-  local stop = "Stop the turn and show the other conversation"
+  local stop, beside = "Stop the turn and show the other conversation", "Show the other one in a tab page of its own"
   local options = { prompt = "A turn runs in the conversation that is shown", format_item = tostring }
-  vim.ui.select({ "Let it run", stop }, options, function(choice)
+  live.select({ "Let it run", stop, beside }, options, function(choice)
     if choice == stop then
       replace(id, cwd)
+    elseif choice == beside then
+      M.in_tab(id, cwd)
     end
   end)
 end
 
----Show the question that waits.
+---Show the question that waits, in another conversation where none does in this one.
 ---@param style? "tab"|"inline" for an edit; else as it is set up
 function M.review(style)
-  permission.review(style)
+  local asking = permission.count() == 0 and live.find(function()
+    return permission.count() > 0
+  end)
+  if asking then
+    M.go_to(asking)
+    live.with(asking, permission.review, style)
+  else
+    permission.review(style)
+  end
 end
 
 return M

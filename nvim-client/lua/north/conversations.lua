@@ -2,6 +2,7 @@
 local compat = require("north.compat")
 local connection = require("north.connection")
 local conversation = require("north.conversation")
+local live = require("north.live")
 
 local M = {}
 
@@ -85,7 +86,7 @@ end
 ---@param prompt string
 ---@param on_choice fun(name: string?)
 local function choose(names, prompt, on_choice)
-  vim.ui.select(names, { prompt = prompt, format_item = tostring }, on_choice)
+  live.select(names, { prompt = prompt, format_item = tostring }, on_choice)
 end
 
 ---@param title string
@@ -116,7 +117,7 @@ local function pick(title, query, on_choice)
         return
       end
       local prompt = result.truncated and title .. " (not all could be searched in time)" or title
-      vim.ui.select(result.sessions, {
+      live.select(result.sessions, {
         prompt = prompt,
         kind = "north.conversation",
         format_item = function(row)
@@ -163,8 +164,11 @@ local function delete(row)
       return
     end
     conversation.with_server(function(ask)
-      if conversation.is_shown(row.sessionId) then
+      local one = conversation.open_with(row.sessionId)
+      if one and one == live.current() then
         conversation.new()
+      elseif one then
+        conversation.close(one)
       end
       ask("session/delete", { sessionId = row.sessionId }, function(error)
         if not failed(error) then
@@ -190,7 +194,7 @@ end
 ---@param row north.Row
 local function open(row)
   conversation.with_server(function(_, root)
-    if row.cwd == root or vim.fn.isdirectory(row.cwd) == 0 or conversation.is_shown(row.sessionId) then
+    if row.cwd == root or vim.fn.isdirectory(row.cwd) == 0 or conversation.open_with(row.sessionId) then
       return conversation.switch(row.sessionId, row.cwd)
     end
     local copy, own = "Copy it into this project", "Open it with its own folder"
@@ -205,11 +209,17 @@ local function open(row)
   end)
 end
 
+---@param row north.Row
+local function open_in_tab(row)
+  conversation.in_tab(row.sessionId, row.cwd)
+end
+
 ---@type table<string, fun(row: north.Row)>
 local acts = {
   Open = open,
+  ["Open in a tab page of its own"] = open_in_tab,
   ["Rename …"] = function(row)
-    vim.ui.input({ prompt = "Its title: ", default = row.name }, function(title)
+    live.input({ prompt = "Its title: ", default = row.name }, function(title)
       if title and vim.trim(title) ~= "" then
         rename(row, title)
       end
@@ -229,7 +239,7 @@ local acts = {
 function M.browse(query)
   compat.validate("query", query, "string")
   pick("Conversations", query, function(row)
-    local names = { "Open", "Rename …", row.archived and "Show in the lists again" or "Archive", "Delete …" }
+    local names = { "Open", "Open in a tab page of its own", "Rename …", row.archived and "Show in the lists again" or "Archive", "Delete …" }
     choose(names, row.name, function(name)
       if name then
         acts[name](row)
@@ -240,20 +250,33 @@ end
 
 ---Go on with a conversation: the one whose id begins so, else one with these words.
 ---@param target string
-function M.resume(target)
+---@param on_choice? fun(row: north.Row)
+function M.resume(target, on_choice)
   compat.validate("target", target, "string")
+  on_choice = on_choice or open
   if target == "" or target:find("%s") then
-    return pick("Continue", target, open)
+    return pick("Continue", target, on_choice)
   end
   conversation.with_server(function(ask, root)
     ask("_north/sessions/find", { target = target, cwd = root }, function(error, row)
       if row then
-        open(row)
+        on_choice(row)
       elseif error then
-        pick("Continue", target, open)
+        pick("Continue", target, on_choice)
       end
     end)
   end)
+end
+
+---Begin a conversation of its own in a new tab page, or go on there with one that the words or the id name.
+---@param target string
+function M.in_tab(target)
+  compat.validate("target", target, "string")
+  if target == "" then
+    conversation.in_tab()
+  else
+    M.resume(target, open_in_tab)
+  end
 end
 
 ---Go on with what this window showed last in the project, else with the newest conversation.
@@ -310,7 +333,7 @@ function M.restore(query)
         vim.notify("North: there is no such conversation in the trash" .. where, vim.log.levels.INFO)
         return
       end
-      vim.ui.select(result.sessions, {
+      live.select(result.sessions, {
         prompt = "Restore",
         kind = "north.conversation",
         format_item = function(row)

@@ -1,4 +1,6 @@
 ---What a key that was pressed in a review means: a decision, after what lasts was confirmed and what is wrong was said.
+local live = require("north.live")
+
 local M = {}
 
 ---@class north.Decidable
@@ -24,7 +26,7 @@ function M.decide(shown, key, what_stands, is_current)
     end
     shown.choose(key.option, stands or nil)
   elseif key.asks then
-    vim.ui.input({ prompt = "North, what is wrong with it? " }, function(comment)
+    live.input({ prompt = "North, what is wrong with it? " }, function(comment)
       if comment and is_current() then
         shown.choose(key.option, comment ~= "" and { comment = comment } or nil)
       end

@@ -9,20 +9,22 @@ local LOOKS_AGAIN = vim.fn.has("nvim-0.11") == 1
 ---@field key string lines with the same one belong together
 ---@field label string what the folded lines are called
 
----@type table<integer, north.Fold> by line, from 1; lines are only ever added at the end
+---@type table<integer, table<integer, north.Fold>> by buffer and line, from 1; lines are only ever added at the end
 local folds = {}
 
-function M.clear()
-  folds = {}
+---@param buffer integer
+function M.clear(buffer)
+  folds[buffer] = {}
 end
 
+---@param buffer integer
 ---@param first integer from 1
 ---@param last integer
 ---@param key string
 ---@param label string
-function M.add(first, last, key, label)
+function M.add(buffer, first, last, key, label)
   for line = first, last do
-    folds[line] = { key = key, label = label }
+    folds[buffer][line] = { key = key, label = label }
   end
   if not LOOKS_AGAIN then
     vim.schedule(function()
@@ -40,7 +42,8 @@ end
 ---@param line integer
 ---@return string
 function M.level(line)
-  local fold, before = folds[line], folds[line - 1]
+  local here = folds[vim.api.nvim_get_current_buf()] or {}
+  local fold, before = here[line], here[line - 1]
   if not fold then
     return "0"
   end
@@ -53,7 +56,8 @@ function M.text()
   local first, last = vim.v.foldstart, vim.v.foldend
   local lines = vim.api.nvim_buf_get_lines(0, last - 1, last, false)
   local shown = (lines[1] or ""):gsub("^[>%-]%s?", "")
-  local label = folds[first] and folds[first].label or "lines"
+  local here = folds[vim.api.nvim_get_current_buf()] or {}
+  local label = here[first] and here[first].label or "lines"
   local failed = #vim.tbl_filter(function(line)
     return vim.startswith(line, "- ✗")
   end, vim.api.nvim_buf_get_lines(0, first - 1, last, false))

@@ -2,6 +2,7 @@
 ---without the cursor, and no key answers outside of it.
 local compat = require("north.compat")
 local config = require("north.config")
+local live = require("north.live")
 
 local M = {}
 
@@ -28,8 +29,11 @@ local SHARE = 0.5
 ---@field count integer
 ---@field answer fun(result: table)
 
----@type north.ShownForm?
-local current
+---@class north.KeptForm
+---@field current? north.ShownForm
+local own = live.keep("forms", function()
+  return {}
+end)
 
 local redraw
 
@@ -113,8 +117,8 @@ end
 ---@param field north.Field
 local function ask(shown, field)
   local value = shown.values[field.key]
-  vim.ui.input({ prompt = plain(field.title) .. ": ", default = value and tostring(value) or "" }, function(text)
-    if text == nil or current ~= shown then
+  live.input({ prompt = plain(field.title) .. ": ", default = value and tostring(value) or "" }, function(text)
+    if text == nil or own().current ~= shown then
       return
     end
     local new, problem = nil, nil
@@ -209,7 +213,7 @@ redraw = function(shown)
   local keys = config.current.keys
   local more = shown.count > 1 and (" (1 of %d questions)"):format(shown.count) or ""
   local parts = {
-    "North asks" .. more,
+    live.name() .. " asks" .. more,
     "%#NorthKey#Enter%* choose or type",
     ("%%#NorthKey#%s%%* answer"):format((keys.accept:gsub("%%", "%%%%"))),
     ("%%#NorthKey#%s%%* close without an answer"):format((keys.reject:gsub("%%", "%%%%"))),
@@ -259,7 +263,7 @@ end
 
 ---@return boolean
 local function is_open()
-  return current ~= nil and vim.api.nvim_win_is_valid(current.window)
+  return own().current ~= nil and vim.api.nvim_win_is_valid(own().current.window)
 end
 
 ---Show a form, in the present tab page; `focus` goes there. What was chosen stays while it is closed.
@@ -270,7 +274,7 @@ end
 function M.open(params, count, focus, answer)
   compat.validate("params", params, "table")
   compat.validate("answer", answer, "function")
-  local known = current and current.params == params and current or nil
+  local known = own().current and own().current.params == params and own().current or nil
   if known and is_open() and vim.api.nvim_win_get_tabpage(known.window) == vim.api.nvim_get_current_tabpage() then
     if focus then
       vim.api.nvim_set_current_win(known.window)
@@ -287,7 +291,7 @@ function M.open(params, count, focus, answer)
     wrap = true, linebreak = true, list = false, spell = false, winfixheight = true, cursorline = true }) do -- stylua: ignore
     vim.api.nvim_set_option_value(name, value, { win = window, scope = "local" })
   end
-  current = {
+  own().current = {
     params = params,
     fields = fields,
     values = values or defaults,
@@ -297,8 +301,8 @@ function M.open(params, count, focus, answer)
     count = count,
     answer = answer,
   }
-  map(current)
-  redraw(current)
+  map(own().current)
+  redraw(own().current)
   local most = math.max(4, math.floor(vim.o.lines * SHARE))
   vim.api.nvim_win_set_height(window, math.min(vim.api.nvim_win_text_height(window, {}).all + 1, most))
   if focus then
@@ -309,7 +313,7 @@ end
 ---Close it; this decides nothing, and what was chosen is kept unless the form is done.
 ---@param is_done? boolean
 function M.close(is_done)
-  local shown = current
+  local shown = own().current
   if not shown then
     return
   end
@@ -317,7 +321,7 @@ function M.close(is_done)
     vim.api.nvim_win_close(shown.window, true)
   end
   if is_done then
-    current = nil
+    own().current = nil
   end
 end
 

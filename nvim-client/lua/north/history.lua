@@ -1,5 +1,6 @@
 ---Prompts that were sent before, in the window to type in: older ones with <Up> on the first line or CTRL-P.
 local compat = require("north.compat")
+local live = require("north.live")
 
 local M = {}
 
@@ -85,7 +86,7 @@ function M.choose(ask, root, words, on_chosen)
       vim.notify("North: " .. (error and error.message or "no prompt was sent here with these words"), vim.log.levels.INFO)
       return
     end
-    vim.ui.select(rows, {
+    live.select(rows, {
       prompt = "Prompts that were sent before",
       kind = "north.prompt",
       format_item = function(row)

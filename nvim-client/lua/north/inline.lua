@@ -1,40 +1,23 @@
 ---A proposed edit inside the user's own files: what goes is marked, what comes stands below it as virtual text, and the
----files themselves are not touched. Hunks and files can be left out. Its keys hold only in the files that are reviewed,
+---files themselves are not touched. Hunks and files can be left out, and what comes can be changed. Its keys hold only in the files that are reviewed,
 ---and only after the user has gone there.
 local compat = require("north.compat")
 local config = require("north.config")
 local deciding = require("north.deciding")
 local file_rows = require("north.file_rows")
-local hidden = require("north.hidden")
+local inline_blocks = require("north.inline_blocks")
+local inline_edit = require("north.inline_edit")
+local inline_marks = require("north.inline_marks")
 local keys = require("north.keys")
 local texts = require("north.texts")
 
 local M = {}
 
-local namespace = vim.api.nvim_create_namespace("north.inline")
 local LIST, MOST_ROWS = "north://files", 8
 
----@class north.Block lines that change
----@field row integer the first line that goes, or the one below which lines come, from 0; -1 above the first
----@field removed integer
----@field added string[]
----@field hunk string the server's id
-
----@class north.InlineFile
----@field path string
----@field kind? string
----@field diff? north.Diff
----@field hunks string[]
----@field buffer? integer where it is shown; nil for what has no text to compare
----@field preview? integer the text of a new or a deleted file, where it was looked at
----@field blocks north.Block[]
-
----@class north.Inline : north.Decidable
+---@class north.Inline : north.Decidable, north.Chosen
 ---@field proposal north.Proposal
----@field files north.InlineFile[]
 ---@field keys north.Key[]
----@field out table<string, boolean> files that were left out, by path
----@field left table<string, boolean> hunks that were left out, by path and id
 ---@field active boolean the keys hold
 ---@field windows table<integer, boolean> those that show the keys
 ---@field undo fun()[] what takes back what was done to buffers and windows
@@ -43,164 +26,12 @@ local LIST, MOST_ROWS = "north://files", 8
 ---@type north.Inline?
 local current
 
----@param path string
----@param hunk string
----@return string
-local function name_of(path, hunk)
-  return path .. "\0" .. hunk
-end
-
----@param old string[]
----@param new string[]
----@param hunks { id: string, oldStart: integer, oldLines: integer }[]
----@return north.Block[]? blocks nil where one belongs to no hunk of the server's
-local function blocks_of(old, new, hunks)
-  local found = {}
-  local one, other = table.concat(old, "\n") .. "\n", table.concat(new, "\n") .. "\n"
-  for _, block in ipairs(vim.diff(one, other, { result_type = "indices" }) --[[@as integer[][] ]]) do
-    local start, count, from, added = unpack(block)
-    local hunk = vim.iter(hunks):find(function(hunk)
-      local first, last = hunk.oldStart or 0, (hunk.oldStart or 0) + math.max(hunk.oldLines or 0, 1) - 1
-      return start >= first - 1 and start + math.max(count, 1) - 1 <= last + 1
-    end)
-    if not hunk then
-      return nil
-    end
-    found[#found + 1] = {
-      row = start - 1,
-      removed = count,
-      added = vim.list_slice(new, from, from + added - 1),
-      hunk = hunk.id,
-    }
-  end
-  return found
-end
-
----@param diff north.Diff
----@return integer? buffer of the file, if its text is the one that the edit was made from
-local function buffer_with(diff)
-  local buffer = hidden.load(diff.path)
-  if not buffer then
-    return nil
-  end
-  local old = texts.lines(diff.oldText, texts.form(diff.oldText))
-  return vim.deep_equal(vim.api.nvim_buf_get_lines(buffer, 0, -1, true), old) and buffer or nil
-end
-
----@param proposal north.Proposal
----@return north.InlineFile[]? files nil where it cannot be shown in the files
-local function files_of(proposal)
-  local found, is_any = {}, false
-  local by_path = {}
-  for _, diff in ipairs(proposal.diffs) do
-    by_path[diff.path] = diff
-  end
-  for _, file in ipairs(proposal.files) do
-    local diff = by_path[file.path]
-    local ids = vim.tbl_map(function(hunk)
-      return hunk.id
-    end, file.hunks)
-    local one = { path = file.path, kind = file.kind, diff = diff, hunks = ids, blocks = {} }
-    if diff and diff.oldText and file.kind == "update" then
-      one.buffer = buffer_with(diff)
-      local form = texts.form(diff.oldText)
-      local lines = texts.lines(diff.newText, form)
-      local blocks = one.buffer and blocks_of(texts.lines(diff.oldText, form), lines, file.hunks)
-      if not blocks or #blocks == 0 then
-        return nil
-      end
-      one.blocks, is_any = blocks, true
-    end
-    found[#found + 1] = one
-  end
-  return is_any and found or nil
-end
-
----@param shown north.Inline
----@param file north.InlineFile
----@param hunk string
----@return boolean
-local function is_left(shown, file, hunk)
-  return shown.out[file.path] or shown.left[name_of(file.path, hunk)] or false
-end
-
----How many cells a line of a buffer has where it is shown, in the narrowest of its windows.
----@param buffer integer
----@return integer
-local function width_of(buffer)
-  local width = vim.o.columns
-  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
-    local info = vim.fn.getwininfo(window)[1]
-    width = math.min(width, info.width - info.textoff)
-  end
-  return math.max(width, 10)
-end
-
----A proposed line as virtual text, which Neovim does not wrap: in as many parts as it needs, with what is not printable
----made visible, so that nothing is accepted unseen.
----@param line string
----@param width integer
----@param tabstop integer
----@return string[]
-local function parts_of(line, width, tabstop)
-  local parts, part, used, column = {}, "", 0, 0
-  for _, character in ipairs(vim.fn.split(line, "\\zs")) do
-    local text = character
-    if character == "\t" then
-      text = (" "):rep(tabstop - column % tabstop)
-    else
-      text = vim.fn.strtrans(character)
-    end
-    local cells = vim.fn.strdisplaywidth(text)
-    if used + cells > width then
-      parts[#parts + 1] = part
-      part, used = "↪ ", 2
-    end
-    part, used, column = part .. text, used + cells, column + cells
-  end
-  parts[#parts + 1] = part == "" and " " or part
-  return parts
-end
-
----@param shown north.Inline
----@param file north.InlineFile
-local function draw_file(shown, file)
-  local width, tabstop = width_of(file.buffer), vim.bo[file.buffer].tabstop
-  vim.api.nvim_buf_clear_namespace(file.buffer, namespace, 0, -1)
-  for _, block in ipairs(file.blocks) do
-    local left = is_left(shown, file, block.hunk)
-    for row = block.row, block.row + block.removed - 1 do
-      local group = left and "NorthLeftOut" or "NorthRemoved"
-      vim.api.nvim_buf_set_extmark(file.buffer, namespace, row, 0, { line_hl_group = group, strict = false })
-    end
-    local lines = {}
-    for _, line in ipairs(left and {} or block.added) do
-      for _, part in ipairs(parts_of(line, width, tabstop)) do
-        lines[#lines + 1] = { { part, "NorthAdded" } }
-      end
-    end
-    if left and #block.added > 0 then
-      local count = #block.added
-      local words = count == 1 and "1 proposed line is left out" or ("%d proposed lines are left out"):format(count)
-      lines = { { { words, "NorthLeftOut" } } }
-    end
-    if #lines > 0 then
-      local row = block.removed > 0 and block.row + block.removed - 1 or block.row
-      vim.api.nvim_buf_set_extmark(file.buffer, namespace, math.max(row, 0), 0, {
-        virt_lines = lines,
-        virt_lines_above = row < 0,
-        strict = false,
-      })
-    end
-  end
-end
-
 ---@param shown north.Inline
 ---@return string[]
 local function list_lines(shown)
   return vim.tbl_map(function(file)
     local standing = #vim.tbl_filter(function(hunk)
-      return not is_left(shown, file, hunk)
+      return not inline_blocks.is_left(shown, file, hunk)
     end, file.hunks)
     return file_rows.line({
       path = file.path,
@@ -218,7 +49,7 @@ end
 local function draw(shown)
   for _, file in ipairs(shown.files) do
     if file.buffer and vim.api.nvim_buf_is_valid(file.buffer) then
-      draw_file(shown, file)
+      inline_marks.draw(shown, file)
     end
   end
   local list = shown.list
@@ -227,27 +58,6 @@ local function draw(shown)
     vim.api.nvim_buf_set_lines(list.buffer, 0, -1, true, list_lines(shown))
     vim.bo[list.buffer].modifiable = false
   end
-end
-
----What stands, for the server; nil for everything, false for nothing.
----@param shown north.Inline
----@return north.Extra|false|nil
-local function what_stands(shown)
-  local hunks, is_all, is_any = {}, true, false
-  for _, file in ipairs(shown.files) do
-    local ids = vim.tbl_filter(function(hunk)
-      return not is_left(shown, file, hunk)
-    end, file.hunks)
-    local stands = not shown.out[file.path] and (#ids > 0 or #file.hunks == 0)
-    if stands then
-      hunks[file.path], is_any = ids, true
-    end
-    is_all = is_all and stands and #ids == #file.hunks
-  end
-  if is_all then
-    return nil
-  end
-  return is_any and { hunks = hunks } or false
 end
 
 ---The file that the cursor is about: in the list, or the one that is shown.
@@ -284,6 +94,7 @@ local function show_keys(shown, window)
     add(is_plain and parts or rest, key.key, key.label) -- what is needed most is not cut off
   end
   add(parts, set.hunk, "hunk out/in")
+  add(parts, set.edit, "change it")
   add(parts, set.leave, "file out/in")
   add(parts, ("%s %s"):format(set.previous_hunk or "[h", set.next_hunk or "]h"), "hunks")
   vim.list_extend(parts, rest)
@@ -311,10 +122,7 @@ local function preview_of(shown, file)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, texts.lines(text or "", texts.form(text or "")))
   vim.bo[buffer].bufhidden, vim.bo[buffer].modifiable = "hide", false
   texts.dress(buffer, file.path)
-  for row = 0, vim.api.nvim_buf_line_count(buffer) - 1 do
-    local group = is_deleted and "NorthRemoved" or "NorthAdded"
-    vim.api.nvim_buf_set_extmark(buffer, namespace, row, 0, { line_hl_group = group })
-  end
+  inline_marks.draw_whole(buffer, is_deleted and "NorthRemoved" or "NorthAdded")
   file.preview = buffer
   map_all(shown, buffer)
   table.insert(shown.undo, 1, function() -- after its windows got their winbars back
@@ -393,21 +201,42 @@ local function go_file(shown, step)
   end
 end
 
+---The block under the cursor; without one the user is told.
+---@param shown north.Inline
+---@return north.InlineFile?
+---@return north.Block?
+local function block_here(shown)
+  local file = file_here(shown)
+  local block = file and inline_blocks.at(file, vim.fn.line(".") - 1)
+  if not block then
+    vim.notify("North: no hunk begins or goes here", vim.log.levels.INFO)
+  end
+  return file, block
+end
+
 ---Leave the hunk under the cursor out, or take it in again.
 ---@param shown north.Inline
 local function toggle_hunk(shown)
-  local file = file_here(shown)
-  local row = vim.fn.line(".") - 1
-  for _, block in ipairs(file and file.buffer and file.blocks or {}) do
-    local last = block.row + math.max(block.removed, 1) - 1
-    if row >= math.max(block.row, 0) and row <= math.max(last, 0) then
-      local name = name_of(file.path, block.hunk)
-      shown.left[name] = not shown.left[name] or nil
-      draw(shown)
-      return
-    end
+  local file, block = block_here(shown)
+  if file and block then
+    local name = inline_blocks.name_of(file.path, block.hunk)
+    shown.left[name] = not shown.left[name] or nil
+    draw(shown)
   end
-  vim.notify("North: no hunk begins or goes here", vim.log.levels.INFO)
+end
+
+---Let the user change the lines that come at the cursor.
+---@param shown north.Inline
+local function edit_lines(shown)
+  local file, block = block_here(shown)
+  if file and block then
+    inline_edit.open(file, block, function()
+      if current == shown then
+        shown.left[inline_blocks.name_of(file.path, block.hunk)] = nil
+        draw(shown)
+      end
+    end)
+  end
 end
 
 ---@param shown north.Inline
@@ -450,7 +279,7 @@ map_all = function(shown, buffer)
   for _, key in ipairs(shown.keys) do
     map(shown, buffer, key.key, function()
       deciding.decide(shown, key, function()
-        return what_stands(shown)
+        return inline_blocks.what_stands(shown)
       end, function()
         return current == shown
       end)
@@ -458,6 +287,7 @@ map_all = function(shown, buffer)
   end
   local own = {
     [set.hunk] = { toggle_hunk, "leave this hunk out, or take it in" },
+    [set.edit] = { edit_lines, "change the lines that come here" },
     [set.leave] = { toggle_file, "leave this file out, or take it in" },
     [set.next_hunk or "]h"] = { function() go_hunk(shown, 1) end, "the next hunk" },
     [set.previous_hunk or "[h"] = { function() go_hunk(shown, -1) end, "the previous hunk" },
@@ -541,7 +371,7 @@ function M.open(proposal, focus, choose)
   compat.validate("proposal", proposal, "table")
   if not (current and current.proposal == proposal) then
     M.close()
-    local files = files_of(proposal)
+    local files = inline_blocks.files_of(proposal)
     if not files then
       return false
     end
@@ -578,18 +408,20 @@ function M.open(proposal, focus, choose)
 end
 
 ---Take all marks and keys away; this decides nothing.
-function M.close()
+---@param proposal? north.Proposal only where it is this one that is shown
+function M.close(proposal)
   local shown = current
-  if not shown then
+  if not shown or (proposal and shown.proposal ~= proposal) then
     return
   end
   current = nil
+  inline_edit.close()
   for index = #shown.undo, 1, -1 do
     shown.undo[index]()
   end
   for _, file in ipairs(shown.files) do
     if file.buffer and vim.api.nvim_buf_is_valid(file.buffer) then
-      vim.api.nvim_buf_clear_namespace(file.buffer, namespace, 0, -1)
+      inline_marks.clear(file.buffer)
     end
   end
   local list = shown.list

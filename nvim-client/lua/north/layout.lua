@@ -128,7 +128,7 @@ end
 
 ---Close a window, or put an empty buffer into it where it is the last one.
 ---@param window integer
-local function close(window)
+function M.close_window(window)
   if not vim.api.nvim_win_is_valid(window) then
     return
   end
@@ -158,7 +158,7 @@ local function follow(window, buffers)
         end
         for _, other in ipairs(vim.api.nvim_tabpage_list_wins(tab)) do
           if vim.api.nvim_win_is_valid(other) and vim.api.nvim_win_get_buf(other) == buffers.prompt then
-            close(other)
+            M.close_window(other)
           end
         end
       end)
@@ -197,7 +197,7 @@ function M.open(buffers, focus)
   if found.chat == -1 then
     if found.prompt ~= -1 then
       local was_here = before == found.prompt
-      close(found.prompt)
+      M.close_window(found.prompt)
       found.prompt, before = -1, was_here and vim.api.nvim_get_current_win() or before
     end
     found.chat = open_chat(buffers.chat)
@@ -225,7 +225,7 @@ function M.close(buffers)
   local found = M.find(buffers)
   for _, window in ipairs({ found.chat, found.prompt }) do
     if window ~= -1 then
-      close(window)
+      M.close_window(window)
     end
   end
   return found.chat ~= -1 or found.prompt ~= -1

@@ -1,4 +1,5 @@
 ---The files with what was learned of the project: its profile, and what was remembered of conversations.
+local live = require("north.live")
 local refused = require("north.answers").refused
 
 local M = {}
@@ -27,7 +28,7 @@ function M.open(ask)
     local function shown(file)
       return ("%s  %s"):format(file.title, file.path)
     end
-    vim.ui.select(result.files, { prompt = "Learned of this project", format_item = shown }, open)
+    live.select(result.files, { prompt = "Learned of this project", format_item = shown }, open)
   end)
 end
 

@@ -1,4 +1,5 @@
 ---Storing a provider's API key: typed without being shown, tried out and kept by the server.
+local live = require("north.live")
 local refused = require("north.answers").refused
 
 local M = {}
@@ -14,7 +15,7 @@ local function store(ask, provider, key, force)
     if result then
       vim.notify(("North has stored the key %s of %s"):format(result.key.ending, provider.name))
     elseif error and type(error.data) == "table" and error.data.mayForce then
-      vim.ui.select({ STORE, KEEP }, { prompt = error.message, format_item = tostring }, function(answer)
+      live.select({ STORE, KEEP }, { prompt = error.message, format_item = tostring }, function(answer)
         if answer == STORE then
           store(ask, provider, key, true)
         end
@@ -53,7 +54,7 @@ function M.login(ask, id)
       local rest = type(key.rest) == "string" and (" " .. key.rest) or ""
       stored[key.provider] = (stored[key.provider] and stored[key.provider] .. ", " or "stored: ") .. key.ending .. rest
     end
-    vim.ui.select(result.providers, {
+    live.select(result.providers, {
       prompt = "Whose API key?",
       format_item = function(provider)
         local keys = stored[provider.id] and (", " .. stored[provider.id]) or ""

@@ -1,4 +1,5 @@
 ---The conversation's options, as the server tells them: mode, model, thinking, and what happens without a question.
+local live = require("north.live")
 local refused = require("north.answers").refused
 local compat = require("north.compat")
 
@@ -11,30 +12,32 @@ local M = {}
 ---@field currentValue any
 ---@field options? { value: string, name: string, description?: string }[]
 
----@type north.ConfigOption[]
-local options = {}
----@type { used: integer, size: integer, cost?: { amount: number, currency: string } }?
-local usage
+---@class north.KeptOptions
+---@field options north.ConfigOption[]
+---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
+local own = live.keep("options", function()
+  return { options = {} }
+end)
 
 ---@param told north.ConfigOption[]?
 function M.set(told)
-  options = type(told) == "table" and told or options
+  own().options = type(told) == "table" and told or own().options
 end
 
 ---@param update table ACP's `usage_update`
 function M.set_usage(update)
-  usage = { used = update.used, size = update.size, cost = type(update.cost) == "table" and update.cost or nil }
+  own().usage = { used = update.used, size = update.size, cost = type(update.cost) == "table" and update.cost or nil }
 end
 
 ---Forget what was told of a conversation that is not shown any more.
 function M.clear()
-  usage = nil
+  own().usage = nil
 end
 
 ---@param id string
 ---@return north.ConfigOption?
 local function find(id)
-  return vim.iter(options):find(function(option)
+  return vim.iter(own().options):find(function(option)
     return option.id == id
   end)
 end
@@ -77,12 +80,13 @@ end
 
 ---@return { used: integer, size: integer, cost?: { amount: number, currency: string } }?
 function M.usage()
-  return usage
+  return own().usage
 end
 
 ---How full the model's window is, and what the conversation has cost.
 ---@return string?
 function M.usage_words()
+  local usage = own().usage
   if not usage then
     return nil
   end
@@ -117,7 +121,7 @@ end
 ---@param option north.ConfigOption
 local function choose_value(ask, option)
   local rows = option.options or {}
-  vim.ui.select(rows, {
+  live.select(rows, {
     prompt = option.name,
     kind = "north.option",
     format_item = function(row)
@@ -152,7 +156,7 @@ end
 ---Choose one of all options, then its value.
 ---@param ask north.Ask
 function M.browse(ask)
-  vim.ui.select(options, {
+  live.select(own().options, {
     prompt = "North: options of this conversation",
     kind = "north.option",
     format_item = function(option)

@@ -5,6 +5,7 @@ local compat = require("north.compat")
 local config = require("north.config")
 local forms = require("north.forms")
 local inline = require("north.inline")
+local live = require("north.live")
 local review = require("north.review")
 
 local M = {}
@@ -15,18 +16,20 @@ local M = {}
 ---@field reply fun(outcome: table)
 ---@field proposal? north.Proposal for an edit with texts to compare
 ---@field form? table the params of `elicitation/create`, for several questions at once
+---@field live north.Live the conversation that asks
 ---@field approval? north.Approval for everything else
 
----@type north.Question[] the first one is the one that is shown
-local pending = {}
-
----Whether the next edit is shown inside its files, whatever is set up: the user has asked for it there.
-local shows_inline = false
+---@class north.KeptQuestions
+---@field pending north.Question[] the first one is the one that is shown
+---@field shows_inline boolean the next edit is shown inside its files: the user has asked for it there
+local own = live.keep("permission", function()
+  return { pending = {}, shows_inline = false }
+end)
 
 ---@param question north.Question
 ---@return boolean
 local function is_pending(question)
-  return vim.list_contains(pending, question)
+  return vim.list_contains(own().pending, question)
 end
 
 ---Run a function when the user is neither typing nor choosing: what opens then cannot catch a key by accident.
@@ -37,13 +40,14 @@ local function when_at_rest(action)
     action()
     return
   end
+  local again = live.bind(function()
+    when_at_rest(action)
+  end)
   vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave" }, {
     once = true,
     desc = "North asks when the user has finished typing",
     callback = function()
-      vim.schedule(function()
-        when_at_rest(action)
-      end)
+      vim.schedule(again)
     end,
   })
 end
@@ -53,16 +57,16 @@ local show_next
 
 ---@param question north.Question
 ---@param result table
-local function settle(question, result)
+local function settle_here(question, result)
   if not is_pending(question) then
     return
   end
-  pending = vim.tbl_filter(function(other)
+  own().pending = vim.tbl_filter(function(other)
     return other ~= question
-  end, pending)
+  end, own().pending)
   if question.proposal then
-    shows_inline = false
-    inline.close()
+    own().shows_inline = false
+    inline.close(question.proposal)
     review.close()
   elseif question.form then
     forms.close(true)
@@ -70,9 +74,15 @@ local function settle(question, result)
     approval.close()
   end
   question.reply(result)
-  if pending[1] then
-    show_next(pending[1])
+  if own().pending[1] then
+    show_next(own().pending[1])
   end
+end
+
+---@param question north.Question
+---@param result table
+local function settle(question, result)
+  live.with(question.live, settle_here, question, result)
 end
 
 ---@param question north.Question
@@ -114,9 +124,9 @@ local function about(params)
     or "choice"
   local text = ((asked and asked.text or call.title or ""):gsub("\n", " "))
   if kind == "command" then
-    return kind, "North asks to run this command"
+    return kind, live.name() .. " asks to run this command"
   end
-  return kind, (kind == "edit" and "North asks to change files: " or "North asks: ") .. text
+  return kind, live.name() .. (kind == "edit" and " asks to change files: " or " asks: ") .. text
 end
 
 ---@param params table
@@ -137,7 +147,7 @@ end
 ---@param question north.Question
 ---@return boolean
 local function is_inline(question)
-  return question.proposal ~= nil and (shows_inline or config.current.review_style == "inline")
+  return question.proposal ~= nil and (own().shows_inline or config.current.review_style == "inline")
 end
 
 ---@param question north.Question
@@ -156,14 +166,14 @@ local function present(question, focus, style)
       end
       vim.notify("North: this edit cannot be shown inside the files; side by side instead", vim.log.levels.INFO)
     end
-    inline.close()
+    inline.close(question.proposal)
     review.open(question.proposal, on_choice)
   elseif question.form then
-    forms.open(question.form, #pending, focus, function(result)
+    forms.open(question.form, #own().pending, focus, function(result)
       settle(question, result)
     end)
   else
-    approval.open(question.approval, #pending, focus, on_choice)
+    approval.open(question.approval, #own().pending, focus, on_choice)
   end
 end
 
@@ -176,7 +186,7 @@ local function announce(question)
   if vim.fn.strchars(words) > 60 then
     words = vim.fn.strcharpart(words, 0, 60) .. "…"
   end
-  vim.notify(("North asks%s (:North review)"):format(words), vim.log.levels.INFO)
+  vim.notify(("%s asks%s (:North review)"):format(live.name(), words), vim.log.levels.INFO)
 end
 
 ---Whether a review may take the cursor: not from somebody who has typed in a file since.
@@ -191,13 +201,15 @@ end
 ---Show a question that has come up by itself.
 ---@param question north.Question
 local function come_up(question)
-  if not question.proposal then
+  if not live.is_here() then
+    announce(question) -- it is shown when the user goes to its conversation
+  elseif not question.proposal then
     announce(question)
     if vim.fn.getcmdwintype() == "" then
       present(question, false)
     else
       when_at_rest(function()
-        if pending[1] == question then
+        if own().pending[1] == question then
           present(question, false)
         end
       end)
@@ -213,7 +225,7 @@ local function come_up(question)
       announce(question)
     end
     when_at_rest(function()
-      if pending[1] == question and may_open() then
+      if own().pending[1] == question and may_open() then
         present(question, true)
       end
     end)
@@ -221,28 +233,36 @@ local function come_up(question)
 end
 
 show_next = function(question)
-  vim.schedule(function()
-    if pending[1] == question then
+  vim.schedule(live.bind(function()
+    if own().pending[1] == question then
       come_up(question)
     end
-  end)
+  end))
+end
+
+---The user has gone to this conversation: a question that has only been told of is shown.
+function M.arrive()
+  local question = own().pending[1]
+  if question and not question.proposal then
+    present(question, false)
+  end
 end
 
 ---Show the next edit inside its files.
 function M.show_inline()
-  shows_inline = true
+  own().shows_inline = true
 end
 
 ---Show the question that waits, if there is one.
 ---@param style? "tab"|"inline" for an edit; else as it is set up
 function M.review(style)
-  if not pending[1] then
+  if not own().pending[1] then
     vim.notify("North: nothing waits for you", vim.log.levels.INFO)
     return
   end
   when_at_rest(function()
-    if pending[1] then
-      present(pending[1], true, style)
+    if own().pending[1] then
+      present(own().pending[1], true, style)
     end
   end)
 end
@@ -251,15 +271,16 @@ end
 ---@param question north.Question without its reply
 ---@return table result
 local function wait(question)
+  question.live = live.current()
   local thread = coroutine.running()
   question.reply = function(result)
     vim.schedule(function() -- never before the coroutine sleeps
       coroutine.resume(thread, result)
     end)
   end
-  pending[#pending + 1] = question
-  approval.set_count(#pending)
-  if pending[1] == question then
+  own().pending[#own().pending + 1] = question
+  approval.set_count(#own().pending)
+  if own().pending[1] == question then
     show_next(question)
   end
   return coroutine.yield()
@@ -276,7 +297,7 @@ end
 ---How many questions wait.
 ---@return integer
 function M.count()
-  return #pending
+  return #own().pending
 end
 
 ---Answer `session/request_permission`, to be called by its handler: Neovim runs that in a coroutine, which sleeps
@@ -311,7 +332,7 @@ end
 ---Withdraw the question about a tool call that has ended.
 ---@param call_id string
 function M.withdraw(call_id)
-  for _, question in ipairs(pending) do
+  for _, question in ipairs(own().pending) do
     if question.call.toolCallId == call_id then
       choose(question, nil)
       return
@@ -321,11 +342,11 @@ end
 
 ---Withdraw all questions: the turn was stopped, or the server is gone.
 function M.withdraw_all()
-  while pending[1] do
-    local all = pending
-    pending = { all[1] }
+  while own().pending[1] do
+    local all = own().pending
+    own().pending = { all[1] }
     choose(all[1], nil)
-    pending = vim.list_slice(all, 2)
+    own().pending = vim.list_slice(all, 2)
   end
 end
 

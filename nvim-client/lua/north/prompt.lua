@@ -1,10 +1,14 @@
 ---The buffer to type in: what stands there is sent, and what goes with it is named above it.
 local attachments = require("north.attachments")
+local live = require("north.live")
 
 local M = {}
 
----@type integer?
-local prompt_buffer
+---@class north.KeptPrompt
+---@field prompt_buffer? integer
+local own = live.keep("prompt", function()
+  return {}
+end)
 ---@type fun(buffer: integer)[] what is to be done with a new buffer
 local on_buffer = {}
 ---@type fun(text: string) takes what the user typed
@@ -48,7 +52,7 @@ function M.make_buffer(name, buffer)
 end
 
 local function send()
-  local buffer = prompt_buffer --[[@as integer]]
+  local buffer = own().prompt_buffer --[[@as integer]]
   local text = vim.trim(table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, true), "\n"))
   vim.cmd.stopinsert()
   if text == "" then
@@ -74,22 +78,23 @@ end
 ---The buffer to type in, made when it is not there.
 ---@return integer
 function M.buffer()
-  local known = prompt_buffer
-  prompt_buffer = M.make_buffer("north://prompt", known)
-  if prompt_buffer ~= known then
+  local known = own().prompt_buffer
+  local buffer = M.make_buffer(live.buffer_name("prompt"), known)
+  if buffer ~= known then
+    own().prompt_buffer = buffer
     vim.keymap.set({ "n", "i" }, "<CR>", function()
       if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected >= 0 then
         vim.api.nvim_feedkeys(vim.keycode("<C-y>"), "n", false) -- what is chosen in the list
         return
       end
       send()
-    end, { buffer = prompt_buffer, desc = "North: send" })
-    vim.keymap.set("i", "<C-j>", "<CR>", { buffer = prompt_buffer, desc = "North: a new line" })
+    end, { buffer = buffer, desc = "North: send" })
+    vim.keymap.set("i", "<C-j>", "<CR>", { buffer = buffer, desc = "North: a new line" })
     for _, act in ipairs(on_buffer) do
-      act(prompt_buffer)
+      act(buffer)
     end
   end
-  return prompt_buffer
+  return buffer
 end
 
 ---Put a text into the window to type in, before what is being written there.
@@ -107,7 +112,8 @@ end
 
 ---Show above the window what goes along, and the keys.
 function M.show()
-  if not prompt_buffer or not vim.api.nvim_buf_is_valid(prompt_buffer) then
+  local buffer = own().prompt_buffer
+  if not buffer or not vim.api.nvim_buf_is_valid(buffer) then
     return
   end
   local parts = {}
@@ -115,7 +121,7 @@ function M.show()
     parts[#parts + 1] = ("%%#NorthAttachment#[%s]%%*"):format((label:gsub("%%", "%%%%")))
   end
   parts[#parts + 1] = hint():gsub("%%", "%%%%")
-  for _, window in ipairs(vim.fn.win_findbuf(prompt_buffer)) do
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     vim.wo[window][0].winbar = " " .. table.concat(parts, " ") .. "%<"
   end
 end

@@ -2,6 +2,7 @@
 local chat = require("north.chat")
 local editor_state = require("north.editor_state")
 local events = require("north.events")
+local live = require("north.live")
 local state = require("north.state")
 
 local M = {}
@@ -53,6 +54,7 @@ end
 ---@param prompt north.Prompt
 function M.send(prompt)
   table.insert(state.prompts, prompt)
+  state.first = state.first or prompt.text
   if #state.prompts == 1 then
     show_prompt(prompt)
   end
@@ -85,8 +87,10 @@ local function index_of(all, text)
 end
 
 ---Words for the turn that runs that the user has taken back.
----@type table<string, boolean>
-local withdrawn = {}
+---@type fun(): table<string, boolean>
+local withdrawn = live.keep("prompts", function()
+  return {}
+end)
 
 ---The user takes back a prompt that waits.
 ---@param text string as the server has it
@@ -97,7 +101,7 @@ function M.withdraw(text)
     state.prompts[index].withdrawn = true
     return state.prompts[index].attached or {}
   else
-    withdrawn[text] = true
+    withdrawn()[text] = true
     return {}
   end
 end
@@ -106,8 +110,8 @@ end
 ---@param text string
 ---@return boolean
 function M.was_withdrawn(text)
-  local was = withdrawn[text] == true
-  withdrawn[text] = nil
+  local was = withdrawn()[text] == true
+  withdrawn()[text] = nil
   return was
 end
 

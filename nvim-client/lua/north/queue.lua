@@ -1,5 +1,6 @@
 ---The prompts that wait for their turn: taken back to be edited, removed, sent earlier or later.
 local attachments = require("north.attachments")
+local live = require("north.live")
 local prompt = require("north.prompt")
 local prompts = require("north.prompts")
 local state = require("north.state")
@@ -69,7 +70,7 @@ local function act_on(row, count)
   if not row.steers and row.place < count - 1 then
     acts[#acts + 1] = "Send it later"
   end
-  vim.ui.select(acts, { prompt = (row.text:gsub("%s+", " ")) }, function(act)
+  live.select(acts, { prompt = (row.text:gsub("%s+", " ")) }, function(act)
     if act == "Edit it" or act == "Remove it" then
       withdraw(row, act == "Edit it")
     elseif act then
@@ -96,7 +97,7 @@ function M.choose()
         return (row.steers and "for this turn: " or "") .. row.text:gsub("%s+", " ")
       end,
     }
-    vim.ui.select(rows, options, function(row)
+    live.select(rows, options, function(row)
       if row then
         act_on(row, #(told.followUp or {}))
       end

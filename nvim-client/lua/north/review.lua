@@ -6,6 +6,7 @@ local deciding = require("north.deciding")
 local file_rows = require("north.file_rows")
 local keys = require("north.keys")
 local layout = require("north.layout")
+local live = require("north.live")
 local texts = require("north.texts")
 
 local M = {}
@@ -42,8 +43,11 @@ local MOST_FILES = 6
 ---@field command? string what the user made of the command
 ---@field comment? string
 
----@type north.Review?
-local current
+---@class north.KeptReview
+---@field current? north.Review
+local own = live.keep("review", function()
+  return {}
+end)
 
 ---@param text string
 ---@return string
@@ -132,7 +136,7 @@ local function decide(review, key)
     keep(review)
     return what_stands(review)
   end, function()
-    return current == review
+    return own().current == review
   end)
 end
 
@@ -173,11 +177,11 @@ local function fill(review, window, lines, name, diff)
     and not review.left_out[diff.path]
   vim.bo[buffer].modified = false
   vim.api.nvim_win_set_buf(window, buffer)
-  local taken = vim.fn.bufnr("^north://" .. name .. "$")
+  local taken = vim.fn.bufnr("^" .. name .. "$")
   if taken ~= -1 and taken ~= buffer then
     pcall(vim.api.nvim_buf_delete, taken, { force = true }) -- left over from a restored session
   end
-  pcall(vim.api.nvim_buf_set_name, buffer, "north://" .. name)
+  pcall(vim.api.nvim_buf_set_name, buffer, name)
   if diff then
     texts.dress(buffer, diff.path)
     if is_whole(review, diff) or review.left_out[diff.path] then
@@ -256,7 +260,7 @@ show = function(review)
     local window = windows[side]
     vim.api.nvim_win_call(window, vim.cmd.diffoff)
     local lines = texts.lines(text, texts.form(side == "before" and text or diff.newText))
-    fill(review, window, lines, ("%s/%s"):format(side, vim.fn.fnamemodify(diff.path, ":t")), diff)
+    fill(review, window, lines, ("%s/%s"):format(live.buffer_name(side), vim.fn.fnamemodify(diff.path, ":t")), diff)
     vim.api.nvim_win_call(window, vim.cmd.diffthis)
     local label = side == "before" and (diff.oldText and "before" or "new file")
       or is_left_out and "LEFT OUT, stays as it is"
@@ -294,13 +298,13 @@ end
 function M.open(proposal, choose)
   compat.validate("proposal", proposal, "table")
   compat.validate("choose", choose, "function")
-  if current and current.proposal == proposal and vim.api.nvim_tabpage_is_valid(current.tab) then
-    vim.api.nvim_set_current_tabpage(current.tab)
-    vim.api.nvim_set_current_win(current.windows.after)
+  if own().current and own().current.proposal == proposal and vim.api.nvim_tabpage_is_valid(own().current.tab) then
+    vim.api.nvim_set_current_tabpage(own().current.tab)
+    vim.api.nvim_set_current_win(own().current.windows.after)
     return
   end
   M.close()
-  local origin = vim.api.nvim_get_current_tabpage()
+  local one, origin = live.current(), vim.api.nvim_get_current_tabpage()
   vim.cmd("tab split")
   local header = vim.api.nvim_get_current_win()
   local review = {
@@ -312,7 +316,7 @@ function M.open(proposal, choose)
     texts = {},
     left_out = {},
     file = 1,
-    group = vim.api.nvim_create_augroup("north.review", { clear = true }),
+    group = vim.api.nvim_create_augroup("north.review." .. live.current().id, { clear = true }),
   }
   local words = { " " .. proposal.title }
   for _, note in ipairs(proposal.notes) do
@@ -321,8 +325,9 @@ function M.open(proposal, choose)
   ---@cast review north.Review
   review.windows = { header = header, before = 0, after = 0 }
   review.words = words
+  live.claim(one)
   layout.reserve(review.tab)
-  fill(review, header, words, "review")
+  fill(review, header, words, live.buffer_name("review"))
   vim.keymap.set("n", "<CR>", function()
     choose_file(review)
   end, { buffer = vim.api.nvim_win_get_buf(header), nowait = true, desc = "North: show this file" })
@@ -332,30 +337,30 @@ function M.open(proposal, choose)
   vim.wo[header][0].winfixheight = true
   vim.wo[header][0].number = false
   vim.wo[header][0].diff = false
-  current = review
+  own().current = review
   show(review)
   local ids = vim.tbl_map(tostring, vim.tbl_values(review.windows))
   vim.api.nvim_create_autocmd("WinClosed", {
     group = review.group,
     pattern = ids,
     desc = "A review is closed as a whole; it stays pending",
-    callback = function()
-      vim.schedule(function()
-        if current == review then
+    callback = live.bind(function()
+      vim.schedule(live.bind(function()
+        if own().current == review then
           M.close()
         end
-      end)
-    end,
+      end))
+    end),
   })
 end
 
 ---Close the tab page; this decides nothing.
 function M.close()
-  local review = current
+  local review = own().current
   if not review then
     return
   end
-  current = nil
+  own().current = nil
   vim.api.nvim_clear_autocmds({ group = review.group })
   if not vim.api.nvim_tabpage_is_valid(review.tab) then
     return

@@ -1,4 +1,5 @@
 ---Going back in a conversation and to its other branches; copies of it. What comes back is put into the input.
+local live = require("north.live")
 local refused = require("north.answers").refused
 local undo = require("north.undo")
 
@@ -61,7 +62,7 @@ local function choose(places, filter, title, on_chosen)
     elseif #result.nodes == 0 then
       vim.notify("North: there is nothing to go to", vim.log.levels.INFO)
     else
-      vim.ui.select(result.nodes, { prompt = title, format_item = line_of }, function(node)
+      live.select(result.nodes, { prompt = title, format_item = line_of }, function(node)
         if node then
           on_chosen(node)
         end
@@ -119,9 +120,9 @@ local function with_summary(planned, what, on_chosen)
   end
   local plain, own = "Summarize", "Summarize, with instructions …"
   local options = { prompt = "What is left behind", format_item = tostring }
-  vim.ui.select({ "No summary", plain, own }, options, function(choice)
+  live.select({ "No summary", plain, own }, options, function(choice)
     if choice == own then
-      vim.ui.input({ prompt = "What the summary shall say: " }, function(instructions)
+      live.input({ prompt = "What the summary shall say: " }, function(instructions)
         if instructions then
           local words = vim.trim(instructions)
           on_chosen({ summarize = true, instructions = words ~= "" and words or nil })
@@ -159,7 +160,7 @@ local function go_to(places, node)
         return way.title
       end,
     }
-    vim.ui.select(WAYS, options, function(way)
+    live.select(WAYS, options, function(way)
       if way then
         with_summary(planned, way.what, function(summary)
           go(places, node.id, way.what, summary)

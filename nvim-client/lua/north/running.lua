@@ -1,4 +1,4 @@
----Which conversation was at work in each folder when Neovim ended: the next `:North` there goes on with it.
+---Which conversations were at work in each folder when Neovim ended: the next `:North` there goes on with them.
 local M = {}
 
 ---@return string
@@ -6,7 +6,7 @@ local function path()
   return vim.fs.joinpath(vim.fn.stdpath("state") --[[@as string]], "north-running.json")
 end
 
----@return table<string, string>
+---@return table<string, string|string[]> ids by folder
 local function read()
   local file = io.open(path(), "r")
   if not file then
@@ -18,23 +18,33 @@ local function read()
   return ok and type(rows) == "table" and rows or {}
 end
 
----The conversation that was at work in a folder.
+---The conversations that were at work in a folder.
 ---@param root string
----@return string?
+---@return string[] ids
 function M.of(root)
-  local id = read()[root]
-  return type(id) == "string" and id:match("^[%w_-]+$") and id or nil
+  local row = read()[root]
+  return vim.tbl_filter(function(id)
+    return type(id) == "string" and id:match("^[%w_-]+$") ~= nil
+  end, type(row) == "table" and row or { row })
 end
 
----Remember, or forget with nil. Best effort: without it, the conversation is found in the list of all.
+---Remember whether a conversation is at work. Best effort: without it, it is found in the list of all.
 ---@param root string
----@param id? string
-function M.note(root, id)
-  local rows = read()
-  if rows[root] == id then
+---@param id string
+---@param works boolean
+function M.note(root, id, works)
+  local ids = M.of(root)
+  if vim.list_contains(ids, id) == works then
     return
   end
-  rows[root] = id
+  local rest = vim.tbl_filter(function(other)
+    return other ~= id
+  end, ids)
+  if works then
+    rest[#rest + 1] = id
+  end
+  local rows = read()
+  rows[root] = #rest > 0 and rest or nil
   vim.fn.mkdir(vim.fs.dirname(path()), "p")
   local temporary = ("%s.%d"):format(path(), vim.uv.os_getpid())
   local file = io.open(temporary, "w")

@@ -123,12 +123,15 @@ local function attach_files(client_id, root)
       attach(buffer, client_id)
     end
   end
-  local group = vim.api.nvim_create_augroup("north.attach", { clear = true })
+  local group = vim.api.nvim_create_augroup("north.attach." .. client_id, { clear = true })
   vim.api.nvim_create_autocmd({ "BufWinEnter", "BufModifiedSet" }, {
     group = group,
     desc = "North sees a file that it had only Neovim's language servers look at",
     callback = function(event)
-      if hidden.emerges(event.buf) and vim.lsp.get_client_by_id(client_id) and belongs(event.buf, root) then
+      if vim.lsp.get_client_by_id(client_id) == nil then
+        return true
+      end
+      if hidden.emerges(event.buf) and belongs(event.buf, root) then
         attach(event.buf, client_id)
       end
     end,

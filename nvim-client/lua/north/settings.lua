@@ -1,4 +1,5 @@
 ---The server's settings: listed with where each value comes from, changed and taken back through `vim.ui`.
+local live = require("north.live")
 local refused = require("north.answers").refused
 local compat = require("north.compat")
 local state = require("north.state")
@@ -65,7 +66,7 @@ local function change(ask, row, place)
     ask("_north/config/set", vim.tbl_extend("error", { key = row.key, place = place }, given), told)
   end
   if #row.choices > 0 then
-    vim.ui.select(row.choices, { prompt = row.key, format_item = shown }, function(value)
+    live.select(row.choices, { prompt = row.key, format_item = shown }, function(value)
       if value ~= nil then
         set({ value = value })
       end
@@ -73,7 +74,7 @@ local function change(ask, row, place)
     return
   end
   local prompt = ("%s (%s): "):format(row.key, row.expects)
-  vim.ui.input({ prompt = prompt, default = row.value ~= vim.NIL and shown(row.value) or "" }, function(typed)
+  live.input({ prompt = prompt, default = row.value ~= vim.NIL and shown(row.value) or "" }, function(typed)
     if typed then
       set({ typed = typed })
     end
@@ -123,7 +124,7 @@ local function act(ask, row, files)
       return action[1]
     end,
   }
-  vim.ui.select(actions, options, function(action)
+  live.select(actions, options, function(action)
     if action then
       action[2]()
     end
@@ -153,7 +154,7 @@ function M.choose(ask, words)
     elseif #rows == 1 then
       act(ask, rows[1], result.files)
     else
-      vim.ui.select(rows, { prompt = "North: settings", format_item = line }, function(row)
+      live.select(rows, { prompt = "North: settings", format_item = line }, function(row)
         if row then
           act(ask, row, result.files)
         end

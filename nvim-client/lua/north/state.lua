@@ -1,8 +1,9 @@
----The conversation that is shown: how it stands, and requests about it.
+---The conversation that is meant (see `north.live`): how it stands, and requests about it.
 local chat = require("north.chat")
 local compat = require("north.compat")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
+local live = require("north.live")
 local options = require("north.options")
 local permission = require("north.permission")
 local running = require("north.running")
@@ -38,10 +39,17 @@ local todo = require("north.todo")
 ---@field asked integer requests that take long and can be stopped, beside prompts
 ---@field replayed string? the last of the user's messages that were loaded
 ---@field wanted? fun() shows the conversation that a slash command asked for, once that is answered
+---@field title? string what the server calls it
+---@field first? string the first of the user's messages
+---@field told? string what the last event told
 
----@type north.State
-local M =
-  { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false, asked = 0 }
+---@type fun(): north.State
+local own = live.keep("state", function()
+  return { phase = "stopped", prompts = {}, waiting = {}, restarts = {}, replacing = false, taking = false, asked = 0 }
+end)
+
+---@class north.StateModule : north.State
+local M = {}
 
 ---What the winbar's right end says: who answers, how full its window is, and what is not asked about.
 ---@return string[]
@@ -70,12 +78,9 @@ local function queued()
   return texts
 end
 
----@type string? what the last event told
-local told
-
 ---Show how the conversation stands.
 function M.show()
-  local parts = { "North", M.mode }
+  local parts = { live.name(), M.mode }
   if M.elsewhere then
     parts[#parts + 1] = elsewhere.words(M.elsewhere, M.taking)
   elseif M.phase == "starting" then
@@ -87,16 +92,16 @@ function M.show()
     parts[#parts + 1] = ("%d queued"):format(#M.prompts - 1)
   end
   parts[#parts + 1] = todo.counts()
-  if M.root and M.phase == "ready" then
-    local works = #M.prompts > 0 or (M.elsewhere and M.elsewhere.leaving)
-    running.note(M.root, works and M.session_id or nil)
+  if M.root and M.session_id and M.phase == "ready" then
+    local works = #M.prompts > 0 or (M.elsewhere ~= nil and M.elsewhere.leaving)
+    running.note(M.root, M.session_id, works)
   end
   chat.set_waiting(queued())
   local right = facts()
   chat.set_state(table.concat(parts, " · "), right)
   local now = table.concat(vim.list_extend(parts, right), "|")
-  if now ~= told then
-    told = now
+  if now ~= M.told then
+    M.told = now
     events.fire("Changed")
   end
 end
@@ -116,11 +121,25 @@ function M.request(method, params, on_answer)
     return
   end
   local client_id = connection.id
-  compat.call(connection, "request", method, params, function(error, result)
-    if client_id == M.client_id then
-      on_answer(error, result)
-    end
-  end)
+  compat.call(
+    connection,
+    "request",
+    method,
+    params,
+    live.bind(function(error, result)
+      if client_id == M.client_id then
+        on_answer(error, result)
+      end
+    end)
+  )
 end
 
-return M
+-- What is none of the functions above is the present conversation's: `state.mode` reads it, and may be set.
+return setmetatable(M, {
+  __index = function(_, name)
+    return own()[name]
+  end,
+  __newindex = function(_, name, value)
+    own()[name] = value
+  end,
+})

@@ -11,6 +11,7 @@ local M = {}
 ---@field unasked string[] what happens without a question: "edits", "commands"
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
 ---@field todo? string such as "todo 2/5"
+---@field others { working: integer, asking: integer } open conversations beside the one that this tab page shows
 ---@field session_id? string
 ---@field root? string
 
@@ -18,9 +19,20 @@ local M = {}
 function M.get()
   -- A status line asks often: before North is used, nothing of it is loaded.
   if not package.loaded["north.state"] then
-    return { phase = "stopped", working = false, questions = 0, queued = 0, unasked = {} }
+    local others = { working = 0, asking = 0 }
+    return { phase = "stopped", working = false, questions = 0, queued = 0, unasked = {}, others = others }
   end
-  local state, options = require("north.state"), require("north.options")
+  local state, options, live = require("north.state"), require("north.options"), require("north.live")
+  local others = { working = 0, asking = 0 }
+  for _, one in ipairs(live.all()) do
+    live.with(one, function()
+      if one ~= live.here() then
+        local asks = require("north.permission").count() > 0
+        others.asking = others.asking + (asks and 1 or 0)
+        others.working = others.working + (not asks and #state.prompts > 0 and 1 or 0)
+      end
+    end)
+  end
   return {
     phase = state.phase,
     mode = state.mode,
@@ -33,6 +45,7 @@ function M.get()
     todo = require("north.todo").counts(),
     session_id = state.session_id,
     root = state.root,
+    others = others,
   }
 end
 
@@ -40,7 +53,7 @@ end
 ---@return string
 function M.line()
   local now = M.get()
-  if now.phase == "stopped" then
+  if now.phase == "stopped" and now.others.asking + now.others.working == 0 then
     return ""
   end
   local parts = { "North " .. (now.mode or "") }
@@ -53,6 +66,11 @@ function M.line()
   end
   if now.queued > 0 then
     parts[#parts + 1] = ("%d queued"):format(now.queued)
+  end
+  for words, count in vim.spairs({ ["%d other asks you"] = now.others.asking, ["%d other works"] = now.others.working }) do
+    if count > 0 then
+      parts[#parts + 1] = words:format(count)
+    end
   end
   parts[#parts + 1] = now.todo
   parts[#parts + 1] = require("north.options").usage_words()

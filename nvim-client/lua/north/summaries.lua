@@ -1,5 +1,6 @@
 ---Summaries that take the place of the older part of a conversation for the model, and what they replaced.
 local chat = require("north.chat")
+local live = require("north.live")
 local refused = require("north.answers").refused
 local text_tab = require("north.text_tab")
 
@@ -12,8 +13,11 @@ local STATUS = { in_progress = "in_progress", completed = "completed", failed = 
 ---@field id string
 ---@field title string
 
----@type north.Summary[] those of the conversation that is shown, the oldest first
-local shown = {}
+---@class north.KeptSummaries
+---@field shown north.Summary[] the oldest first
+local own = live.keep("summaries", function()
+  return { shown = {} }
+end)
 
 ---@param tokens integer
 ---@return string
@@ -63,22 +67,22 @@ function M.show(update)
   call.content = content
   chat.set_call(call)
   if update.status == "completed" then
-    shown = vim.tbl_filter(function(one)
+    own().shown = vim.tbl_filter(function(one)
       return one.id ~= update.compactionId
-    end, shown)
-    shown[#shown + 1] = { id = update.compactionId, title = title }
+    end, own().shown)
+    own().shown[#own().shown + 1] = { id = update.compactionId, title = title }
   end
 end
 
 ---Forget the summaries of a conversation that is not shown any more.
 function M.clear()
-  shown = {}
+  own().shown = {}
 end
 
 ---Open what a summary replaced, in a buffer that belongs to no file; of several, the user chooses one.
 ---@param ask north.Ask
 function M.replaced(ask)
-  if #shown == 0 then
+  if #own().shown == 0 then
     vim.notify("North: nothing in this conversation was summarized", vim.log.levels.INFO)
     return
   end
@@ -94,11 +98,11 @@ function M.replaced(ask)
       text_tab.open(result.text)
     end)
   end
-  if #shown == 1 then
-    open(shown[1])
+  if #own().shown == 1 then
+    open(own().shown[1])
     return
   end
-  vim.ui.select(vim.fn.reverse(vim.deepcopy(shown)), {
+  live.select(vim.fn.reverse(vim.deepcopy(own().shown)), {
     prompt = "What a summary replaced",
     format_item = function(one)
       return one.title

@@ -1,4 +1,5 @@
 ---The tasks of agents: listed, their conversations read, and those that run cancelled.
+local live = require("north.live")
 local refused = require("north.answers").refused
 local text_tab = require("north.text_tab")
 
@@ -68,7 +69,7 @@ function M.choose(ask)
       vim.notify("North: no agent has been given a task in this conversation")
       return
     end
-    vim.ui.select(result.tasks, { prompt = "Tasks of agents", format_item = shown }, function(task)
+    live.select(result.tasks, { prompt = "Tasks of agents", format_item = shown }, function(task)
       if not task then
         return
       end
@@ -77,7 +78,7 @@ function M.choose(ask)
         return
       end
       local acts = { "Open its conversation", "Cancel it" }
-      vim.ui.select(acts, { prompt = task.id }, function(_, number)
+      live.select(acts, { prompt = task.id }, function(_, number)
         if number == 1 then
           open(ask, task)
         elseif number == 2 then

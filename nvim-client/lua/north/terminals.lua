@@ -1,5 +1,6 @@
 ---Commands that run in a terminal of Neovim's own, with input, where the user chose that: ACP's `terminal/*`.
 local compat = require("north.compat")
+local live = require("north.live")
 
 local M = {}
 
@@ -13,8 +14,10 @@ local HEIGHT = 12
 ---@field exit? { exitCode?: integer, signal?: string }
 ---@field waiting fun()[] what is to be done at its end
 
----@type table<string, north.Terminal>
-local terminals = {}
+---@type fun(): table<string, north.Terminal>
+local own = live.keep("terminals", function()
+  return {}
+end)
 local last = 0
 
 ---@param buffer integer
@@ -72,7 +75,7 @@ function M.create(params)
   terminal.job = job
   last = last + 1
   local id = ("neovim-%d"):format(last)
-  terminals[id] = terminal
+  own()[id] = terminal
   show(buffer)
   return { terminalId = id }
 end
@@ -103,7 +106,7 @@ end
 ---@return north.Terminal?
 ---@return table? error
 local function find(params)
-  local terminal = terminals[params.terminalId]
+  local terminal = own()[params.terminalId]
   if not terminal then
     return nil, { code = -32602, message = "there is no such terminal" }
   end
@@ -164,7 +167,7 @@ function M.release(params)
   if not terminal then
     return vim.NIL, problem
   end
-  terminals[params.terminalId] = nil
+  own()[params.terminalId] = nil
   vim.fn.jobstop(terminal.job)
   if vim.api.nvim_buf_is_valid(terminal.buffer) then
     vim.bo[terminal.buffer].bufhidden = "wipe"
@@ -177,7 +180,7 @@ end
 
 ---End all of them: the server is gone.
 function M.end_all()
-  for id in pairs(vim.deepcopy(terminals)) do
+  for id in pairs(vim.deepcopy(own())) do
     M.release({ terminalId = id })
   end
 end

@@ -29,7 +29,7 @@ end
 ---@return string
 function M.joined(lines, form)
   local line_end = form.is_dos and "\r\n" or "\n"
-  if #lines == 1 and lines[1] == "" then
+  if #lines == 0 or (#lines == 1 and lines[1] == "") then
     return ""
   end
   return table.concat(lines, line_end) .. (form.has_end and line_end or "")

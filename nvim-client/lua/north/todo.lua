@@ -1,9 +1,9 @@
 ---The todo list: how far it is, in the chat's winbar, and as Markdown in a float, where it can be edited.
+local live = require("north.live")
 local refused = require("north.answers").refused
 
 local M = {}
 
-local NAME = "north://todo"
 local MARKS = { pending = " ", in_progress = "/", completed = "x", abandoned = "-" }
 local CLOSED = { completed = true, abandoned = true }
 
@@ -15,13 +15,16 @@ local CLOSED = { completed = true, abandoned = true }
 ---@field name string
 ---@field tasks north.Task[]
 
----@type north.Phase[]
-local phases = {}
+---@class north.KeptTodo
+---@field phases north.Phase[]
+local own = live.keep("todo", function()
+  return { phases = {} }
+end)
 
 ---@return north.Task[]
 local function tasks()
   local found = {}
-  for _, phase in ipairs(phases) do
+  for _, phase in ipairs(own().phases) do
     vim.list_extend(found, phase.tasks)
   end
   return found
@@ -30,7 +33,7 @@ end
 ---@return string[]
 local function document()
   local lines = {}
-  for _, phase in ipairs(phases) do
+  for _, phase in ipairs(own().phases) do
     lines[#lines + 1] = "# " .. phase.name
     for _, task in ipairs(phase.tasks) do
       lines[#lines + 1] = ("- [%s] %s"):format(MARKS[task.status] or " ", task.content)
@@ -43,7 +46,7 @@ end
 
 ---Fill the float, unless the user has changed what it shows.
 local function refresh()
-  local buffer = vim.fn.bufnr(("^%s$"):format(NAME))
+  local buffer = vim.fn.bufnr(("^%s$"):format(live.buffer_name("todo")))
   if buffer < 0 or not vim.api.nvim_buf_is_loaded(buffer) or vim.bo[buffer].modified then
     return
   end
@@ -55,14 +58,14 @@ end
 ---Take the list as the server tells it.
 ---@param update table
 function M.set(update)
-  phases = vim.tbl_get(update, "_meta", "north", "phases") or {}
+  own().phases = vim.tbl_get(update, "_meta", "north", "phases") or {}
   refresh()
   require("north.state").show() -- which needs this module
 end
 
 ---There is no list any more: another conversation is shown, or another place of it.
 function M.clear()
-  phases = {}
+  own().phases = {}
   refresh()
 end
 
@@ -91,7 +94,7 @@ local function write(ask, buffer)
       refused(error)
       return
     end
-    phases = result.phases
+    own().phases = result.phases
     -- What was typed meanwhile stays, and is not saved.
     if vim.api.nvim_buf_is_valid(buffer) and vim.api.nvim_buf_get_changedtick(buffer) == tick then
       vim.bo[buffer].modified = false
@@ -108,26 +111,26 @@ function M.edit(ask)
       refused(error)
       return
     end
-    phases = result.phases
-    local buffer = vim.fn.bufnr(("^%s$"):format(NAME))
+    own().phases = result.phases
+    local buffer = vim.fn.bufnr(("^%s$"):format(live.buffer_name("todo")))
     if buffer < 0 then
       buffer = vim.api.nvim_create_buf(false, false)
-      vim.api.nvim_buf_set_name(buffer, NAME)
+      vim.api.nvim_buf_set_name(buffer, live.buffer_name("todo"))
       vim.bo[buffer].buftype, vim.bo[buffer].bufhidden, vim.bo[buffer].swapfile = "acwrite", "hide", false
       vim.bo[buffer].filetype = "markdown"
       vim.keymap.set("n", "q", "<cmd>close<cr>", { buffer = buffer, desc = "Close" })
       vim.api.nvim_create_autocmd("BufReadCmd", {
         buffer = buffer,
-        callback = function()
+        callback = live.bind(function()
           vim.bo[buffer].modified = false
           refresh()
-        end,
+        end),
       })
       vim.api.nvim_create_autocmd("BufWriteCmd", {
         buffer = buffer,
-        callback = function()
+        callback = live.bind(function()
           write(ask, buffer)
-        end,
+        end),
       })
     end
     refresh()

@@ -1,5 +1,6 @@
 ---Taking applied edits back and doing them again. What was changed since is lost only where the user says so.
 local chat = require("north.chat")
+local live = require("north.live")
 local refused = require("north.answers").refused
 
 local M = {}
@@ -50,7 +51,7 @@ function M.decide(planned, on_answer)
   local names = table.concat(vim.tbl_map(function(file)
     return file.path
   end, met), ", ")
-  vim.ui.select(ANSWERS, {
+  live.select(ANSWERS, {
     prompt = ("Changed later at the same place: %s"):format(names),
     format_item = function(answer)
       return answer.title
@@ -102,7 +103,7 @@ function M.checkpoints(ask)
       vim.notify("North: this conversation has changed nothing yet", vim.log.levels.INFO)
       return
     end
-    vim.ui.select(rows, {
+    live.select(rows, {
       prompt = "Checkpoints, the newest first",
       kind = "north.checkpoint",
       format_item = function(row)
@@ -121,7 +122,7 @@ function M.checkpoints(ask)
       local function title(way)
         return way.title
       end
-      vim.ui.select(ways, { prompt = row.title, format_item = title }, function(way)
+      live.select(ways, { prompt = row.title, format_item = title }, function(way)
         if way then
           M.take_back(ask, { [way.key] = row.checkpointId })
         end
@@ -151,7 +152,7 @@ function M.choose(ask)
       vim.notify("North: this conversation has no edit to undo")
       return
     end
-    vim.ui.select(edits, {
+    live.select(edits, {
       prompt = "The edit to undo",
       format_item = function(checkpoint)
         return checkpoint.title

@@ -1,8 +1,9 @@
----What the server tells and asks about the conversation, shown in the chat.
+---What the server tells and asks about the open conversations, shown in their chats.
 local chat = require("north.chat")
 local completion = require("north.completion")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
+local live = require("north.live")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
@@ -26,6 +27,7 @@ local on_update = {
   user_message_chunk = function(update)
     if update.content.type == "text" then
       state.replayed = update.content.text
+      state.first = state.first or update.content.text
       chat.add_user(update.content.text, update.messageId)
     end
   end,
@@ -61,6 +63,10 @@ local on_update = {
     options.set_usage(update)
     state.show()
   end,
+  session_info_update = function(update)
+    state.title = type(update.title) == "string" and update.title or state.title
+    state.show()
+  end,
   plan = todo.set,
   compaction_update = summaries.show,
   notice = function(update)
@@ -82,15 +88,47 @@ function M.replace_chat()
   end
 end
 
----A request that only the server of the conversation that is shown may make.
+---The open conversation that a message of a server is about.
+---@param params table
+---@param context lsp.HandlerContext
+---@return north.Live?
+local function of(params, context)
+  return live.find(function()
+    return context.client_id == state.client_id and params.sessionId == state.session_id
+  end)
+end
+
+---A request about a conversation that is open. Its handler runs in a coroutine, and may sleep.
+---@param answer fun(params: table): any, table?
+---@param otherwise fun(): any, table?
+---@return lsp.Handler
+local function for_session(answer, otherwise)
+  return function(_, params, context)
+    local one = of(params, context)
+    if not one then
+      return otherwise()
+    end
+    live.enter(one)
+    return answer(params)
+  end
+end
+
 ---@param answer fun(params: table): any, table?
 ---@return lsp.Handler
-local function for_session(answer)
+local function for_terminal(answer)
+  return for_session(answer, function()
+    return vim.NIL, { code = -32600, message = "this conversation is not open any more" }
+  end)
+end
+
+---@param tell fun(params: table)
+---@return lsp.Handler
+local function told(tell)
   return function(_, params, context)
-    if context.client_id ~= state.client_id then
-      return vim.NIL, { code = -32600, message = "this server is not North's any more" }
+    local one = of(params, context)
+    if one then
+      live.with(one, tell, params)
     end
-    return answer(params)
   end
 end
 
@@ -102,36 +140,32 @@ M.handlers = {
   ["_north/saveFiles"] = function(_, params)
     return saving.save(params.files)
   end,
-  ["elicitation/create"] = function(_, params, context)
-    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id or params.mode ~= "form" then
+  ["elicitation/create"] = for_session(function(params)
+    if params.mode ~= "form" then
       return { action = "cancel" }
     end
-    vim.schedule(state.show)
+    vim.schedule(live.bind(state.show))
     events.fire("Question", { kind = "form", title = params.message })
     local result = permission.fill(params)
     events.fire("Answered", { kind = "form", title = params.message })
     state.show()
     return result
-  end,
-  ["terminal/create"] = for_session(terminals.create),
-  ["terminal/output"] = for_session(terminals.output),
-  ["terminal/wait_for_exit"] = for_session(terminals.wait_for_exit),
-  ["terminal/kill"] = for_session(terminals.kill),
-  ["terminal/release"] = for_session(terminals.release),
-  ["session/update"] = function(_, params, context)
-    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
-      return
-    end
+  end, function()
+    return { action = "cancel" }
+  end),
+  ["terminal/create"] = for_terminal(terminals.create),
+  ["terminal/output"] = for_terminal(terminals.output),
+  ["terminal/wait_for_exit"] = for_terminal(terminals.wait_for_exit),
+  ["terminal/kill"] = for_terminal(terminals.kill),
+  ["terminal/release"] = for_terminal(terminals.release),
+  ["session/update"] = told(function(params)
     local show = on_update[params.update.sessionUpdate]
     if show then
       M.replace_chat()
       show(params.update)
     end
-  end,
-  ["_north/event"] = function(_, params, context)
-    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
-      return
-    end
+  end),
+  ["_north/event"] = told(function(params)
     if params.event == "transcript_reset" then
       chat.clear() -- all of it follows
       summaries.clear()
@@ -153,9 +187,9 @@ M.handlers = {
       end)
     end
     if params.event == "settings_wanted" then
-      vim.schedule(function()
+      vim.schedule(live.bind(function()
         settings.choose(conversation().ask_server, "")
-      end)
+      end))
     end
     if params.event == "conversation_wanted" then
       -- The slash command that wants it is not answered yet: only other turns are worth a question.
@@ -167,18 +201,15 @@ M.handlers = {
         end
       end
       if #state.prompts == 0 then
-        vim.schedule(prompts.take_wanted)
+        vim.schedule(live.bind(prompts.take_wanted))
       end
     end
     rewind.on_event(conversation().places(), params)
-  end,
-  ["session/request_permission"] = function(_, params, context)
-    if context.client_id ~= state.client_id or params.sessionId ~= state.session_id then
-      return { outcome = { outcome = "cancelled" } }
-    end
+  end),
+  ["session/request_permission"] = for_session(function(params)
     local call = params.toolCall
     chat.set_call({ toolCallId = call.toolCallId, title = call.title, status = "waiting", content = call.content })
-    vim.schedule(state.show)
+    vim.schedule(live.bind(state.show))
     local kind = vim.tbl_get(params, "_meta", "north", "question", "kind") or call.kind
     events.fire("Question", { kind = kind, title = call.title })
     local result = permission.request(params)
@@ -189,7 +220,9 @@ M.handlers = {
     end
     state.show()
     return result
-  end,
+  end, function()
+    return { outcome = { outcome = "cancelled" } }
+  end),
 }
 
 return M

@@ -157,3 +157,9 @@ def test_whatever_is_summarized_and_pruned_requests_are_valid(steps: list[str], 
 def test_a_summary_that_names_nothing_on_the_path_replaces_all_before_it(kept: str) -> None:
     path = path_of(prompt("a"), said("b"), CompactionEntry("All of it.", kept), prompt("c"))
     assert [one.id for one in context_of(path)] == ["e2", "e3"]
+
+
+def test_the_settings_move_the_limits() -> None:
+    limits = limits_of(MODEL, CompactionSettings(reserve_tokens=40_000, keep_recent_tokens=5_000))
+    assert (limits.threshold, limits.tail) == (160_000, 5_000)
+    assert limits_of(MODEL, CompactionSettings(reserve_tokens=150_000)).threshold == 150_000  # a quarter at most

@@ -35,8 +35,10 @@ def private_environment(folder: Path, extra: Mapping[str, str]) -> dict[str, str
     return {**inherited, "LANG": "C.UTF-8", **private, **extra}
 
 
-def until(ask: Callable[[], Answer | None], failure: Callable[[], str], deadline: float = DEADLINE) -> Answer:
-    """Ask again until there is a truthy answer, and return it.
+def until(
+    ask: Callable[[], Answer | None], failure: Callable[[], str], deadline: float = DEADLINE, pause: float = 0.02
+) -> Answer:
+    """Ask again, every `pause` seconds, until there is a truthy answer, and return it.
 
     Raises TimeoutError with the failure's text when the deadline passes first.
     """
@@ -47,4 +49,4 @@ def until(ask: Callable[[], Answer | None], failure: Callable[[], str], deadline
             return answer
         if time.monotonic() > end:
             raise TimeoutError(f"waited {deadline:g} s in vain for {failure()}")
-        time.sleep(0.02)
+        time.sleep(pause)

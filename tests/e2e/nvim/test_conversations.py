@@ -4,9 +4,15 @@ import json
 
 from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, ask, asked, bed, chat, in_chat, replace_select
+from tests.e2e.nvim.with_model import model, nvim_with
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, answer
 
-__all__ = ["bed"]
+__all__ = ["bed", "model"]
 
+WINBAR = """vim.iter(vim.api.nvim_list_wins()):any(function(window)
+  return vim.wo[window].winbar:find([==[%s]==], 1, true) ~= nil
+end)"""
 PROMPT = "require('helpers').text('north://prompt')"
 
 
@@ -90,7 +96,7 @@ def test_one_is_renamed_archived_and_deleted(bed: Bed) -> None:
         choose_first(nvim, "Rename …")
         nvim.command("North conversations greet defined")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('called The greetings') ~= nil")
-        assert names(nvim) == ["Open", "Rename …", "Archive", "Delete …"]
+        assert names(nvim) == ["Open", "Open in a tab page of its own", "Rename …", "Archive", "Delete …"]
         choose_first(nvim, "Archive")
         nvim.command("North conversations greetings")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('it is archived') ~= nil")
@@ -229,3 +235,24 @@ def test_ages(bed: Bed) -> None:
         }
         for moment, words in cases.items():
             assert nvim.lua(script, moment, noon) == words
+
+
+def test_one_that_is_open_elsewhere_is_followed_and_taken_over(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go"), Say("There it is.")), answer(Say("All files.")))
+    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
+    with nvim_with(bed, model, **state) as first:
+        ask(first, "explain greet")
+        first.until(in_chat("I will look"))
+        with nvim_with(bed, model, **state) as second:
+            second.keys(":North<CR>")
+            second.until(WINBAR % "Open elsewhere (Neovim, process ")
+            second.until(in_chat("I will look"))
+            model.open("go")
+            first.until(IDLE)
+            second.until(in_chat("There it is."))
+            second.keys(":North takeover<CR>")
+            second.until(IDLE)
+            ask(second, "list files")
+            second.until(f"{in_chat('All files.')} and {IDLE}")
+            first.until(in_chat("All files."))
+            first.until(WINBAR % "Open elsewhere (Neovim, process ")

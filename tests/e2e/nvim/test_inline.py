@@ -21,6 +21,7 @@ from tests.e2e.nvim.test_plugin import (
     text_of,
     with_options,
 )
+from tests.e2e.nvim.wire import Value
 
 __all__ = ["bed"]
 
@@ -212,3 +213,60 @@ def test_several_files_are_listed_and_left_out(bed: Bed, keys: str, left: list[s
         ids = {"one.py": ["h1"], "two.py": ["h2"], "new.py": ["h3"]}
         root = str(nvim.lua("return vim.fn.getcwd()"))
         assert extra == (False if left is None else {"hunks": {f"{root}/{name}": ids[name] for name in left}})
+
+
+LINES = "vim.fn.expand('%') == 'north://lines'"
+
+
+def test_what_comes_is_changed_where_it_is_shown(bed: Bed) -> None:
+    text = many(bed)
+    with bed.nvim("many.py", init=INLINE) as nvim:
+        ask(nvim, 'replace "ITEM" by "ENTRY" in many.py')
+        nvim.until(ASKED)
+        nvim.command("North review")
+        nvim.until("vim.fn.maparg('ge', 'n') ~= ''")
+        nvim.keys("gh]hge")
+        nvim.until(LINES)
+        assert nvim.lines() == ["ENTRY = 2"]
+        nvim.keys("cc# mine<CR>ENTRY = 22<Esc>q")  # left without being written
+        nvim.until(f"not ({LINES})")
+        assert "mine" not in marks(nvim, "many.py")
+        nvim.keys("ge")
+        nvim.until(LINES)
+        nvim.keys("cc# mine<CR>ENTRY = 22<Esc>:w<CR>")
+        nvim.until(f"not ({LINES}) and {MARKS % 'many.py'}:find('# mine', 1, true) ~= nil")
+        nvim.keys("ga")
+        nvim.until(f"not ({ASKED}) and {IDLE}")
+        buffer = "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('many.py'), 0, -1, true), '\\n') .. '\\n'"
+        wanted = text.replace("ITEM = 2", "# mine\nENTRY = 22").replace("ITEM = 3", "ENTRY = 3")
+        assert nvim.lua(f"return {buffer}") == wanted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "row", "lines", "wanted"),
+    [
+        ("a\nb\nc\n", "a\nX\nc\n", 1, ["Y", "Z"], "a\nY\nZ\nc\n"),
+        ("a\nb\n", "first\na\nb\n", 0, ["other"], "other\na\nb\n"),
+        ("a\nb\n", "a\nb\nlast\n", 1, ["other"], "a\nb\nother\n"),
+        ("a\nb\nc\n", "a\nc\n", 1, ["B"], "a\nB\nc\n"),
+        ("a\nb", "a\nX", 1, ["Y"], "a\nY"),
+        ("a\r\nb\r\n", "a\r\nX\r\n", 1, ["Y"], "a\r\nY\r\n"),
+        ("a\n", "X\n", 0, [], ""),
+        ("a\nb\n", "X\nb\nmore\n", 0, ["Y"], "Y\nb\nmore\n"),
+        ("a\nb\n", "a\nX\n", 1, ["b"], None),
+    ],
+)
+def test_the_text_of_changed_lines(bed: Bed, old: str, new: str, row: int, lines: Value, wanted: str | None) -> None:
+    (bed.project / "one.txt").write_text(old, newline="")
+    made = """
+    local old, new, row, lines = ...
+    local blocks, path = require("north.inline_blocks"), vim.fn.getcwd() .. "/one.txt"
+    local files = blocks.files_of({ files = { { path = path, kind = "update", hunks = { { id = "h", oldStart = 0,
+      oldLines = 9 } } } }, diffs = { { path = path, oldText = old, newText = new } } })
+    local block = blocks.at(files[1], row)
+    block.added, block.is_changed = lines, true
+    local stands = blocks.what_stands({ files = files, out = {}, left = {} })
+    return stands and stands.texts[path]
+    """
+    with bed.nvim("one.txt") as nvim:
+        assert nvim.lua(made, old, new, row, lines) == (wanted if wanted is not None else False)

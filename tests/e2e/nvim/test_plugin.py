@@ -307,6 +307,7 @@ def test_completion(bed: Bed) -> None:
             "import",
             "keys",
             "learned",
+            "live",
             "log",
             "login",
             "mode",
@@ -327,6 +328,7 @@ def test_completion(bed: Bed) -> None:
             "steer",
             "stop",
             "storage",
+            "tab",
             "takeover",
             "tasks",
             "tests",
@@ -995,10 +997,6 @@ def test_a_server_killed_during_a_review_asks_again(bed: Bed) -> None:
 
 # -- Neovim is left and comes back, and two of them -------------------------------------------------------------------
 
-WINBAR = """vim.iter(vim.api.nvim_list_wins()):any(function(window)
-  return vim.wo[window].winbar:find([==[%s]==], 1, true) ~= nil
-end)"""
-
 
 def test_a_turn_goes_on_when_neovim_is_back(bed: Bed) -> None:
     state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
@@ -1032,25 +1030,6 @@ def test_a_review_waits_until_neovim_is_back(bed: Bed) -> None:
         nvim.keys("ga")
         nvim.until(f"{in_chat('I replaced')} and {IDLE}")
         assert NEW in text_of(nvim)
-
-
-def test_a_conversation_that_is_open_elsewhere_is_followed_and_taken_over(bed: Bed) -> None:
-    state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="60", **state) as first:
-        ask(first, "explain greet")
-        first.until(in_chat("I will look"))
-        with bed.nvim(**state) as second:
-            second.keys(":North<CR>")
-            second.until(WINBAR % "Open elsewhere (Neovim, process ")
-            second.until(in_chat("I will look"))
-            first.until(IDLE)
-            second.until(in_chat("greeting.py"))
-            second.keys(":North takeover<CR>")
-            second.until(IDLE)
-            ask(second, "list files")
-            second.until(f"{in_chat('README.md')} and {IDLE}")
-            first.until(in_chat("README.md"))
-            first.until(WINBAR % "Open elsewhere (Neovim, process ")
 
 
 def test_a_server_that_is_missing_is_told_with_what_to_do(bed: Bed) -> None:

@@ -15,7 +15,7 @@ def model() -> Iterator[ModelServer]:
         yield model
 
 
-def nvim_with(bed: Bed, model: ModelServer) -> Nvim:
+def nvim_with(bed: Bed, model: ModelServer, **env: str) -> Nvim:
     """Start Neovim with a file of the sample open."""
-    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
+    keys = env | {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
     return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)

@@ -1,0 +1,70 @@
+"""Emacs with eglot, as docs/editors.md sets it up, with the real server: the chat document and reviews."""
+
+from tests.e2e.editors.bed import keep
+from tests.e2e.editors.emacs import emacs, lisp
+from tests.e2e.nvim.test_plugin import Bed, bed
+
+__all__ = ["bed"]
+
+
+def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed) -> None:
+    with emacs(bed, NORTH_OFFLINE_DELAY_MS="20") as it:
+        it.open_chat()
+        it.type("explain greet")
+        it.act("North: send")
+        it.see("I will look")
+        keep(it.screen, "emacs-streams")
+        it.see("This was North's offline model")
+        keep(it.screen, "emacs-answered")
+        it.until(it.has("is defined in"))
+        it.act("North: new conversation")
+        it.until("(= 2 (length (seq-filter #'is-chat (buffer-list))))")
+        it.act("North: other conversations")
+        it.choose("Which conversation", "explain greet")
+        it.until(f"(and {it.has('explain greet')} {it.has('is defined in')})")
+        keep(it.screen, "emacs-resumed")
+
+
+def test_an_edit_is_decided_by_hunk_in_the_file_and_undone(bed: Bed) -> None:
+    gap = "#\n" * 12
+    text = f"ITEM = 1\n{gap}ITEM = 2\n"
+    many = bed.project / "many.py"
+    many.write_text(text)
+    with emacs(bed) as it:
+        it.visit(str(many), 1)
+        it.open_chat()
+        it.type('replace "ITEM" by "ENTRY" in many.py')
+        it.act("North: send")
+        it.choose("Choose an option", "Decide in the document")
+        it.visit(str(many), 1)
+        keep(it.screen, "emacs-review")
+        it.act("North: reject")
+        it.visit(str(many), 14)
+        it.act("North: accept (+1/-1)")
+        it.see("I replaced")
+        it.until(
+            f'(equal (with-current-buffer "many.py" (buffer-string)) {lisp(text.replace("ITEM = 2", "ENTRY = 2"))})'
+        )
+        it.open_chat()
+        it.act("North: undo the last change")
+        it.until(f'(equal (with-current-buffer "many.py" (buffer-string)) {lisp(text)})')
+        keep(it.screen, "emacs-undone")
+
+
+def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed) -> None:
+    with emacs(bed, NORTH_OFFLINE_DELAY_MS="100") as it:
+        it.open_chat()
+        it.type("run `touch made`")
+        it.act("North: send")
+        it.choose("touch made", "Run")
+        it.screen.keys("C-l")  # after a question, Emacs does nothing on its own before the next key
+        it.see("This was North's offline model")
+        assert (bed.project / "made").exists()
+        it.screen.keys("M->")
+        it.type("explain greet")
+        it.act("North: send")
+        it.see("I will look")
+        it.act("North: stop")
+        it.see("Stopped")
+        keep(it.screen, "emacs-stopped")
+        assert it.ask(it.has("is defined in")) == "nil"
