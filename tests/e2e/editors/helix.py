@@ -57,11 +57,11 @@ class Helix:
         self.screen.wait_for(r"^ NOR   \S*chat\.md")
 
     def type(self, text: str) -> None:
-        """Insert a text at the end of what is shown."""
+        """Insert a text at the end of what is shown, as one change: this Helix may tell of several in a wrong order."""
         self.leave_typing()
         self.screen.write("geA")
         self.screen.wait_for(r"^ INS ")
-        self.screen.write(text)
+        self.screen.paste(text)
         self.screen.wait_for(re.escape(text))
         self.leave_typing()
 

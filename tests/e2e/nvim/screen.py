@@ -55,6 +55,11 @@ class Screen:
         """Type a text as it is."""
         self._tmux("send-keys", "-l", "--", text)
 
+    def paste(self, text: str) -> None:
+        """Paste a text, which programs that know bracketed paste take as one change."""
+        self._tmux("set-buffer", "--", text)
+        self._tmux("paste-buffer", "-p", "-d")
+
     def text(self) -> str:
         """What the screen shows, one line a row, without trailing blanks."""
         return self._tmux("capture-pane", "-p")
