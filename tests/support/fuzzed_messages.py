@@ -27,7 +27,9 @@ _SECONDS = 300.0
 _TRIES = 20
 _WARM = 0.3
 """The part of a campaign after which everything that stays is there."""
-_GROWTH = 24 * 2**20
+_GROWTH = 40 * 2**20
+"""A campaign leaves some thousand deleted conversations, which take room where they are listed; a kilobyte that stays of
+each message would be more than this."""
 _OWN = frozenset({"_north/keys/set", "_north/keys/remove", "_north/leaving"})
 """Left out: these ask vendors, or say that the client goes."""
 _METHODS = (
