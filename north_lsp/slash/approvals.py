@@ -6,6 +6,10 @@ from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 _KINDS = {"edits": "Edits", "shell": "Commands"}
 _SWITCH = {"on": True, "off": False}
+_NOT_IGNORED = (
+    "Git does not ignore `.north/autoaccept.json`, where this is kept: `/autoaccept ignore` adds it, and the other "
+    "files of `.north` that are your own, to the repository's `info/exclude`, which is never committed."
+)
 
 
 async def _permissions(host: Host, words: Sequence[str]) -> Reply:
@@ -28,14 +32,19 @@ async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
             await host.accept_for_conversation(kind)
         case [kind, state] if kind in _KINDS and state in _SWITCH:
             await host.set_auto(kind, on=_SWITCH[state])
+        case ["ignore"]:
+            return Reply(await host.keep_switches_out_of_git())
         case ["off"]:
             for kind in _KINDS:
                 await host.set_auto(kind, on=False)
         case _:
             raise CommandError(
-                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` after it, or `off` alone"
+                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` after it, or `off` alone, or "
+                "`ignore` alone"
             )
     rows = [f"- {name}: {_state(host, kind)}" for kind, name in _KINDS.items()]
+    if await host.git_would_take_switches():
+        rows += ["", _NOT_IGNORED]
     return Reply("\n".join(["In this project:", "", *rows]))
 
 
@@ -76,7 +85,7 @@ APPROVALS = (
         "autoaccept",
         "Show or change what is done without asking",
         _autoaccept,
-        "[edits|shell] [on|off|conversation]",
+        "[edits|shell] [on|off|conversation] | ignore",
     ),
     Command("jobs", "Show or end background jobs", _jobs, "[kill <id>]"),
     Command("permissions", "Show or revoke what is allowed in this project", _permissions, "[revoke <n>]"),

@@ -274,6 +274,14 @@ class Host(Protocol):
         """Tell whether something is accepted only until this conversation is closed."""
         ...
 
+    async def git_would_take_switches(self) -> bool:
+        """Tell whether the project's file with these switches would become part of its git repository."""
+        ...
+
+    async def keep_switches_out_of_git(self) -> str:
+        """Have git ignore the files of North's in the project that are the user's own."""
+        ...
+
     async def move(self, folder: str) -> str:
         """Have this conversation continue in another folder."""
         ...
@@ -395,6 +403,10 @@ class Host(Protocol):
         ...
 
     async def remove_server(self, name: str) -> str: ...
+
+    async def add_server_by_form(self, name: str) -> str:
+        """Have the user say in a form how a server is reached, and add it."""
+        ...
 
     async def sign_in_to_server(self, name: str) -> str:
         """Have the user sign in to an MCP server in a browser, and connect again; `/cancel` gives it up."""

@@ -1,5 +1,7 @@
 """The commands about what runs unasked: listed, switched, taken back, in a session with real files."""
 
+import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +34,8 @@ def host(tmp_path: Path, jobs: object = None) -> tuple[SessionHost, Approvals]:
     """Of a session with the real approvals, and jobs that the test names."""
     world, nothing = World(tmp_path), cast(Any, None)
     approvals = Approvals(world.locations, "0" * 16, world.root)
-    session = SimpleNamespace(approvals=SessionApprovals(approvals, cast(Any, Editor()), nothing_more), jobs=jobs)
+    switches = SessionApprovals(approvals, cast(Any, Editor()), nothing_more)
+    session = SimpleNamespace(approvals=switches, jobs=jobs, roots=(world.root,))
     return SessionHost(cast(Any, session), *[nothing] * 3), approvals
 
 
@@ -154,3 +157,41 @@ async def test_trust_is_shown_and_decided(tmp_path: Path) -> None:
     assert approvals.shell_auto_approved()
     with pytest.raises(CommandError):
         await typed(one, "trust", "maybe")
+
+
+def git(root: Path, *words: str) -> str:
+    environ = {"HOME": str(root), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    return subprocess.run(["git", "-C", root, *words], check=True, capture_output=True, text=True, env=environ).stdout
+
+
+async def test_git_is_told_to_ignore_the_switches_if_the_user_wants_that(tmp_path: Path) -> None:
+    one, approvals = host(tmp_path)
+    root = approvals._folder.parent
+    assert "Git does not ignore" not in await typed(one, "autoaccept", "edits", "on")
+    with pytest.raises(CommandError, match="in no git repository"):
+        await typed(one, "autoaccept", "ignore")
+    git(root, "init", "-q")
+    exclude = root / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("mine")
+    assert "`/autoaccept ignore` adds it" in await typed(one, "autoaccept")
+    assert str(exclude) in await typed(one, "autoaccept", "ignore")
+    await typed(one, "autoaccept", "ignore")
+    lines = exclude.read_text().splitlines()
+    assert (lines[0], len(lines)) == ("mine", 4)
+    assert ".north/autoaccept.json" not in git(root, "status", "--porcelain", "-uall")
+    assert "Git does not ignore" not in await typed(one, "autoaccept")
+    assert not (root / ".gitignore").exists()
+
+
+async def test_a_link_in_the_place_of_that_file_is_not_followed(tmp_path: Path) -> None:
+    one, approvals = host(tmp_path)
+    root = approvals._folder.parent
+    git(root, "init", "-q")
+    exclude = root / ".git/info/exclude"
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.unlink(missing_ok=True)
+    exclude.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CommandError, match="nothing was added"):
+        await typed(one, "autoaccept", "ignore")
+    assert not (tmp_path / "elsewhere").exists()

@@ -141,6 +141,11 @@ class CallHost:
         self._ensure("plan")
         return await self._abilities.planning.plan.write(self._call, self._title, content)
 
+    async def propose_planning(self, reason: str) -> Result:
+        """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""
+        self._ensure("plan")
+        return await self._abilities.planning.plan.propose_mode(self._call, self._title, reason)
+
     async def present_plan(self, summary: str) -> Result:
         """Have the user decide on the plan. Raises StopTurn, ToolError."""
         self._ensure("plan")

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from north_lsp.agent.approvals.listing import described, what_it_allows
+from north_lsp.agent.approvals.out_of_git import git_would_take, keep_out
 from north_lsp.agent.costs.totals import spent_by_model
 from north_lsp.agent.log.choices import SlashEntry
 from north_lsp.agent.log.log import Log
@@ -280,6 +283,16 @@ class SessionHost(
 
     def only_for_conversation(self, kind: str) -> bool:
         return self._session.approvals.only_for_conversation(_switch(kind))
+
+    async def git_would_take_switches(self) -> bool:
+        return await anyio.to_thread.run_sync(git_would_take, self._session.roots[0])
+
+    async def keep_switches_out_of_git(self) -> str:
+        try:
+            path = await anyio.to_thread.run_sync(keep_out, self._session.roots[0])
+        except OSError as error:
+            raise CommandError(f"nothing was added: {error.strerror or error}") from None
+        return f"Git ignores your own files in `.north` now, by `{visible(str(path))}`; nothing is committed of that."
 
     def trust(self) -> str:
         return trust_in_words(self._session.approvals.trusted)
