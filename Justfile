@@ -40,6 +40,7 @@ lint:
     {{bin}}/ruff check .
     {{bin}}/mypy
     {{bin}}/mypy --platform darwin --cache-dir .mypy_cache/darwin north_lsp
+    {{bin}}/mypy --platform win32 --cache-dir .mypy_cache/win32 north_lsp
     {{bin}}/lint-imports
     {{bin}}/python -m tests.support.wording
 

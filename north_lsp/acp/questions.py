@@ -230,7 +230,7 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
     may show only that."""
     command = visible(review.command.command)
     limit = "in the background" if review.command.background else f"at most {review.command.timeout:g} s"
-    details = [f"In {visible(str(review.command.cwd))}, {limit}, unattended (no input, no pager, no editor)."]
+    details = [f"In {visible(str(review.command.cwd))}, {limit}. It gets no input, pager or editor."]
     if review.command.description:
         details.append(visible(review.command.description))
     if review.asker:

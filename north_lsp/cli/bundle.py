@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.display import visible
 from north_lsp.server.options import Options
 from north_lsp.storage.credentials import CredentialStore
@@ -48,7 +49,7 @@ def write_bundle(
         else:
             say("The conversation is left out.")
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
         with open(fd, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
             for name, text in parts.items():
                 bundle.writestr(name, masked(text, known).replace(home, "~") if home != "/" else masked(text, known))

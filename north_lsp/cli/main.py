@@ -20,6 +20,7 @@ USAGE = 2
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 _FAILED = 70
+_SYSTEM: str = sys.platform
 
 
 def _parser() -> "Parser":
@@ -302,6 +303,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from north_lsp.cli.arguments import read
 
     arguments = read(sys.argv[1:] if argv is None else argv)
+    if _SYSTEM == "win32":
+        print("north-lsp: North does not run on Windows itself: install it in WSL, and start it there", file=sys.stderr)
+        return _FAILED
     try:
         code = _COMMANDS[arguments.command](arguments, _options(arguments))
         sys.stdout.flush()

@@ -5,7 +5,6 @@ The process, and everything that it starts, ends with the connection, and also w
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -201,9 +201,9 @@ async def empty_folder(parent: Path) -> AsyncIterator[Path]:
 def _new_folder(parent: Path) -> tuple[Path, int]:
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="mcp-", dir=parent))
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
     with contextlib.suppress(OSError):  # a file system without locks
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        unix.lock(descriptor, wait=True, shared=True)
     return folder, descriptor
 
 

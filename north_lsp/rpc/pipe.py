@@ -6,6 +6,8 @@ from typing import Protocol
 import anyio
 import anyio.abc
 
+from north_lsp import unix
+
 _CHUNK = 64 * 1024
 
 
@@ -35,8 +37,8 @@ class DescriptorPipe:
         self._write_fd = write_fd
         self._closed = False
         self._waiting: anyio.CancelScope | None = None
-        os.set_blocking(read_fd, False)
-        os.set_blocking(write_fd, False)
+        unix.set_blocking(read_fd, blocking=False)
+        unix.set_blocking(write_fd, blocking=False)
 
     async def receive(self) -> bytes:
         while True:

@@ -6,7 +6,6 @@ exit code. Only the lock is reliable: the process id may belong to another proce
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -21,6 +20,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.factory import ShellMaker, private_folder
@@ -66,11 +66,11 @@ class DetachedJob:
 
     def is_alive(self) -> bool:
         try:
-            fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            fd = os.open(self.folder / "lock", os.O_RDWR | unix.CLOEXEC | unix.NOFOLLOW)
         except OSError:
             return False
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unix.lock(fd)
         except OSError:
             return True
         finally:
@@ -219,7 +219,7 @@ class DetachedProcess:
                 size = os.fstat(file.fileno()).st_size
                 if self._position < 0:
                     self._position = max(0, size + self._position)
-                data = os.pread(file.fileno(), _READ, self._position)
+                data = unix.read_at(file.fileno(), _READ, self._position)
         except OSError:
             return b""
         self._position += len(data)

@@ -1,13 +1,13 @@
 """Ends the shells of a session and whatever their commands left running."""
 
 import contextlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.processes import children_of, end_now, is_running, started_at
 from north_lsp.shell.tree import end_tree, find_tree
@@ -46,4 +46,4 @@ def _still_there(processes: Mapping[int, str]) -> list[int]:
 
 def _ask_to_end(bash: Bash) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(bash.pid, 1)
+        unix.signal_group(bash.pid, 1)

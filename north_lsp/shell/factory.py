@@ -1,7 +1,6 @@
 """Creates the shells of one session: chooses the bash, the shell's own folder and its sandbox, and handles failures."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -15,6 +14,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
@@ -151,8 +151,8 @@ def private_folder(*, outlives: bool = False) -> Path:
     if outlives:
         return folder
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
+        unix.lock(descriptor)
         _held[folder] = descriptor
     return folder
 

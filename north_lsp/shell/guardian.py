@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from north_lsp import unix
 from north_lsp.shell.processes import children_of, end_now, started_at
 
 _COMMAND = (sys.executable, "-I", "-c", "from north_lsp.shell.guardian import main; main()")
@@ -46,10 +47,12 @@ class Guardian:
     def _tell(self, text: str, descriptors: Sequence[int]) -> None:
         with self._lock, contextlib.suppress(OSError):
             self._start()
-            if self._socket is not None:
+            if sys.platform != "win32" and self._socket is not None:
                 socket.send_fds(self._socket, [text.encode()], descriptors)
 
     def _start(self) -> None:
+        if sys.platform == "win32":
+            return
         if self._pid is not None:
             with contextlib.suppress(ChildProcessError):
                 if os.waitpid(self._pid, os.WNOHANG)[0] == 0:
@@ -70,7 +73,9 @@ GUARDIAN = Guardian()
 
 def main() -> None:
     """Guard the shells of one North until its end of the connection closes, then end them."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if sys.platform == "win32":
+        return
+    for number in (signal.SIGINT, signal.SIGTERM, unix.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.chdir("/")
     held: dict[int, tuple[str, list[int]]] = {}

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -216,7 +217,7 @@ class Jobs:
             return
         job.killed = True
         pids = job.process.asked()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        for number in (signal.SIGINT, signal.SIGTERM, unix.SIGCONT):
             send(pids, number)
         with anyio.move_on_after(_GRACE_SECONDS):
             await job.ended.wait()

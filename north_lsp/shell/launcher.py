@@ -83,6 +83,8 @@ _WITHOUT_NETWORK = {
     "PIP_DISABLE_PIP_VERSION_CHECK": "1", "CARGO_NET_OFFLINE": "true", "GIT_OPTIONAL_LOCKS": "0",
 }  # fmt: skip
 
+_NOT_HERE = "there is no such shell on Windows"
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -108,6 +110,8 @@ def filters_system_calls() -> bool:
 
 def enter_namespaces(uid: int, gid: int) -> None:
     """Give this process its own mounts, network and IPC. Raises Unavailable."""
+    if sys.platform == "win32":
+        raise Unavailable(_NOT_HERE)
     _check(_libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_NET | _NEW_IPC), "no namespaces of its own")
     try:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
@@ -138,6 +142,8 @@ def make_writable(path: str) -> None:
 
 
 def _remount_read_only(path: str) -> None:
+    if sys.platform == "win32":
+        raise Unavailable(_NOT_HERE)
     flags = os.statvfs(path).f_flag
     kept = (flags & _KEPT_FLAGS) | (_RELATIME if flags & 4096 else 0)
     _mount(None, path, _BIND | _REMOUNT | _READ_ONLY | kept)
@@ -163,6 +169,8 @@ def hold(names: dict[str, list[int]], *, ancestors: bool, roots: list[str]) -> N
 
 def make_void(held_open: list[str]) -> tuple[str, str]:
     """Create an unreadable file and an unreadable folder, in a place that nothing needs. Raises Unavailable."""
+    if sys.platform == "win32":
+        raise Unavailable(_NOT_HERE)
     for place in _VOIDS:
         if os.path.isdir(place) and not any(f"{one}/".startswith(f"{place}/") for one in held_open):
             break
@@ -295,6 +303,8 @@ def restrict_calls(families: list[int]) -> None:
 
 def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
     """Enter the sandbox that `wanted` describes. Returns what is in force. Raises Unavailable."""
+    if sys.platform == "win32":
+        raise Unavailable(_NOT_HERE)
     version = landlock_version()
     if version < 1:
         raise Unavailable("this kernel has no Landlock")
@@ -332,6 +342,8 @@ def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(config: dict[str, Any]) -> None:
+    if sys.platform == "win32":
+        raise Unavailable(_NOT_HERE)
     keep = [fcntl.fcntl(config[name], fcntl.F_DUPFD, 100) for name in ("stdin", "tty", "control")]
     for name in ("stdin", "tty", "control"):
         os.close(config[name])
@@ -358,6 +370,8 @@ def main(config: dict[str, Any]) -> None:
 def hold_more(config: dict[str, Any]) -> str:
     """Hold and hide further names in the sandbox of the process `pid`. Returns what went wrong, empty if nothing
     did."""
+    if sys.platform == "win32":
+        return _NOT_HERE
     try:
         for kind in ("user", "mnt"):
             descriptor = os.open(f"/proc/{config['pid']}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)

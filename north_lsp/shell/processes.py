@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from north_lsp import unix
+
 PROC = Path("/proc")
 _HAS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
@@ -53,8 +55,8 @@ def end_now(find: Callable[[], list[int]]) -> None:
         rest = [pid for pid in find() if is_running(pid)]
         if not rest:
             return
-        send(rest, signal.SIGSTOP)
-        send(rest, signal.SIGKILL)
+        send(rest, unix.SIGSTOP)
+        send(rest, unix.SIGKILL)
         time.sleep(0.01)
 
 

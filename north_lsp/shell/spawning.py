@@ -7,7 +7,6 @@ on.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -15,11 +14,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.guardian import GUARDIAN
@@ -84,7 +83,7 @@ def spawn(
     for fd in theirs:
         os.close(fd)
     for fd in ours:
-        os.set_blocking(fd, False)
+        unix.set_blocking(fd, blocking=False)
     GUARDIAN.hold(process.pid, ours)
     return Spawned(process, *ours)
 
@@ -111,7 +110,7 @@ def write_script(folder: Path, command: str) -> None:
         if script.is_dir() and not script.is_symlink():
             shutil.rmtree(script)
         script.unlink(missing_ok=True)
-        fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(data)
     except OSError as error:
@@ -120,6 +119,11 @@ def write_script(folder: Path, command: str) -> None:
 
 def _plain_terminal(fd: int) -> None:
     """Set up a terminal: no echo, no changes to the output, a size that programs can work with."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+    import termios
+
     settings = termios.tcgetattr(fd)
     settings[1] &= ~termios.OPOST
     settings[3] &= ~(termios.ECHO | termios.ECHONL)

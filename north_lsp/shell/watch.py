@@ -15,12 +15,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.sandbox import Held
 
 _ROUNDS = 3
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,9 @@ class Watch:
                     os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
                 except PermissionError:
                     mode = stat.S_IMODE(os.fstat(folder).st_mode)
-                    os.fchmod(folder, mode | 0o700)
+                    unix.change_mode(folder, mode | 0o700)
                     os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-                    os.fchmod(folder, mode)
+                    unix.change_mode(folder, mode)
                 _allow(aside, folder)
                 try:
                     os.rename(aside, place / path.name, src_dir_fd=folder)
@@ -154,7 +155,7 @@ def _allow(name: str, folder: int) -> None:
     with contextlib.suppress(OSError):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
-            descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            descriptor = os.open(name, os.O_PATH | unix.NOFOLLOW | unix.CLOEXEC, dir_fd=folder)
             try:
                 os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(status.st_mode) | 0o700)
             finally:

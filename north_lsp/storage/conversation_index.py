@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from north_lsp import unix
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of
@@ -221,7 +222,7 @@ def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
     """Open a folder: from its descriptor, the kernel finds each file in it sooner than by the whole path."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
     try:
         yield descriptor
     finally:

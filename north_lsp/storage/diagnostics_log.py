@@ -1,6 +1,5 @@
 """North's own log: JSON lines, written by a thread, shared by several processes; logging never blocks the caller."""
 
-import fcntl
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from north_lsp import unix
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.storage.locations import Locations
@@ -229,7 +229,7 @@ class _Writer:
             self.close()
         if self._fd is None:
             private_directory(self._path.parent)
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | unix.CLOEXEC, 0o600)
         return self._fd
 
     def _is_current(self, fd: int) -> bool:
@@ -241,10 +241,10 @@ class _Writer:
     def _rotate(self, fd: int, coming: int) -> None:
         """Shift the files by one, unless another process is doing so or has just done so."""
         guard = os.open(
-            private_directory(self._locations.locks) / "log.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            private_directory(self._locations.locks) / "log.lock", os.O_RDWR | os.O_CREAT | unix.CLOEXEC, 0o600
         )
         try:
-            fcntl.flock(guard, fcntl.LOCK_EX)
+            unix.lock(guard, wait=True)
             if not self._is_current(fd) or os.fstat(fd).st_size + coming <= self._max_bytes:
                 return
             for number in range(self._files - 1, 0, -1):

@@ -5,7 +5,6 @@ folder whose process is gone, a conversation in which nothing was ever said, wha
 gone, contents that no log names, the trash; and what the user wants to be removed by age. Best effort, in limited time.
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -15,6 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp, valid_conversation_id
@@ -178,13 +178,13 @@ def _in_trash(path: Path) -> float:
 def _is_unused(folder: Path) -> bool:
     """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server."""
     try:
-        if folder.lstat().st_uid != os.getuid() or _age(folder) < _HOUR:
+        if folder.lstat().st_uid != unix.user() or _age(folder) < _HOUR:
             return False
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unix.lock(descriptor)
     except OSError:
         return False
     finally:

@@ -1,13 +1,13 @@
 """Locks between processes. The kernel frees a lock when its owner dies; the file only says who the owner is."""
 
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import timestamp
@@ -28,7 +28,7 @@ class LockHeld:
     is_leaving: bool = False
 
     def __str__(self) -> str:
-        here = self.host in (None, os.uname().nodename)
+        here = self.host in (None, unix.machine_name())
         where = "" if here else f" on {self.host}"
         process = f"process {self.pid or '(unknown)'}{where}"
         return f"{self.client}, {process}" if self.client else process
@@ -69,9 +69,9 @@ class FileLock:
 def try_lock(path: Path) -> FileLock | LockHeld:
     """Take the lock or say who has it, without waiting. Raises OSError where files cannot be locked at all."""
     for _ in range(_ATTEMPTS):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | unix.CLOEXEC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unix.lock(fd)
             # The previous holder may have removed the file since it was opened here: then this lock means nothing.
             if _same_file(path, fd):
                 if (dead := _holder(fd)).pid not in (None, os.getpid()):
@@ -97,14 +97,14 @@ def _same_file(path: Path, fd: int) -> bool:
 
 
 def _sign(fd: int, about: Mapping[str, object]) -> None:
-    owner = json.dumps({"pid": os.getpid(), "host": os.uname().nodename, "at": timestamp(), **about})
+    owner = json.dumps({"pid": os.getpid(), "host": unix.machine_name(), "at": timestamp(), **about})
     os.ftruncate(fd, 0)
-    os.pwrite(fd, owner.encode(), 0)
+    unix.write_at(fd, owner.encode(), 0)
 
 
 def _holder(fd: int) -> LockHeld:
     try:
-        owner = json.loads(os.pread(fd, 4096, 0))
+        owner = json.loads(unix.read_at(fd, 4096, 0))
     except ValueError:
         return LockHeld(None, None)
     if not isinstance(owner, dict):

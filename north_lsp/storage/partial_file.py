@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from north_lsp import unix
 from north_lsp.storage.entries import Record, timestamp
 from north_lsp.storage.log_state import LogState
 from north_lsp.storage.records import encode, storable
@@ -54,7 +55,7 @@ class PartialFile:
         try:
             if self._fd is None:
                 self._unsent, self._written = self._written + self._unsent, b""
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | unix.CLOEXEC
                 self._fd = os.open(self._path, flags, 0o600)
             while self._unsent:
                 count = os.write(self._fd, self._unsent)

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from north_lsp import unix
 from north_lsp.storage.files import private_directory, set_aside
 from north_lsp.storage.noting import warn
 
@@ -131,10 +132,10 @@ def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
 
     private_directory(path.parent)
     # Created before SQLite creates it, so that it is never readable by others; the log beside it gets the same mode.
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | unix.CLOEXEC, 0o600)
     try:
         if (mode := os.fstat(fd).st_mode & 0o777) & 0o077:
-            os.fchmod(fd, 0o600)
+            unix.change_mode(fd, 0o600)
             warn("mode_narrowed", path=path, mode=f"{mode:o}")
     finally:
         os.close(fd)

@@ -118,7 +118,8 @@ def plan_required(what: str) -> ToolError:
 
 @cache
 def _description(kind: type[Tool]) -> str:
-    """Read a tool's description for the model: the Markdown file next to the module that names the tool."""
+    """Read a tool's description for the model: the Markdown file next to the module that names the tool. Cached by the
+    tool's class: some tools are made for each turn."""
     owner = next(one for one in kind.__mro__ if "name" in vars(one))
     package = owner.__module__.rpartition(".")[0]
     return files(package).joinpath(f"{kind.name}.md").read_text("utf-8").strip()

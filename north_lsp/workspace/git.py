@@ -5,11 +5,12 @@ import contextlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+
+from north_lsp import unix
 
 _SWITCHES = (
     "core.fsmonitor=false",
@@ -189,6 +190,6 @@ def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, bytes]
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+                unix.signal_group(process.pid, unix.SIGKILL)
             return None
     return process.returncode, output

@@ -14,12 +14,13 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import ensure_regular, kind_of
 
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+READ = os.O_RDONLY | unix.NOFOLLOW | unix.NONBLOCK | unix.CLOEXEC
 """Flags for reading that never block, not even on a pipe without a writer."""
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
 
 _OPENAT2 = 437  # on every architecture
 _AT_FDCWD = -100
@@ -122,7 +123,7 @@ def _at_once(path: str, flags: int) -> int:
 
 def open_in_steps(path: str, flags: int) -> int:
     """Open a real path where the system has no `openat2`: folder by folder, none of which may be a link."""
-    step = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    step = getattr(os, "O_PATH", os.O_RDONLY) | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
     *folders, name = [part for part in path.split("/") if part] or ["."]
     at = os.open("/", step)
     try:
@@ -130,7 +131,7 @@ def open_in_steps(path: str, flags: int) -> int:
             below = os.open(folder, step, dir_fd=at)
             os.close(at)
             at = below
-        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=at)
+        return os.open(name, flags | unix.NOFOLLOW, dir_fd=at)
     finally:
         os.close(at)
 

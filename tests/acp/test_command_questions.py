@@ -40,7 +40,7 @@ def test_what_could_not_be_remembered_is_not_offered() -> None:
 
 def test_everything_that_matters_is_in_the_question() -> None:
     text = json.dumps(question(Client(), warnings=("deletes a whole folder tree",))["toolCall"])
-    for part in ("npm run dev", "In /r, at most 60 s, unattended", "to see it", "deletes a whole folder tree"):
+    for part in ("npm run dev", "In /r, at most 60 s. It gets no input", "to see it", "deletes a whole folder tree"):
         assert part in text
     assert "in the background" in json.dumps(question(Client(), background=True)["toolCall"])
 

@@ -50,11 +50,11 @@ test("what is missing or wrong is named, and nothing is answered", () => {
   const problem = (): string => page.querySelector(".problem:not([hidden])")?.textContent ?? "";
   assert.equal(problem(), "");
   click(page, "Answer");
-  assert.equal(problem(), "Which size?: this has to be filled in.");
+  assert.equal(problem(), "Which size?: this must be filled in.");
   input(page, "Small").checked = true;
   input(page, "How many?").value = "many";
   click(page, "Answer");
-  assert.equal(problem(), "How many?: this has to be a number.");
+  assert.equal(problem(), "How many?: this must be a number.");
   assert.deepEqual(answers, []);
   input(page, "How many?").value = "";
   click(page, "Answer");

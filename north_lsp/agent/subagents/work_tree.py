@@ -3,7 +3,6 @@
 A copy of everything that git knows or would add, unsaved texts too; closed files are left out. What each file held is
 kept, so that what the agent changed can be told from what the user changed meanwhile. Blocks: for a thread."""
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -13,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory
@@ -289,11 +289,11 @@ def _own_folder(folder: Path, name: str) -> tuple[Path, int]:
 def _held(own: Path) -> int | None:
     """Take a folder that nobody holds; returns what holds it."""
     try:
-        descriptor = os.open(own, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(own, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unix.lock(descriptor)
         if os.stat(own).st_ino == os.fstat(descriptor).st_ino:
             return descriptor
     except OSError:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 import anyio
 import anyio.to_thread
 
+from north_lsp import unix
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.previews import FilePreviewSource, Previews
 from north_lsp.agent.edits.review import EditReviewer
@@ -40,7 +41,7 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
 
-_STAGING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_STAGING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | unix.NOFOLLOW | unix.CLOEXEC
 _WINDOW = 30
 _MAX_CONTINUATIONS = 3
 _MAX_BLOCKS = 50
@@ -225,7 +226,7 @@ class FileBlocks:
         if not start.path:
             raise ToolError("INVALID_INPUT", "the tag names no path", 'write <NORTH_FILE path="…">')
         resolved = await resolve_open(start.path, self._context.workspace)
-        if (hold := self._context.hold()) is not None:
+        if (hold := self._context.rules.hold()) is not None:
             hold.refuse_writing([resolved.path])
         if await anyio.to_thread.run_sync(os.path.isdir, resolved.path):
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder")

@@ -3,7 +3,6 @@
 The order of things is here; what happens to one file is in `placing.py`.
 """
 
-import fcntl
 import os
 import threading
 import time
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.storage.noting import note
 from north_lsp.workspace.apply import journal
@@ -175,7 +175,7 @@ def _exclusive(journals: Path | None) -> Iterator[None]:
     with _replacing, ExitStack() as held:
         if journals is not None:
             with suppress(OSError):  # not every file system supports it
-                descriptor = os.open(journals, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                descriptor = os.open(journals, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
                 held.callback(os.close, descriptor)
                 _wait_for(descriptor)
         yield
@@ -184,10 +184,10 @@ def _exclusive(journals: Path | None) -> Iterator[None]:
 def _wait_for(descriptor: int) -> None:
     """Lock a descriptor, however long that takes. Raises OSError."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unix.lock(descriptor)
     except BlockingIOError:
         began = time.monotonic()
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        unix.lock(descriptor, wait=True)
         note("lock_wait", name="apply", waitedMs=round((time.monotonic() - began) * 1000), ok=True)
 
 

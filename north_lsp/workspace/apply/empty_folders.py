@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply.open_folders import enter, remove_empty
@@ -48,7 +49,7 @@ def make_folder(step: FolderStep, always: ExitStack, undo: ExitStack) -> None:
 def copy_folder_metadata(step: FolderStep, always: ExitStack) -> None:
     """Give a folder its mode, after everything has been put into it."""
     if step.mode is not None:
-        os.fchmod(enter(step.root, step.names, always, None).descriptor, step.mode & _SAFE_BITS)
+        unix.change_mode(enter(step.root, step.names, always, None).descriptor, step.mode & _SAFE_BITS)
 
 
 def check_removable(step: FolderStep, leaving: Collection[Path], always: ExitStack) -> None:

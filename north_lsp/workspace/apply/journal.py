@@ -6,7 +6,6 @@ its lock.
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory, sync_directory
@@ -92,10 +92,10 @@ class Journal:
         private_directory(folder)
         path = folder / f"{os.getpid()}-{secrets.token_hex(6)}{_OPEN}"
         hidden = path.with_suffix(".tmp")
-        descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
         try:
             # Locked before it gets its name: no other process may find it and think that its writer is dead.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unix.lock(descriptor)
             data = json.dumps({"version": _VERSION, **asdict(plan)}).encode()
             view = memoryview(data)
             while view:
@@ -150,11 +150,11 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
     tried again.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDWR | unix.CLOEXEC | unix.NOFOLLOW)
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unix.lock(descriptor)
         if not os.path.samestat(os.stat(path), os.fstat(descriptor)):
             return None
         plan = _read(descriptor)
@@ -180,7 +180,7 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
 def editor_steps(path: Path) -> tuple[EditorStep, ...]:
     """Return the texts that the editor was going to change according to a journal."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | unix.CLOEXEC | unix.NOFOLLOW)
     except OSError:
         return ()
     try:

@@ -7,12 +7,13 @@ import stat
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
 
-_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FLAGS = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)

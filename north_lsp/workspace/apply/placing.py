@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply import journal
@@ -17,7 +18,7 @@ from north_lsp.workspace.paths import kind_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import OPEN_FLAGS
 
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.NOFOLLOW | unix.CLOEXEC
 _READ_BITS = 0o444
 _SAFE_BITS = 0o777
 _MAX_NAME_BYTES = 255
@@ -149,10 +150,10 @@ def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
         if step.before is not None:
             _copy_metadata(descriptor, old)
         if step.mode is not None:
-            os.fchmod(descriptor, step.mode & _SAFE_BITS)
+            unix.change_mode(descriptor, step.mode & _SAFE_BITS)
         if step.change.make_executable:
             mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-            os.fchmod(descriptor, mode | (mode & _READ_BITS) >> 2)
+            unix.change_mode(descriptor, mode | (mode & _READ_BITS) >> 2)
         os.fsync(descriptor)
     return target
 
@@ -162,8 +163,8 @@ def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+            unix.change_owner(descriptor, old.st_uid, old.st_gid)
+    unix.change_mode(descriptor, stat.S_IMODE(old.st_mode))
 
 
 def _status(target: Target) -> os.stat_result:

@@ -7,7 +7,6 @@ hold (network and foreign file systems, no inotify, too many folders), a folder 
 import ctypes
 import errno
 import os
-import select
 import struct
 import threading
 import weakref
@@ -16,7 +15,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 
-_CREATE = os.O_NONBLOCK | os.O_CLOEXEC
+from north_lsp import unix
+
+_CREATE = unix.NONBLOCK | unix.CLOEXEC
 _MOVED, _CREATED, _DELETED, _MOVED_SELF = 0x0C0, 0x100, 0x200, 0x800
 _OVERFLOW, _ONLY_FOLDERS = 0x4000, 0x01000000
 _MASK = _MOVED | _CREATED | _DELETED | _MOVED_SELF | _ONLY_FOLDERS
@@ -103,9 +104,8 @@ class _Source:
     def __init__(self) -> None:
         self._library = ctypes.CDLL(None, use_errno=True)
         self._library.inotify_add_watch.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
-        self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
-        self._poll = select.poll()
-        self._poll.register(self._mounts, select.POLLPRI | select.POLLERR)
+        self._mounts = os.open(_MOUNTS, os.O_RDONLY | unix.CLOEXEC)
+        self._poll = unix.poll_for_changes(self._mounts)
         self._poll.poll(0)
         with open(_LIMIT, "rb") as limit:
             self._most = min(int(limit.read()) // _SHARE, _MOST_WATCHED)

@@ -134,6 +134,8 @@ def _found(request: dict[str, Any]) -> object:
 
 def _limit(seconds: int) -> None:
     """Limit this process from here on: memory, processor time, no core dump, no writing to files."""
+    if sys.platform == "win32":
+        raise OSError("a process cannot be limited on Windows")
     import resource
 
     limits = ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))

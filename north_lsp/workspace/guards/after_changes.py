@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import encode
@@ -52,7 +53,7 @@ class After:
 def content_before(path: Path) -> bytes | None:
     """Return what a file contains now, at most its first megabyte; None for what is not a file. Raises OSError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | unix.NONBLOCK | unix.CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:

@@ -14,6 +14,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
+from north_lsp import unix
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE, IgnoreChains, IgnoreRules, join
 
@@ -277,7 +278,7 @@ class _Entry(NamedTuple):
 
 def _entries(path: str) -> list[_Entry]:
     """Read a folder's entries. Raises OSError, also for a folder that has become a link."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
     try:
         with os.scandir(descriptor) as listing:
             found = []

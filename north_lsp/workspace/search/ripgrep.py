@@ -3,8 +3,8 @@
 import os
 import selectors
 import shutil
-import signal
 import subprocess
+import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +13,15 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from north_lsp import unix
 from north_lsp.lazy_pattern import lazy_pattern
 
 # Common switches: none of the user's configuration, no rules of ripgrep's own about what is ignored or binary.
 _SWITCHES = ("--no-config", "--no-ignore", "--hidden", "--text", "--null", "--color=never", "--no-messages")
-_MAX_ARGUMENT_BYTES = min(max(os.sysconf("SC_ARG_MAX"), 300_000) - 100_000, 1_800_000)
+if sys.platform == "win32":
+    _MAX_ARGUMENT_BYTES = 30_000
+else:
+    _MAX_ARGUMENT_BYTES = min(max(os.sysconf("SC_ARG_MAX"), 300_000) - 100_000, 1_800_000)
 _POLL_SECONDS = 0.05
 # ripgrep writes one line at a time; reading each of them at once would take processor time from it.
 _NAP_SECONDS = 0.001
@@ -116,7 +120,7 @@ def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], co
             if time.monotonic() >= next_check:
                 if over():
                     with suppress(ProcessLookupError):
-                        os.killpg(process.pid, signal.SIGKILL)
+                        unix.signal_group(process.pid, unix.SIGKILL)
                     _read_counts(bytes(output), counts)
                     raise Stopped(counts)
                 next_check = time.monotonic() + _POLL_SECONDS

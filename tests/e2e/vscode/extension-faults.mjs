@@ -54,6 +54,20 @@ const cases = {
     assert.deepEqual(requests.filter((address) => address.includes("example.com")), []);
   },
 
+  /** A page opens once the user has said so twice: in the chat, where the address stands, and to VS Code. */
+  async page({ chat, page }) {
+    const url = "https://sign.example.com/in?redirect_uri=http%3A%2F%2F127.0.0.1%3A7&state=a%2Bb";
+    await chat.send(`elicit ${JSON.stringify({ mode: "url", message: "Sign in to a server", elicitationId: "e", url })}`);
+    const card = chat.frame.locator("#waiting");
+    await card.locator("code", { hasText: url }).waitFor();
+    await card.getByRole("button", { name: "Open in Browser" }).click();
+    const asks = dialog(page).filter({ hasText: url }); // exactly as it was asked for
+    await asks.waitFor();
+    await screenshot(page, "extension-page-asks");
+    await page.keyboard.press("Escape");
+    await until("the answer", async () => (await chat.rows.allTextContents()).at(-1)?.includes('"action": "decline"'));
+  },
+
   /** What an edit changed is written to the disk, unless the user had changed something, or says so. */
   async saving({ chat, page, server }) {
     const file = path.join(server.workspace, "a.txt");
@@ -128,7 +142,7 @@ async function plant(workspace) {
 for (const [name, check] of chosen(cases)) {
   const bed = await makeBed("faults");
   const workspace = bed.path("workspace");
-  const env = ["harm", "saving", "kinds"].includes(name) ? { FAKE_NORTH_ANSWER: harm } : {};
+  const env = ["harm", "page", "saving", "kinds"].includes(name) ? { FAKE_NORTH_ANSWER: harm } : {};
   if (name === "planted") {
     await plant(workspace);
     env.PATH = "/usr/bin:/bin:.venv/bin";

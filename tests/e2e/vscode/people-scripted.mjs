@@ -137,6 +137,33 @@ export function seenAndHeard() {
       assert.equal((await keyboard.at()).id, "input");
     },
 
+    async "a form that waits to be filled in"() {
+      const options = [{ const: "s", title: "Small" }, { const: "l", title: "Large" }];
+      const properties = {
+        size: { type: "string", title: "Which size?", oneOf: options },
+        parts: { type: "array", title: "Which parts?", items: { anyOf: options } },
+        count: { type: "integer", title: "How many?", description: "From 1 to 9.", minimum: 1, maximum: 9 },
+        tests: { type: "boolean", title: "With tests" },
+      };
+      await chat.send(`elicit ${JSON.stringify({ mode: "form", message: "Some things.", requestedSchema: { type: "object", properties, required: ["count"] } })}`);
+      const card = chat.frame.locator("#waiting");
+      await card.getByRole("radio", { name: "Large" }).check();
+      await card.getByRole("checkbox", { name: "Small" }).check();
+      const body = card.locator(".body");
+      await body.evaluate((one) => one.scrollTo(0, one.scrollHeight));
+      await card.getByRole("button", { name: "Answer", exact: true }).click();
+      await card.locator(".problem", { hasText: "How many?: this has to be filled in." }).waitFor();
+      const nodes = await audited("form");
+      holds(nodes, "radio", "Small", "Large");
+      holds(nodes, "checkbox", "Small", "Large", "With tests");
+      holds(nodes, "textbox", "How many?");
+      holds(nodes, "button", "Answer", "Do Not Answer");
+      await card.getByLabel("How many?").fill("3");
+      await card.getByLabel("How many?").press("Enter");
+      await chat.row("answer").filter({ hasText: '"count": 3' }).waitFor();
+      await chat.idle();
+    },
+
     async "an edit that waits for a review"() {
       const toolCall = { toolCallId: "e", title: "Edit hello/hello.py", kind: "edit", content: [diffOf(hello, await readFile(hello, "utf8"), "import sys\n")] };
       const options = [{ optionId: "yes", name: "Accept", kind: "allow_once" }, { optionId: "no", name: "Reject", kind: "reject_once" }];

@@ -1,9 +1,11 @@
 """With very many tools, the rarely used ones are told by name only."""
 
+import gc
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -45,7 +47,8 @@ class OfServer(DescribedTool):
 
 
 RARE = {
-    "ast_search", "calc", "detect_languages", "find_blocks", "get_line_count", "hotfiles", "read_readme", "undo_edit",
+    "ast_search", "calc", "detect_languages", "find_blocks", "get_line_count", "goal", "hotfiles", "read_readme",
+    "undo_edit", "workflow",
 }  # fmt: skip
 
 
@@ -73,6 +76,15 @@ def test_rare_tools_are_told_by_name_and_those_of_servers_when_there_are_many() 
     assert names(DiscoveringRegistry(few.joined([long]), Discovery(40))) == names(tools) - RARE | {"search_tools"}
 
 
+def test_tools_that_are_made_for_each_turn_are_not_kept() -> None:
+    registry = DiscoveringRegistry(builtin_tools(), Discovery(1))
+    assert registry.specs("agent")
+    made = ref(registry.find("search_tools"))
+    del registry
+    gc.collect()
+    assert made() is None
+
+
 def test_what_is_not_offered_is_not_found() -> None:
     discovery = Discovery(40)
     hidden = builtin_tools()
@@ -94,9 +106,7 @@ async def test_what_is_looked_up_is_described_from_then_on(desk: Desk) -> None:
     before = tools.specs("agent")
     assert {"ast_search", "hotfiles"} & names(tools) == set()
     search = next(spec for spec in before if spec.name == "search_tools")
-    assert search.description.endswith(
-        "ast_search, calc, detect_languages, find_blocks, get_line_count, hotfiles, read_readme, undo_edit"
-    )
+    assert search.description.endswith(", ".join(sorted(RARE)))
     assert tools.specs("agent") == before
     data = await desk.call("search_tools", query="files that change often", limit=1)
     assert [row["name"] for row in data["tools"]] == ["hotfiles"]

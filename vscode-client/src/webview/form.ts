@@ -73,9 +73,9 @@ export function formCard(question: Question, actions: Actions): HTMLElement {
 }
 
 const WRONG: Record<Misfit, string> = {
-  missing: t("this has to be filled in."),
+  missing: t("this must be filled in."),
   long: t("this is too long."),
-  number: t("this has to be a number."),
+  number: t("this must be a number."),
   range: t("this number is out of range."),
   unknown: t("this cannot be chosen."),
 };
