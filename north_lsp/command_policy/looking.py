@@ -25,5 +25,13 @@ def _looks(simple: Simple) -> bool:
     if program == "ls":
         return True
     if program == "git":
-        return bool(rest) and rest[0] in _GIT and not any(one.startswith(_GIT_WRITES) for one in rest[1:])
+        return bool(rest) and rest[0] in _GIT and not any(map(_may_write, rest[1:]))
     return "/" not in program and len(rest) == 1 and rest[0] in _VERSION
+
+
+def _may_write(word: str) -> bool:
+    """Tell whether a word is an option of git's that writes or runs something, or the beginning of one."""
+    name = word.partition("=")[0]
+    if not name.startswith("--") or name == "--":
+        return name.startswith("-O")
+    return any(one.startswith(name) or name.startswith(one) for one in _GIT_WRITES)

@@ -404,6 +404,10 @@ class Host(Protocol):
 
     async def remove_server(self, name: str) -> str: ...
 
+    async def add_server_by_form(self, name: str) -> str:
+        """Have the user say in a form how a server is reached, and add it."""
+        ...
+
     async def sign_in_to_server(self, name: str) -> str:
         """Have the user sign in to an MCP server in a browser, and connect again; `/cancel` gives it up."""
         ...

@@ -6,7 +6,7 @@ from north_lsp.slash.base import Command, CommandError, Host, Reply
 
 _USAGE = CommandError(
     "/mcp takes no arguments, or `enable`, `disable`, `logs` or `remove` with a server's name, `reload` with or "
-    "without one, `add <name> --url <address>`, or `add <name> -- <command>`"
+    "without one, `add` alone to be asked, `add <name> --url <address>`, or `add <name> -- <command>`"
 )
 _OPTIONS = {"--header": "headers", "--env": "env"}
 _SECRETS = frozenset({"--token", "--header", "--env"})
@@ -22,7 +22,9 @@ async def _mcp(host: Host, words: Sequence[str]) -> Reply:
             return Reply(await host.reconnect_servers(rest[0] if rest else None))
         case ["logs", name]:
             return Reply(host.server_log(name))
-        case ["add", name, *rest] if rest:
+        case ["add"] | ["add", _]:
+            return Reply(await host.add_server_by_form(words[1] if len(words) > 1 else ""))
+        case ["add", name, *rest]:
             return Reply(await host.add_server(name, _entry(rest)))
         case ["reauth", name]:
             return Reply(await host.sign_in_to_server(name))

@@ -177,6 +177,10 @@ class Host(Protocol[R_co]):
         """Write the plan of the conversation."""
         ...
 
+    async def propose_planning(self, reason: str) -> R_co:
+        """Have the user decide whether plan mode begins."""
+        ...
+
     async def present_plan(self, summary: str) -> R_co:
         """Have the user decide on the plan."""
         ...

@@ -25,6 +25,7 @@ from north_lsp.tools.edit.edit_replace_exact import EditReplaceExact
 from north_lsp.tools.edit.undo_edit import UndoEdit
 from north_lsp.tools.memory.remember import Remember
 from north_lsp.tools.plan.ask import Ask
+from north_lsp.tools.plan.enter_plan_mode import EnterPlanMode
 from north_lsp.tools.plan.exit_plan_mode import ExitPlanMode
 from north_lsp.tools.plan.goal import GoalTool
 from north_lsp.tools.plan.todo import Todo
@@ -62,7 +63,7 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     project = (DetectLanguages(), Hotfiles(), ExpandOutput())
     edits = (*edit_tools(), EditRenameSymbol(), EditFormatFile(), UndoEdit())
     others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
-    work = (GoalTool(), WorkflowTool())
+    work = (GoalTool(), WorkflowTool(), EnterPlanMode())
     web = (WebFetch(), WebSearch(), Calc())
     return Registry([*looking, *structure, *project, *edits, *others, *work, *web], _HIDDEN[variant])
 

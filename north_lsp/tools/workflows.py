@@ -301,10 +301,7 @@ def _may_overlap(one: str, other: str) -> bool:
     """Tell whether two patterns may name the same file: whether what they name for certain is one below the other."""
     first, second = _certain(one), _certain(other)
     length = min(len(first), len(second))
-    if first[:length] != second[:length]:
-        return False
-    is_plain = not _WILD.search(one) and not _WILD.search(other)
-    return first == second if is_plain and not one.endswith("/") and not other.endswith("/") else True
+    return first[:length] == second[:length]
 
 
 def _certain(pattern: str) -> list[str]:

@@ -291,3 +291,19 @@ async def test_an_approved_plan_names_the_conversation_unless_its_user_has(
         assert (await client.request("_north/sessions/find", {"target": session, "cwd": str(world.project)}))[
             "title"
         ] == title
+
+
+async def test_a_model_proposes_plan_mode_and_the_user_decides(world: World, server: ModelServer) -> None:
+    propose = answer(call("enter_plan_mode", reason="It touches everything."))
+    edit = answer(call("edit_create_file", path="made.txt", content="x"))
+    server.script(propose, answer(Say("As you like.")), propose, edit, answer(Say("I see.")))
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        shown = answering(client, ("no", "It is small"), "plan")
+        await prompt(client, session, "Change it")
+        assert "It is small" in json.dumps(sent(server)[1][-1])
+        await prompt(client, session, "Change it all")
+    assert "It touches everything." in json.dumps(shown[1])
+    assert "Work out the plan" in json.dumps(sent(server)[3][-1])
+    assert "PLAN_REQUIRED" in json.dumps(sent(server)[4][-1])
+    assert not (world.project / "made.txt").exists()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.editors import plain_editor
 from tests.end_to_end.left import NORTH, client_of, new_session
 from tests.end_to_end.test_agents import agent_logs, submit, talking, task, tasks, told
 from tests.end_to_end.test_ask import answering
@@ -298,3 +299,18 @@ async def listed(client: RawAcpClient, session: str) -> list[dict[str, Any]]:
     found = await client.request("_north/tasks/list", {"sessionId": session})
     rows: list[dict[str, Any]] = found["tasks"]
     return rows
+
+
+async def test_a_plain_lsp_client_reviews_what_an_agent_brings_from_its_tree(
+    repository: World, server: ModelServer
+) -> None:
+    world = repository
+    server.script(tasks(isolated("task", "Change it", id="one")), READ, replaced("line 2\n", "line two\n"))
+    server.script(submit("Changed."), WELL)
+    async with plain_editor(world) as editor:
+        editor.choices = ["accept"]
+        await editor.prompt("Have it changed")
+        (shown,) = editor.questions
+    assert shown.text.startswith("task: What it changed in its work tree, 1 file")
+    assert (world.project / "notes.txt").read_text() == LINES.replace("line 2\n", "line two\n")
+    assert left_over(world) == []

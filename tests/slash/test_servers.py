@@ -15,6 +15,9 @@ class Host:
 
     added: Mapping[str, object]
 
+    async def add_server_by_form(self, name: str) -> str:
+        return f"a form for {name or 'any'}"
+
     async def add_server(self, name: str, entry: Mapping[str, object]) -> str:
         self.added = entry
         return name
@@ -38,6 +41,12 @@ async def test_what_is_added(words: list[str], entry: dict[str, object]) -> None
     assert host.added == entry
 
 
+@pytest.mark.parametrize(("words", "told"), [((), "a form for any"), (("new",), "a form for new")])
+async def test_without_words_about_it_a_form_is_shown(words: tuple[str, ...], told: str) -> None:
+    reply = await Commands().run(Invocation("mcp", ("add", *words), ""), cast(Any, Host()))
+    assert reply.text == told
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -49,7 +58,6 @@ async def test_what_is_added(words: list[str], entry: dict[str, object]) -> None
         (["--env", "A", "--", "b"], "a name and a value"),
         (["--url", "a", "--url", "b"], "--url is unknown"),
         (["uvx", "server"], "uvx is unknown"),
-        ([], "/mcp takes"),
     ],
 )
 async def test_what_makes_no_sense_is_refused(words: list[str], why: str) -> None:

@@ -36,7 +36,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("expand_output", {"outputId": "1"}),
     ("calc", {"expression": "1 + 1"}),
 ]
-PLANNING = {"todo", "ask", "goal"}
+PLANNING = {"todo", "ask", "goal", "enter_plan_mode"}
 """Offered where nothing may be changed, too, but they keep something: one after the other."""
 ASKING = {"web_fetch"}
 """Read only, but ask the user: one after the other."""

@@ -142,7 +142,7 @@ class OtherRequest:
     """What a review of another `kind` asks about: a question of the model's, a plan, a host of the
     web."""
 
-    kind: Literal["question", "plan", "host"]
+    kind: Literal["question", "plan", "plan_mode", "host"]
     data: Json
 
     def to_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id, timestamp
 from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.tools.todo_list import Phase, Task, TodoList
-from north_lsp.vocabulary import Location
+from north_lsp.vocabulary import Location, Mode
 
 _MAX_BYTES = 200_000
 _OPTIONS = (
@@ -34,6 +34,8 @@ _OPTIONS = (
     ("leave", "Leave plan mode"),
     ("reject", "Reject"),
 )
+_ENTER = (("plan", "Work out a plan first"), ("no", "Continue without a plan"))
+_WORK_OUT = "Work out the plan: read what it needs, write it with write_plan, then present it."
 _APPROVED = ("execute", "compact", "approve")
 _CARRY_OUT = "I approve the plan. Carry it out, step by step, and verify each step as the plan says."
 _TO_WRITE = "call write_plan with the whole plan first"
@@ -76,6 +78,25 @@ class PlanKeeper:
         before = known.text if known is not None else ""
         told = f"the user has edited the plan, so nothing was written:\n{difference(before, now)}"
         raise ToolError("STALE", told, "take these changes up, then call write_plan again")
+
+    async def propose_mode(self, call: ToolCall, title: str, reason: str) -> Result:
+        """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""
+        if not self.ports.editor.has_user:
+            raise ToolError("UNAVAILABLE", f"{NOBODY}: plan mode cannot begin", "continue without it")
+        review = self.reviews.open(call.id, OtherRequest("plan_mode", {"reason": reason})).id
+        await self.reviews.sync_question()
+        choice = Choice(f"plan-{new_entry_id(())}", "Work out a plan first?", _ENTER, visible(reason))
+        decided = await self.ports.editor.decide(choice)
+        status = {"plan": "approved", None: "cancelled"}.get(decided.option, "rejected")
+        self.reviews.close(review, StoredDecision(status, decided.comment))
+        if decided.option is None:
+            raise StopTurn(decided.comment)
+        if decided.option != "plan":
+            data: dict[str, object] = {"planning": False} | ({"comment": decided.comment} if decided.comment else {})
+            return Result(ok(data), False, CallEnded(call.id, title, False, "You want no plan first."))
+        await self._set_mode({"plan": {"planFile": str(plan_file(self.log)), "state": "active"}}, "plan")
+        ended = CallEnded(call.id, title, True, "Plan mode begins.")
+        return Result(ok({"planning": True}), False, ended, ends_turn=True, next=NextPrompt(_WORK_OUT, "plan"))
 
     async def present(self, call: ToolCall, title: str, summary: str) -> Result:
         """Have the user decide on the plan. Raises StopTurn, ToolError."""
@@ -137,11 +158,11 @@ class PlanKeeper:
         said = f": {comment}" if comment else "."
         return Result(ok(data), False, CallEnded(call.id, title, False, visible(f"You rejected the plan{said}")))
 
-    async def _set_mode(self, data: dict[str, object]) -> None:
-        """Go on in agent mode from the next prompt on; the turn that runs stays as it is."""
-        entry = ModeEntry("agent", {"data": data})
+    async def _set_mode(self, data: dict[str, object], mode: Mode = "agent") -> None:
+        """Continue in a mode from the next prompt on; the turn that runs stays as it is."""
+        entry = ModeEntry(mode, {"data": data})
         self.log.append(entry)
-        self.log.mode = "agent"
+        self.log.mode = mode
         for event in mode_shown(entry):
             await self.ports.show(event)
 

@@ -129,6 +129,17 @@ class ServersHost:
         told = f"The MCP server `{name}` is in `{visible(str(path))}` now."
         return f"{told}\n{_state_of(server)}{_tools_of(server)}" if server is not None else told
 
+    async def add_server_by_form(self, name: str) -> str:
+        from north_lsp.agent.servers.adding import ask_for_server
+
+        with self._session.questions.waiting():
+            try:
+                found = await ask_for_server(self._session.questions.editor, name)
+            except ValueError as error:
+                raise CommandError(str(error)) from None
+            return await self.add_server(*found) if found is not None else "No MCP server was added."
+        return "No MCP server was added: it was cancelled."
+
     async def remove_server(self, name: str) -> str:
         from north_lsp.agent.servers.own_servers import remove_server
 

@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 
 from north_lsp.tools.base import Tool
 
-NEVER = frozenset({"todo", "ask", "write_plan", "exit_plan_mode", "remember", "search_tools", "goal", "workflow"})
+NEVER = frozenset(
+    {"todo", "ask", "write_plan", "enter_plan_mode", "exit_plan_mode", "remember", "search_tools", "goal", "workflow"}
+)
 """What belongs to the conversation with the user alone."""
 TASK = "task"
 _SHELL = ("shell_run", "job")
