@@ -9,7 +9,7 @@ from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.summaries import Summary
-from north_lsp.storage.trash import move_to_trash
+from north_lsp.storage.trash import move_to_trash, names_with
 
 __all__ = ["Summary", "delete_conversation", "delete_idle_conversation", "is_open", "list_conversations"]
 
@@ -54,7 +54,7 @@ def delete_conversation(store: Locations, id: str) -> bool:
 def _delete(store: Locations, id: str, *, must_be_idle: bool) -> bool:
     if not valid_conversation_id(id):
         raise ValueError(f"not the id of a conversation: {id!r}")
-    if not any(store.conversations.glob(f"{id}*")):
+    if not names_with(store.conversations, id):
         return False
     lock = try_lock(store.conversations / f"{id}.lock")
     if must_be_idle and not isinstance(lock, FileLock):

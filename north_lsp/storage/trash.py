@@ -41,12 +41,20 @@ def move_to_trash(store: Locations, id: str) -> bool:
     names = [f"{id}.jsonl", f"{id}.partial.jsonl", f"{id}.partial.json", f"{id}.snapshot.json", id, f"{id}.wanted"]
     if not any(os.path.lexists(folder / name) for name in names):
         return False
-    names += [path.name for path in folder.glob(f"{id}.jsonl.bak-*")]
+    names += names_with(folder, f"{id}.jsonl.bak-")
     trash = _new_folder(private_directory(folder / "trash"), id)
     for name in names:
         with suppress(FileNotFoundError):
             os.rename(folder / name, trash / name)
     return True
+
+
+def names_with(folder: Path, beginning: str) -> list[str]:
+    """Return the names in a folder that begin like this. A pattern with an id in it would be kept in memory."""
+    try:
+        return [name for name in os.listdir(folder) if name.startswith(beginning)]
+    except FileNotFoundError:
+        return []
 
 
 def deleted_at(folder: Path) -> str:

@@ -1,3 +1,4 @@
+import fnmatch
 import json
 import os
 import sqlite3
@@ -345,3 +346,16 @@ print(len(conversation.entries), flush=True)
     assert [process.stdout.readline().strip() for _ in range(2)] == ["True", "2"]
     process.wait()
     assert [path.name for path in store.conversations.iterdir()] == ["trash"]
+
+
+def test_deleting_leaves_nothing_behind_in_memory(store: Locations) -> None:
+    compiled = fnmatch._compile_pattern  # type: ignore[attr-defined]  # what `glob` keeps its patterns in
+    for number in range(3):
+        put(store, f"abc{number}", header(1), said(2, "hello"))
+        put(store, f"abc{number}.jsonl.bak-1", header(1)).rename(store.conversations / f"abc{number}.jsonl.bak-1")
+    before = compiled.cache_info().currsize
+    for number in range(3):
+        assert delete_conversation(store, f"abc{number}")
+        assert not delete_conversation(store, f"abc{number}")
+    assert compiled.cache_info().currsize == before
+    assert not list(store.conversations.glob("abc*"))
