@@ -98,6 +98,25 @@ def test_nothing_in_the_agent_takes_more_than_seven_things() -> None:
     assert found == []
 
 
+_RECORDS = {"Checkpoint", "SettingRow", "Work"}
+"""What is handed on as it is: nothing of it does anything."""
+
+
+@pytest.mark.parametrize("room", ["session", "turn", "calls", "edits", "shell", "ports/turn_context.py"])
+def test_no_bag_of_more_than_seven_things_is_handed_around(room: str) -> None:
+    path = _PACKAGE / "agent" / room
+    found = [
+        f"{one.relative_to(_PACKAGE)}:{node.lineno} {node.name}"
+        for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
+        for node in ast.walk(ast.parse(one.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and any("frozen" in ast.unparse(decorator) for decorator in node.decorator_list)
+        and sum(isinstance(line, ast.AnnAssign) for line in node.body) > _MOST
+        and node.name not in _RECORDS
+    ]
+    assert found == []
+
+
 def _loaded_to_open_a_session() -> set[str]:
     opened = "north_lsp.server.connection, north_lsp.acp.agent, north_lsp.agent.session.factory"
     code = f"import sys, {opened}; print(*sys.modules, sep='\\n')"

@@ -33,7 +33,7 @@ from north_lsp.agent.ports.servers import Connect, Connection, Listener, ServerS
 from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
-from north_lsp.agent.session.environment import Environment
+from north_lsp.agent.session.environment import Environment, ProcessParts
 from north_lsp.agent.session.factory import Defaults, SessionFactory
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
@@ -161,14 +161,16 @@ async def _core(
                 locations,
                 options.environ,
                 Models(known, masked, upkeep, fallbacks, saved.save),
-                tools,
                 background,
-                _retry(settings),
                 CostRecorder(Costs(locations), background),
-                AbandonedTasks(background),
                 settings_file,
-                ShellPool(background),
-                _Connector(options.environ, lambda: secret_names(known), locations),
+                ProcessParts(
+                    tools,
+                    _retry(settings),
+                    AbandonedTasks(background),
+                    ShellPool(background),
+                    _Connector(options.environ, lambda: secret_names(known), locations),
+                ),
             )
 
             def allowed(folder: Path | None) -> Allowed:
@@ -187,7 +189,7 @@ async def _core(
             background.start_soon(fill_search, locations)
             yield Core(environment, defaults, diagnostics, ending)
             ending.step = "background work"
-            if environment.abandoned.count:
+            if environment.process.abandoned.count:
                 ending.hurry()
             background.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_SECONDS):

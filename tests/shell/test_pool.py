@@ -166,10 +166,10 @@ async def test_a_command_that_has_printed_enough_lines_is_not_waited_for(
 
     async with anyio.create_task_group() as background:
         shell = CommandRunner(ENVIRON, background, tmp_path)
-        ran = await shell.run("yes", None, 60, ignore, enough=5)
+        ran = await shell.run("yes", None, 600, ignore, enough=5)
         assert ran.enough
         assert not ran.timed_out
-        ran = await shell.run("seq 10", None, 60, ignore, enough=5)
+        ran = await shell.run("seq 10", None, 600, ignore, enough=5)
         assert not ran.enough
         assert ran.exit_code == 0
         await shell.end_all(0.1)

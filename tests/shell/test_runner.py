@@ -36,7 +36,7 @@ async def runner(folder: Path, environ: Mapping[str, str] = os.environ) -> Async
 
 
 async def run(
-    runner: CommandRunner, command: str, cwd: Path | None = None, seconds: float = 20, place: Place = "session"
+    runner: CommandRunner, command: str, cwd: Path | None = None, seconds: float = PATIENCE, place: Place = "session"
 ) -> CommandResult:
     async def ignore(text: str) -> None:
         return None
@@ -176,12 +176,12 @@ HOSTILE: list[tuple[str, int | None, str | None]] = [
 async def test_the_shell_is_usable_after(tmp_path: Path, command: str, code: int | None, text: str | None) -> None:
     async with runner(tmp_path) as shell:
         with anyio.fail_after(PATIENCE):
-            ran = await run(shell, command, seconds=0.3 if code is None else 20)
+            ran = await run(shell, command, seconds=0.3 if code is None else PATIENCE)
             assert code is None or ran.exit_code == code
             assert text is None or ran.output.text == text
-            after = await run(shell, "echo alive; false", seconds=20)
+            after = await run(shell, "echo alive; false")
             if after.shell_ended:
-                after = await run(shell, "echo alive; false", seconds=20)
+                after = await run(shell, "echo alive; false")
         assert after.output.text == "alive\n"
         assert after.exit_code == 1
 
@@ -516,7 +516,7 @@ async def test_a_flood_of_500_mb_is_bounded(tmp_path: Path) -> None:
     async with runner(tmp_path) as shell:
         await run(shell, "true")
         before = memory()
-        ran = await run(shell, "head -c 500000000 /dev/zero; echo; echo end", seconds=60)
+        ran = await run(shell, "head -c 500000000 /dev/zero; echo; echo end")
         assert ran.exit_code == 0
         assert ran.output.truncated
         assert len(ran.output.text) < 60_000

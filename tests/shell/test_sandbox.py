@@ -20,6 +20,7 @@ from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import ActiveRestrictions, Sandbox, probe, support
 from north_lsp.storage.settings import ReadSettings, Settings
 from north_lsp.workspace.guards.sandbox_guards import Held
+from tests.support.patience import PATIENCE
 
 
 def make_project(base: Path) -> Path:
@@ -50,7 +51,7 @@ async def run(runner: CommandRunner, command: str, place: Place = "session") -> 
     async def ignore(text: str) -> None:
         return None
 
-    return await runner.run(command, None, 20, ignore, place)
+    return await runner.run(command, None, PATIENCE, ignore, place)
 
 
 def test_this_machine_has_a_sandbox() -> None:

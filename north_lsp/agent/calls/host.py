@@ -93,7 +93,7 @@ class CallHost:
     async def look(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Run something that only reads; if the turn is cancelled, it is abandoned after a short grace period."""
         self._ensure("read")
-        if self._tool.only_reads and (hold := self._context.hold()) is not None:
+        if self._tool.only_reads and (hold := self._context.rules.hold()) is not None:
             hold.refuse_reading()
         diagnostics, call = self._abilities.ports.diagnostics, self._call
 
@@ -107,7 +107,7 @@ class CallHost:
     async def propose(self, changes: Sequence[FileChange]) -> Result:
         """Have an edit reviewed and applied. Raises StopTurn, ToolError."""
         self._ensure("write")
-        if (hold := self._context.hold()) is not None:
+        if (hold := self._context.rules.hold()) is not None:
             hold.refuse_writing(path for change in changes for path in change.paths)
         workspace = self._context.workspace
         return await self._abilities.edits.review(workspace, self._call, self._title, changes, self._keep)
@@ -116,7 +116,7 @@ class CallHost:
         """Have a command approved and run; `make` may read the disk. Raises StopTurn, ToolError."""
         self._ensure("run")
         command = await anyio.to_thread.run_sync(make)
-        hold = self._context.hold()
+        hold = self._context.rules.hold()
         if hold is not None and hold.closes and (command.background or not await _only_looks(command)):
             raise hold.error("only git status, log, diff and show, ls, and questions for a version are run now")
         return await self._abilities.shell.run(self._context, self._call, self._title, command)
@@ -124,7 +124,7 @@ class CallHost:
     async def control_jobs(self, request: JobRequest) -> Result:
         """List, read, wait for, stop or write to background jobs. Raises StopTurn, ToolError."""
         self._ensure("run")
-        hold = self._context.hold()
+        hold = self._context.rules.hold()
         if hold is not None and hold.closes and request.action == "input":
             raise hold.error("nothing is written to a job now")
         return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
@@ -132,7 +132,7 @@ class CallHost:
     async def ask_user(self, questions: Sequence[UserQuestion]) -> Result:
         """Ask the user, and wait for the answers. Raises ToolError."""
         self._ensure("ask")
-        if (hold := self._context.hold()) is not None:
+        if (hold := self._context.rules.hold()) is not None:
             hold.refuse_questions(len(questions))
         return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
 
@@ -154,7 +154,7 @@ class CallHost:
     async def permit(self, question: Question) -> Result | None:
         """Have a call of another program's tool approved; a result means that it is not made."""
         self._ensure("network")
-        hold = self._context.hold()
+        hold = self._context.rules.hold()
         if hold is not None and hold.closes and "plan" not in self._tool.modes:
             raise hold.error(f"{self._tool.name} does not say that it only reads")
         return await self._abilities.outside.tools.permit(self._call, self._title, question)

@@ -20,10 +20,22 @@ async def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRules:
+    """What watches over a turn: `follow` tells the model about the files that calls have touched since the last time,
+    `stream` are the rules for its answers while they arrive, `hold` says what may not be changed at this moment."""
+
+    follow: Callable[[], Awaitable[None]] = _nothing
+    stream: tuple[StreamRule, ...] = ()
+    hold: Callable[[], Hold | None] = NO_HOLD
+
+
+NO_RULES = TurnRules()
+
+
+@dataclass(frozen=True, slots=True)
 class TurnContext:
     """The `model` that is asked first, the `system` text, the `mode` that was set when the prompt was sent, the `tools`
-    that are offered, and the workspace and settings as they were read for this turn. `follow` tells the model about
-    the files that calls have touched since the last time, `hold` says what may not be changed at this moment."""
+    that are offered, the workspace and settings as they were read for this turn, and the rules that watch over it."""
 
     model: Model
     system: str
@@ -31,9 +43,7 @@ class TurnContext:
     tools: "Registry"
     workspace: Workspace
     settings: Settings
-    follow: Callable[[], Awaitable[None]] = _nothing
-    stream_rules: tuple[StreamRule, ...] = ()
-    hold: Callable[[], Hold | None] = NO_HOLD
+    rules: TurnRules = NO_RULES
 
     @property
     def plans(self) -> bool:

@@ -24,7 +24,7 @@ from north_lsp.agent.log.prompt import FileLink, to_log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
-from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
 from north_lsp.agent.prompts import render
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
@@ -192,9 +192,9 @@ class AgentRun:
         await self._prompt(log, workspace, told)
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
-        watched = told.project.stream_rules
-        given = (work.model, system, work.mode, work.tools, workspace, settings)
-        context = TurnContext(*given, told.follow, watched, partial(agent_hold, means.stored.log, workspace, work.owns))
+        hold = partial(agent_hold, means.stored.log, workspace, work.owns)
+        rules = TurnRules(told.follow, told.project.stream_rules, hold)
+        context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, rules)
         try:
             stopped = await self._turn(context, parts, choice)
         except (ModelFailed, MissingCredential) as error:
@@ -240,7 +240,9 @@ class AgentRun:
         account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor)
         environment = means.environment
         web = WebMeans.of(environment.environ, environment.models, stored.log, account)
-        tools = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in, web)
+        tools = SessionTools(
+            runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
+        )
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
         calls = ToolRunner(services, checkpoints, stored.artifacts, ports)
         return SessionParts(log, History(log), checkpoints, edits, calls, account, ports)
@@ -275,7 +277,7 @@ class AgentRun:
         return ModelChoice(work.model, known, lambda: environment.settings, log, editor, history.usage, allowed)
 
     async def _turn(self, context: TurnContext, parts: SessionParts, choice: ModelChoice) -> Stopped:
-        control = RetryControl(self._means.environment.retry)
+        control = RetryControl(self._means.environment.process.retry)
         waiting = RetryWait(Retries(control.settings), control, parts.ports, parts.log)
         reminder = partial(ContractReminder, self._contract)
         model, provider = await choice.answering()

@@ -418,7 +418,7 @@ class Agents:
             told = ", ".join(row.id for row in self.listed()) or "none"
             raise ToolError("NOT_FOUND", f"there is no task {one_line(id, 60)!r}; known: {told}")
         environment, secrets = self._means.environment, self._means.stored.secrets
-        tools = await anyio.to_thread.run_sync(environment.load_tools)
+        tools = await anyio.to_thread.run_sync(environment.process.load_tools)
 
         def rendered() -> str:
             from north_lsp.agent.exports.export import render, source_of

@@ -32,7 +32,7 @@ async def show_beginning(environment: Environment, id: str, root: Path, show: Sh
         return ()
     path = environment.locations.conversations / f"{id}.jsonl"
     turns = await anyio.to_thread.run_sync(_first_turns, path, project_hash(root))
-    steps = events_by_entry(turns, cast("Registry", _LateTools(environment.load_tools)))
+    steps = events_by_entry(turns, cast("Registry", _LateTools(environment.process.load_tools)))
     left = len(turns)
     while left > 0:
         count = min(left, _FIRST if left == len(turns) else _PART)

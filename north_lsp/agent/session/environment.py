@@ -23,22 +23,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class ProcessParts:
+    """What belongs to the process as such. `load_tools` may take a while the first time, so it is called in a thread;
+    `remembered` are the projects whose memory this process has worked on."""
+
+    load_tools: Callable[[], "Registry"]
+    retry: RetrySettings
+    abandoned: AbandonedTasks
+    shells: ShellPool | None = None
+    connect: Connect | None = None
+    remembered: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
 class Environment:
-    """The shared parts. `load_tools` may take a while the first time, so it is called in a thread; `background` owns
-    what may outlive a turn; `remembered` are the projects whose memory this process has worked on."""
+    """The shared parts. `background` owns what may outlive a turn."""
 
     locations: Locations
     environ: Mapping[str, str]
     models: Models
-    load_tools: Callable[[], "Registry"]
     background: Background
-    retry: RetrySettings
     costs: CostRecorder
-    abandoned: AbandonedTasks
     settings_file: SettingsFile
-    shells: ShellPool | None = None
-    connect: Connect | None = None
-    remembered: set[str] = field(default_factory=set)
+    process: ProcessParts
 
     def masked(self, secrets: Secrets) -> "Environment":
         """Return the same resources with the placeholders of a conversation: its models are never told a secret."""

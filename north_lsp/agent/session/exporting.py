@@ -68,7 +68,7 @@ class Exports:
         """Return the whole conversation in a format. Raises ToolError."""
         environment = self._environment
         around = await self._surroundings() if self._surroundings is not None else None
-        tools = await anyio.to_thread.run_sync(environment.load_tools)
+        tools = await anyio.to_thread.run_sync(environment.process.load_tools)
 
         def rendered() -> str:
             from north_lsp.agent.exports.export import render, source_of
@@ -85,7 +85,7 @@ class Exports:
     async def replaced(self, summary_id: str) -> str:
         """Return what a summary of the conversation replaced for the model, as plain text. Raises ToolError
         NOT_FOUND."""
-        tools = await anyio.to_thread.run_sync(self._environment.load_tools)
+        tools = await anyio.to_thread.run_sync(self._environment.process.load_tools)
 
         def rendered() -> str:
             from north_lsp.agent.exports.export import render, source_of

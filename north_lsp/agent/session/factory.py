@@ -255,7 +255,7 @@ class SessionFactory:
         for warning in conversation.warnings:
             diagnostics.warning("session_load_warning", message=warning)
         queue = conversation.queue if held is None else []
-        stored = Stored(conversation, log, approvals, checkpoints, context, secrets, artifacts, queue)
+        stored = Stored(log, approvals, checkpoints, context, secrets, artifacts, queue)
         allowed, resumes = self._defaults.allowed(roots.main), self._defaults.resumes_turns
         start = Start(model.with_level(level), chosen.mode, notices, allowed, resumes)
         return Session(stored, start, workspace, editor, environment, diagnostics)

@@ -94,10 +94,10 @@ class Memory:
     def begin_after(self, stopped: Stopped) -> None:
         """Work on the memory in the background once a turn has ended, once for each process and project."""
         environment = self._means.environment
-        if stopped != "end_turn" or not self.is_on or self._project in environment.remembered:
+        if stopped != "end_turn" or not self.is_on or self._project in environment.process.remembered:
             return
         if self._session.choice.model.api != "offline":
-            environment.remembered.add(self._project)
+            environment.process.remembered.add(self._project)
             environment.background.start_soon(self._in_background)
 
     async def _in_background(self) -> None:
@@ -169,7 +169,7 @@ class Memory:
             await anyio.to_thread.run_sync(self._jobs.force)
         except OSError as error:
             raise ValueError(f"the memory cannot be written: {visible(str(error))}") from None
-        self._means.environment.remembered.add(self._project)
+        self._means.environment.process.remembered.add(self._project)
         self._means.environment.background.start_soon(self._in_background)
         return "The memory is worked on as soon as nothing runs here; `/cancel` ends that."
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ class TurnMeans:
     spending: Spending
     ports: Ports
     saved: SavedConversation
-    _parts: "SessionParts | None" = None
+    _parts: "SessionParts | None" = field(default=None, init=False)
 
     async def parts(self) -> "SessionParts":
         """Return the parts that turns share; their modules are loaded with the first turn."""

@@ -20,7 +20,6 @@ from north_lsp.vocabulary import Mode
 class Stored:
     """The stored parts of a session; `queue` is what an earlier process left."""
 
-    conversation: Conversation
     log: Log
     approvals: ProjectApprovals
     checkpoints: Checkpoints
@@ -28,6 +27,11 @@ class Stored:
     secrets: Secrets
     artifacts: Artifacts | None = None
     queue: Sequence[Row] = ()
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it is stored."""
+        return self.log.conversation
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def session_servers(
     means = ServerMeans(
         environment.locations,
         environment.environ,
-        environment.connect,
+        environment.process.connect,
         environment.background,
         lambda: environment.settings,
         lambda: secret_names(environment.models.catalog),

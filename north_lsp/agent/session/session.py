@@ -130,7 +130,7 @@ class Session:
         self.moved_to: Path | None = None
         self.replaying = anyio.Lock()
         self.sharing = Sharing(self, log, self._editor.show)
-        self.retry_control = RetryControl(environment.retry)
+        self.retry_control = RetryControl(environment.process.retry)
         self.queue = PromptQueue(guarded.show, self._keep_queue, stored.queue)
         limits, today = environment.settings.turns, environment.costs.today
         spending = Spending(self._editor, limits.session_limit_usd, limits.day_limit_usd, today)
@@ -167,7 +167,7 @@ class Session:
         turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, work.gate, ports)
         self.intake = PromptIntake(self, log, self._slash, self._shell, turns, work, environment)
         end_processes = partial(end_together, runner, self.servers)
-        self._ending = Ending(conversation, work, self.saved, end_processes, environment.abandoned, diagnostics)
+        self._ending = Ending(conversation, work, self.saved, end_processes, environment.process.abandoned, diagnostics)
 
     @property
     def id(self) -> str:

@@ -90,7 +90,7 @@ def shell_resources(stored: Stored, environment: Environment, root: Path) -> She
         secret_names(environment.models.catalog),
         own,
         environment.background,
-        environment.shells,
+        environment.process.shells,
         locations.detached_jobs(project),
         locations.quarantine(project),
     )

@@ -9,7 +9,7 @@ import anyio.to_thread
 
 from north_lsp.agent.calls.tool_search import offered_tools
 from north_lsp.agent.models.choice import ModelChoice
-from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
 from north_lsp.agent.secrets.notice import state_of
 from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.environment import Environment
@@ -52,7 +52,7 @@ class ModelSurroundings:
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
-        load, workspace = self._environment.load_tools, self._settings.workspace
+        load, workspace = self._environment.process.load_tools, self._settings.workspace
         shown: tuple[str, ...] = ("edit_patch",) if self._choice.model.wants_patches else ()
         if self._environment.settings.memory.enabled:
             shown += ("remember",)
@@ -70,7 +70,7 @@ class ModelSurroundings:
 
     async def for_agents(self) -> "Registry":
         """Return the tools that agents may be given."""
-        load = self._environment.load_tools
+        load = self._environment.process.load_tools
         shown = ("lsp", "edit_rename_symbol", "edit_format_file") if self.workspace.language is not None else ()
         return await anyio.to_thread.run_sync(self._all, load, shown, ("todo",))
 
@@ -89,11 +89,11 @@ class ModelSurroundings:
         """Return what holds for a turn that begins now."""
         workspace, settings = self._settings.workspace, self._environment.settings
         system, tools = await self._told.system(model), await self.tools()
-        watched = self._told.project.stream_rules
         from north_lsp.agent.planning.workflow import hold_on
 
         hold = partial(hold_on, self._log, workspace.roots.main)
-        return TurnContext(model, system, mode, tools, workspace, settings, self._told.follow, watched, hold)
+        rules = TurnRules(self._told.follow, self._told.project.stream_rules, hold)
+        return TurnContext(model, system, mode, tools, workspace, settings, rules)
 
     async def report(self, mode: Mode, history: History) -> "Report":
         """Add up what the next request has."""

@@ -158,5 +158,7 @@ def session_parts(
 
     account = Account(environment.costs, spending, history.usage, ports.editor)
     web = WebMeans.of(environment.environ, environment.models, log, account)
-    services = SessionTools(runner, checkpoints, stored.artifacts, environment.abandoned, stored.secrets.is_in, web)
+    services = SessionTools(
+        runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
+    )
     return SessionParts(log, history, checkpoints, edits, services.tools(log, reviews, edits, ports), account, ports)

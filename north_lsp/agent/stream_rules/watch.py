@@ -61,7 +61,7 @@ class StreamRules:
             disabled = self._context.settings.context.disabled_rules
             own = [watched_own(one) for one in built_in()] if self._settings.built_in else []
             self._all = [one for one in own if one.rule.name not in disabled]
-            self._all += [watched(rule) for rule in self._context.stream_rules]
+            self._all += [watched(rule) for rule in self._context.rules.stream]
         told = told_rules(self._log.those(_counts), self._settings) if self._log.those(_tells) else frozenset()
         return AnswerWatch(self, [one for one in self._all if one.rule.name not in told], self._context)
 

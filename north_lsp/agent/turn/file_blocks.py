@@ -226,7 +226,7 @@ class FileBlocks:
         if not start.path:
             raise ToolError("INVALID_INPUT", "the tag names no path", 'write <NORTH_FILE path="…">')
         resolved = await resolve_open(start.path, self._context.workspace)
-        if (hold := self._context.hold()) is not None:
+        if (hold := self._context.rules.hold()) is not None:
             hold.refuse_writing([resolved.path])
         if await anyio.to_thread.run_sync(os.path.isdir, resolved.path):
             raise ToolError("CONFLICT", f"{resolved.relative} is a folder")

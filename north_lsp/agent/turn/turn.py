@@ -80,7 +80,7 @@ class Turn:
                         return "end_turn"
                 if answer.calls or go_on:
                     self._reminders.note_work()
-                    await context.follow()
+                    await context.rules.follow()
                 told = self._reminders.tell_rules()
                 said = await self._steering.take()
                 if not said and not answer.calls and not go_on and not told:

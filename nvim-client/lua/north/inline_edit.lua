@@ -4,7 +4,7 @@ local texts = require("north.texts")
 local M = {}
 
 local NAME = "north://lines"
-local MOST, LEAST_WIDTH = 15, 40
+local MOST, LEAST_WIDTH = 15, 44
 
 ---Close the float; what was not written there is lost.
 function M.close()
@@ -58,7 +58,7 @@ function M.open(file, block, on_changed)
     width = math.min(width, vim.o.columns - 4),
     height = math.max(3, math.min(#block.added + 1, MOST)),
     border = "rounded",
-    title = " What comes here · :w takes it · q leaves it as it is ",
+    title = " What comes here · :w takes it · q closes ",
   })
 end
 

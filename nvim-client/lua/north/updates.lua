@@ -182,9 +182,13 @@ M.handlers = {
       end
     end
     if params.event == "document_wanted" and type(params.path) == "string" then
-      vim.schedule(function()
-        vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
-      end)
+      vim.schedule(live.bind(function()
+        if live.is_here() then
+          vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
+        else
+          vim.notify(("%s shows you %s"):format(live.name(), params.path), vim.log.levels.INFO)
+        end
+      end))
     end
     if params.event == "settings_wanted" then
       vim.schedule(live.bind(function()

@@ -54,14 +54,14 @@ async def test_a_command_beside_a_turn_has_a_shell_of_its_own(tmp_path: Path) ->
 
     async with anyio.create_task_group() as background:
         runner = CommandRunner(command_environment(os.environ, frozenset()), background, world.root)
-        await runner.run("export WORD=w; kept=1", None, 10, ignore)
+        await runner.run("export WORD=w; kept=1", None, 600, ignore)
         async with anyio.create_task_group() as turn:
-            turn.start_soon(runner.run, "until [ -e go ]; do sleep 0.01; done", None, 10, ignore)
+            turn.start_soon(runner.run, "until [ -e go ]; do sleep 0.01; done", None, 600, ignore)
             message = await ran(
                 world, runner, editor, UserCommand("echo $WORD [$kept]; cd sub; touch ../go", False), "own"
             )
         assert (message["output"], message["exitCode"], message["cancelled"]) == ("w []", 0, False)
-        here = await runner.run("pwd; echo $kept", None, 10, ignore)
+        here = await runner.run("pwd; echo $kept", None, 600, ignore)
         assert here.output.text == f"{world.root}\n1\n"
         await runner.end_all(0.1)
         background.cancel_scope.cancel()

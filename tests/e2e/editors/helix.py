@@ -52,6 +52,10 @@ class Helix:
         self.command(f"open {path or max(written, key=lambda one: one.stat().st_mtime)}")
         self.screen.wait_for(r"^ NOR .*chat\.md")
 
+    def wait_until_idle(self) -> None:
+        """Wait until the sign of progress has left the line below the chat document."""
+        self.screen.wait_for(r"^ NOR   \S*chat\.md")
+
     def type(self, text: str) -> None:
         """Insert a text at the end of what is shown."""
         self.leave_typing()
@@ -70,8 +74,10 @@ class Helix:
         """Choose a row of a menu, whose first row is chosen when it opens."""
         self.screen.wait_for(row)
         rows = re.findall(row, self.screen.text(), re.MULTILINE)
-        assert title in rows, self.screen.text()
-        for _ in range(rows.index(title)):
+        # What is beside the menu may follow a row at once.
+        place = next((index for index, one in enumerate(rows) if one.startswith(title)), None)
+        assert place is not None, self.screen.text()
+        for _ in range(place):
             self.screen.keys("Down")
         self.screen.keys("Enter")
         self.screen.wait_until_gone(row)
