@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tree_sitter import Parser
 
+from north_lsp.workspace.files.fuzzy import FuzzyIndex
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.search.ripgrep import find_ripgrep
@@ -110,6 +111,10 @@ def main() -> None:
         rg = str(binary)
         listing = run([rg, "--files"], root)
         show("first list of all files", lambda: Trees.of(roots).tree(root).listing(), {"rg --files": listing})
+        few = Trees.of(roots).tree(root).listing().files[:50_000]
+        index = FuzzyIndex.of(few)
+        for query in ("handler", "src3/lib", "hndlr49"):
+            show(f"50,000 files by {query!r}", partial(index.find, query))
         trees = Trees.of(roots)
         trees.tree(root).listing()
         show("list of all files again", lambda: trees.tree(root).listing(), {"rg --files": listing})

@@ -72,3 +72,17 @@ async def test_what_happens_seldom_is_logged(world: World, server: ModelServer) 
     assert [(row["sessionId"], row["data"]["former"]) for row in switched] == [(second, first)]
     assert found["app_exit"]["reason"] == "client gone"
     assert has_what_the_page_says(rows)
+
+
+async def test_an_answer_in_the_conversation_names_its_request(world: World, server: ModelServer) -> None:
+    server.script(answer(call("list_root")), answer(Say("Done.")))
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        assert await prompt(client, str(made["sessionId"]), "Look") == "end_turn"
+        await client.close_stdin()
+        assert await client.wait_exit() == 0
+    told = [row["data"]["requestId"] for row in logged(world) if row["event"] == "model_request_complete"]
+    messages = [row["message"] for row in map(json.loads, world.log_entries()) if row["type"] == "message"]
+    assert [one["requestId"] for one in messages if one["role"] == "assistant"] == told
+    assert len(set(told)) == 2

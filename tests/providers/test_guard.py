@@ -138,6 +138,8 @@ KNOWN = {
     "tests/providers/adapters/test_chunks.py": "holds requests to the rules",
     "benchmarks/turns.py": "holds requests to the rules",
     "tests/e2e/vscode/scripted-model.mjs": "has its requests held to the rules",
+    "benchmarks/agents.py": "answers agents of all makers in turn, whose requests follow rules of their own",
+    "tests/e2e/vscode/extension-context.mjs": "is a page of the web, and answers no model's requests",
     "tests/providers/adapters/vendors.py": "hands on the transport that a test gives",
     "tests/providers/keys/test_broker.py": "gives keys, and answers no model's requests",
     "tests/support/mcp_server.py": "offers tools, and answers no model's requests",

@@ -125,6 +125,7 @@ class ModelRequester:
         estimated, tools = self._builder.read, len(request.tools)
         ports.diagnostics.event("model_request_start", **named, estimatedTokens=estimated, tools=tools)
         stream = self._streams.open(model)
+        stream.streamed.request_id = self._request_id
         try:
             return stream.streamed, await stream.run(self._answering.provider, request)
         except anyio.get_cancelled_exc_class():

@@ -24,6 +24,7 @@ class Streamed:
     calls: dict[int, StreamingCall] = field(default_factory=dict)
     preview_sources: dict[int, CallPreviewSource] = field(default_factory=dict)
     first_ms: int | None = None  # from the request to the first thing that arrived
+    request_id: str = ""  # under which North's log tells of the request
     cut_short: bool = False  # by North, since a call that was still arriving cannot succeed
     broken: tuple[Violation, ...] = ()  # the rules for which it was stopped
     usage: Usage = field(default_factory=Usage)

@@ -1,8 +1,9 @@
 """Finds files by a few letters of their names."""
 
+import re
 from bisect import bisect_left
-from collections.abc import Sequence
-from heapq import nsmallest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Self
 
 from north_lsp.lazy_dataclass import dataclass
@@ -10,13 +11,14 @@ from north_lsp.lazy_dataclass import dataclass
 Ranked = tuple[int, int, str]
 """What a path is sorted by, the best first, and the path itself."""
 
+_MOST_SCATTERED = 1000
 _SEPARATORS = str.maketrans("", "", "_-. /")
 
 
 @dataclass(frozen=True)
 class FuzzyIndex:
-    """Paths prepared for many queries: case-folded, and by name alone. `limited` says that there are more files than
-    these."""
+    """Paths prepared for many queries: case-folded, and by name alone, the shortest first. `limited` says that there
+    are more files than these."""
 
     paths: tuple[str, ...]
     folders: frozenset[str]
@@ -28,7 +30,7 @@ class FuzzyIndex:
 
     @classmethod
     def of(cls, files: Sequence[str], folders: Sequence[str] = (), *, limited: bool = False) -> Self:
-        paths = (*files, *folders)
+        paths = tuple(sorted((*files, *folders), key=lambda path: (len(path), path)))
         folded = tuple(path.casefold() for path in paths)
         names = tuple(path.rsplit("/", 1)[-1] for path in folded)
         plain = tuple(name.translate(_SEPARATORS) for name in names)
@@ -45,14 +47,15 @@ class FuzzyIndex:
         wants_folder = wanted.endswith("/")
         wanted = wanted.rstrip("/")
         if not wanted:
-            return nsmallest(limit, ((0, len(path), path) for path in self.paths))
+            return [(0, len(path), path) for path in self.paths[:limit]]
         squeezed = wanted.translate(_SEPARATORS)
         close = [at for at, path in enumerate(self._folded) if wanted in path]
+        if len(close) >= limit and not wants_folder:
+            return self._with_all(wanted, close, limit)
         if squeezed and len(close) < limit:
             close += [at for at, name in enumerate(self._plain) if squeezed in name]
         if len(close) < limit:  # else matches of scattered letters could not make it into the result
-            need = _mask(wanted)
-            close += [at for at, mask in enumerate(self._masks) if not need & ~mask]
+            close += self._scattered(wanted)
         best: list[Ranked] = []
         for at in dict.fromkeys(close):
             score = _score(wanted, squeezed, self._folded[at], self._names[at], self._plain[at])
@@ -65,6 +68,41 @@ class FuzzyIndex:
                     del best[limit:]
         return best
 
+    def _with_all(self, wanted: str, close: Sequence[int], limit: int) -> list[Ranked]:
+        """Return the best of paths that all have what is wanted: class after class, each only as far as it is needed.
+        Scoring each of very many would take too long while somebody types."""
+        names, paths = self._names, self._folded
+        found: dict[int, int] = {}
+
+        def take(score: int, of: Iterable[int]) -> bool:
+            found.update((at, score) for at in islice((at for at in of if at not in found), limit - len(found)))
+            return len(found) >= limit
+
+        def best() -> list[Ranked]:
+            return sorted((-score, len(self.paths[at]), self.paths[at]) for at, score in found.items())
+
+        if take(1000, (at for at in close if names[at] == wanted or paths[at] == wanted)):
+            return best()
+        if take(800, (at for at in close if names[at].startswith(wanted))):
+            return best()
+        in_name = [at for at in close if wanted in names[at]]
+        for begins in (True, False):
+            if take(650 if begins else 600, (at for at in in_name if _begins_in_name(wanted, names[at]) == begins)):
+                return best()
+        is_in_name = set(in_name)
+        for begins in (True, False):
+            rest = (at for at in close if at not in is_in_name and _begins_part(wanted, paths[at]) == begins)
+            if take(580 if begins else 540, rest):
+                return best()
+        return best()
+
+    def _scattered(self, wanted: str) -> Iterator[int]:
+        """Find paths that have the letters in their order, the shortest first, and not very many."""
+        need = _mask(wanted)
+        in_order = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in wanted)).match
+        masks = (at for at, mask in enumerate(self._masks) if not need & ~mask)
+        return islice((at for at in masks if in_order(self._folded[at])), _MOST_SCATTERED)
+
 
 def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:
     if wanted in (name, path):
@@ -72,11 +110,9 @@ def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:
     if name.startswith(wanted):
         return 800
     if wanted in name:
-        at = name.find(wanted)
-        return 650 if name[at - 1] in "_-. " else 600
+        return 650 if _begins_in_name(wanted, name) else 600
     if wanted in path:
-        at = path.find(wanted)
-        return 580 if at == 0 or path[at - 1] == "/" else 540
+        return 580 if _begins_part(wanted, path) else 540
     if squeezed:
         if plain == squeezed:
             return 900
@@ -85,6 +121,15 @@ def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:
         if squeezed in plain:
             return 550
     return _subsequence(wanted, path)
+
+
+def _begins_in_name(wanted: str, name: str) -> bool:
+    return name[name.find(wanted) - 1] in "_-. "
+
+
+def _begins_part(wanted: str, path: str) -> bool:
+    at = path.find(wanted)
+    return at == 0 or path[at - 1] == "/"
 
 
 def _subsequence(wanted: str, path: str) -> int:

@@ -198,13 +198,15 @@ const cases = {
     await chat.input.pressSequentially("/config edits.save");
     await option("edits.saveAfterApply").waitFor();
     await screenshot(page, "composer-2b-values");
-    await chat.input.press("Enter");
-    assert.equal(await value(), "/config edits.saveAfterApply ");
-    await option("--session").waitFor(); // nothing is chosen yet: Enter would send
-    assert.equal(await chat.input.getAttribute("aria-activedescendant"), null);
-    await chat.input.pressSequentially("fal");
-    await chat.frame.locator("#offers [role=option][aria-selected=true]", { hasText: "false" }).waitFor();
     await chat.input.press("Tab");
+    assert.equal(await value(), "/config edits.saveAfterApply ");
+    await option("--session").waitFor();
+    assert.equal(await chat.input.getAttribute("aria-activedescendant"), null); // nothing is gone to: Enter would send
+    await chat.input.pressSequentially("fal");
+    await option("false").waitFor();
+    await chat.input.press("ArrowDown");
+    await chat.frame.locator("#offers [role=option][aria-selected=true]", { hasText: "false" }).waitFor();
+    await chat.input.press("Enter");
     assert.equal(await value(), "/config edits.saveAfterApply false ");
     await option("--project").waitFor();
     await chat.input.fill("");

@@ -15,8 +15,7 @@ const PLAN = ["Goal", "Findings", "Steps", "Risks", "Out of scope"].map((name) =
 await bed.each({
   async "the todo list is pinned, and its document is edited"() {
     model.answers.push([["todo", { ops: [INIT, { op: "done", task: "look around" }] }]], "So far.", "I wait.");
-    await chat.send("do it");
-    await chat.idle();
+    await chat.ask("do it");
     const todo = chat.frame.locator("#todo");
     await until("the counts", async () => /Todo 1\/2/.test(await todo.innerText()));
     await todo.locator("summary").click();
@@ -29,16 +28,14 @@ await bed.each({
     await page.keyboard.press("Control+S");
     await until("the new task", async () => /Todo 1\/3/.test(await todo.innerText()));
     model.answers.push("I see.", "I wait.");
-    await chat.send("go on");
-    await chat.idle();
+    await chat.ask("go on");
     assert.match(JSON.stringify(model.requests), /added: tell me/);
     await palette(page, "View: Close All Editors");
   },
 
   async "agents at work are rows, and the conversation of one opens"() {
     model.answers.push([["task", { tasks: [{ id: "look", agent: "task", prompt: "Look around" }] }]], [["submit_result", { result: "Nothing there." }]], "It says so.");
-    await chat.send("have it looked at");
-    await chat.idle();
+    await chat.ask("have it looked at");
     const row = chat.frame.locator(".row.tool", { hasText: "Agents: 1 of 1 tasks done" });
     await row.locator(".line .icon").click();
     const task = row.locator(".task");
@@ -94,8 +91,7 @@ await bed.each({
   async "a plan is rejected with a comment, edited, and approved"() {
     const card = chat.frame.locator("#waiting");
     await chat.renew();
-    await chat.send("/plan on");
-    await chat.idle();
+    await chat.ask("/plan on");
     model.answers.push([["write_plan", { content: PLAN }]], [["exit_plan_mode", { summary: "Look." }]], [["exit_plan_mode", { summary: "Again." }]], "Carried out.", "I wait.");
     await chat.send("plan it");
     await until("the plan", async () => /Approve this plan/.test(await card.innerText()));

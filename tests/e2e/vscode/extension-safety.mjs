@@ -93,10 +93,7 @@ const cases = {
   },
 
   async "a command is named wherever it is asked about, and stands above the input"() {
-    for (let index = 0; index < 4; index += 1) {
-      await chat.send("explain greet");
-      await chat.idle();
-    }
+    for (let index = 0; index < 4; index += 1) await chat.ask("explain greet");
     await chat.frame.locator("#rows").evaluate((rows) => (rows.scrollTop = 0));
     await chat.send("run `touch seen.txt && echo one`");
     await chat.question("command").waitFor();

@@ -161,8 +161,8 @@ export class Completion {
     const rows = values.map(({ value, detail }) => ({ name: value, description: detail }));
     const found = ranked(rows, this.token?.query.toLowerCase() ?? "").slice(0, MOST_VALUES);
     this.offers = found.map(({ name, description }) => ({ kind: "value", name, detail: description }));
-    // A command may be sent without a value: Enter takes one only if it was gone to, or if something of it was written.
-    this.active = this.token?.query === "" ? -1 : 0;
+    // What is written may be meant as it is (/config searches words, too): Enter takes a value only if it was gone to.
+    this.active = -1;
   }
 
   /** What the extension has found. Returns whether that is still wanted. */
