@@ -21,9 +21,9 @@ fuzz minutes="5" *paths:
 
 # Long campaigns that are no part of `test`: kills at random instants of turns, mutated streams of models, 200,000 random and damaged messages, and every failure of the disk in turn.
 endurance kills="500" streams="20000" messages="200000":
-    {{bin}}/python -m tests.support.killed_turns {{kills}}
+    {{bin}}/python -m tests.endurance.kills_of_turns {{kills}}
     {{bin}}/python -m tests.endurance.streams {{streams}}
-    {{bin}}/python -m tests.support.fuzzed_messages {{messages}}
+    {{bin}}/python -m tests.endurance.messages {{messages}}
     NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto tests/end_to_end/test_faulty_disk.py
 
 # The clients in a real VS Code and a real Neovim, or those programs whose names contain a word. The editors are set up outside the checkout, once.

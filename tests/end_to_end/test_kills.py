@@ -8,8 +8,8 @@ from tests.end_to_end.test_faults import prompt, sent, texts
 from tests.end_to_end.test_queue import ask, start
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import SERVER, World
+from tests.endurance.kills_of_turns import campaign
 from tests.support.client import RawAcpClient, raw_client
-from tests.support.killed_turns import campaign
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Gate, Say, Think, answer
 

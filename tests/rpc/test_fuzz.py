@@ -1,11 +1,11 @@
-"""A slice of the campaign of `tests.support.fuzzed_messages`."""
+"""A slice of the campaign of `tests.endurance.messages`."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.world import SERVER, make_world
-from tests.support.fuzzed_messages import CARRIERS, Carrier, campaign
+from tests.endurance.messages import CARRIERS, Carrier, campaign
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

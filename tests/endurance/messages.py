@@ -1,6 +1,6 @@
 """Run on its own: sends random and damaged messages to servers, over both framings.
 
-    python -m tests.support.fuzzed_messages COUNT [SEED]
+    python -m tests.endurance.messages COUNT [SEED]
 
 After each few hundred messages the server must answer a request as ever; at the end it must exit by itself, with no
 crash report and nothing on its standard error, and its memory must not have grown. Prints what it did as JSON.

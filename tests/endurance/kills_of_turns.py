@@ -1,6 +1,6 @@
 """Run on its own: kills servers at random instants of scripted turns, and checks what the next one has.
 
-    python -m tests.support.killed_turns COUNT [SEED]
+    python -m tests.endurance.kills_of_turns COUNT [SEED]
 
 Every character that a client had received must be there, every prompt whose turn had begun, every queued prompt that
 was accepted (in the conversation or offered again, once), and each call that a model is told of must have exactly one
