@@ -41,7 +41,8 @@ async def early(world: World) -> tuple[list[str], list[Any]]:
         events.append(event)
 
     locations = Locations(world.folder / "config", world.data, world.folder / "state")
-    environment = cast(Any, SimpleNamespace(locations=locations, load_tools=builtin_tools))
+    process = SimpleNamespace(load_tools=builtin_tools)
+    environment = cast(Any, SimpleNamespace(locations=locations, process=process))
     return list(await show_beginning(environment, ID, world.project, show)), events
 
 
