@@ -47,8 +47,8 @@ class OfServer(DescribedTool):
 
 
 RARE = {
-    "ast_search", "calc", "detect_languages", "find_blocks", "get_line_count", "goal", "hotfiles", "read_readme",
-    "undo_edit", "workflow",
+    "ast_search", "calc", "detect_languages", "enter_plan_mode", "find_blocks", "get_line_count", "goal", "hotfiles",
+    "read_readme", "undo_edit", "workflow",
 }  # fmt: skip
 
 
