@@ -125,7 +125,7 @@ SEEN: dict[str, Row] = {
         files={".mcp.json": '{"mcpServers": {"own": {"command": "true"}}}'},
     ),
     "shell.prefix": Row("echo prefixed-words;", "prefixed-words", run("echo other")),
-    "shell.timeoutS": Row(1, "at most 1 s,", run("echo x")),
+    "shell.timeoutS": Row(1, "at most 1 s.", run("echo x")),
     "compaction.model": Row(
         "anthropic/opus-4-5",
         '"claude-opus-4-5-20251101"',

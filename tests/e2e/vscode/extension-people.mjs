@@ -41,7 +41,7 @@ function german() {
       await chat.send(`ask ${JSON.stringify({ toolCall, options })}`);
       await chat.frame.locator("#waiting .asked").waitFor();
       await chat.frame.locator("#activity", { hasText: "wartet auf Sie" }).waitFor();
-      assert.deepEqual(await chat.frame.locator("#waiting .buttons button").allTextContents(), ["Ausführen", "Ablehnen"]);
+      assert.deepEqual(await chat.frame.locator("#waiting .buttons button").allTextContents(), ["Ausführen", "Bearbeiten…", "Ablehnen"]);
       await chat.frame.locator("#waiting").getByRole("button", { name: "Ausführen" }).and(chat.frame.locator(":enabled")).waitFor();
       const buttons = await Promise.all(["stop", "send"].map((id) => chat.frame.locator(`#${id}`).boundingBox()));
       assert.ok(Math.abs(buttons[0].y - buttons[1].y) < 4, "the buttons need a second line");

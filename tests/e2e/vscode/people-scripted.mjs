@@ -152,7 +152,7 @@ export function seenAndHeard() {
       const body = card.locator(".body");
       await body.evaluate((one) => one.scrollTo(0, one.scrollHeight));
       await card.getByRole("button", { name: "Answer", exact: true }).click();
-      await card.locator(".problem", { hasText: "How many?: this has to be filled in." }).waitFor();
+      await card.locator(".problem", { hasText: "How many?: this must be filled in." }).waitFor();
       const nodes = await audited("form");
       holds(nodes, "radio", "Small", "Large");
       holds(nodes, "checkbox", "Small", "Large", "With tests");
