@@ -89,8 +89,8 @@ const cases = {
     assert.deepEqual(await chat.question("edit").getByRole("button").allTextContents(), [
       "Show changes",
       "Accept",
-      "Always accept in this project…",
       "Reject",
+      "Always accept in this project…",
     ]);
     await screenshot(page, "extension-4-diff");
     // Closing the diff decides nothing.
