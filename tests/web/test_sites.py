@@ -246,7 +246,12 @@ async def test_an_api_that_leads_inside_is_not_asked(site: Site) -> None:
 
 async def test_what_a_site_says_is_told_on_a_thread(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
-    monkeypatch.setattr(sites, "visible", lambda text: (threads.append(threading.get_ident()), text)[1])
+
+    def noted(text: str) -> str:
+        threads.append(threading.get_ident())
+        return text
+
+    monkeypatch.setattr(sites, "visible", noted)
     site.pages = {"/pypi/wings/json": _page(PYPI)}
     assert await reader(site).read(target("https://pypi.org/project/wings/")) is not None
     assert threads
