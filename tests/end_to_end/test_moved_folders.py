@@ -1,5 +1,6 @@
 """Conversations whose folder was copied elsewhere and removed: asked about once, and continued there."""
 
+import asyncio
 import inspect
 import json
 import shutil
@@ -14,8 +15,11 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.factory import SessionFactory
 from north_lsp.agent.session.session import Session
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.projects import read_project
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, answering, there
 from tests.end_to_end.test_turns import conversation, text_blocks
@@ -51,6 +55,13 @@ async def new(client: RawAcpClient, folder: Path) -> str:
     return str((await client.request("session/new", {"cwd": str(folder), "mcpServers": []}))["sessionId"])
 
 
+async def known(world: World) -> None:
+    """Wait until North has noted what distinguishes the project's folder, which it does beside the turns."""
+    locations = Locations(world.folder / "config", world.data, world.folder / "state")
+    while (noted := read_project(locations, project_hash(world.project))) is None or noted.identity.is_vague:
+        await asyncio.sleep(0.01)
+
+
 @pytest.fixture
 async def copied(world: World, server: ModelServer) -> tuple[str, Path]:
     """A conversation about a repository that was copied and then removed."""
@@ -60,6 +71,7 @@ async def copied(world: World, server: ModelServer) -> tuple[str, Path]:
     server.script(*(answer(Say(f"{word}.")) for word in ("One", "Two", "Three")))
     async with conversation(world) as (client, session):
         await prompt(client, session, "first")
+        await known(world)
     target = world.folder / "copied"
     shutil.copytree(world.project, target)
     shutil.rmtree(world.project)

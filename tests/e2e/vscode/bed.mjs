@@ -10,7 +10,7 @@
  * `NORTH_E2E_SERVER` names another north-lsp than the checkout's own.
  */
 import { rmSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -200,7 +200,8 @@ class Bed {
     if (this.page === undefined) return;
     const what = `${this.#area}-failed-${name.replaceAll(/\W+/g, "-")}`;
     const picture = await screenshot(this.page, what).catch((reason) => `none: ${reason.message}`);
-    const logs = `${this.server.output()}\n${await this.server.logs(/North|remoteexthost/)}`;
+    const north = await readFile(this.path("state/north.log"), "utf8").catch(() => "none");
+    const logs = `${this.server.output()}\n${await this.server.logs(/North|remoteexthost/)}\n== north.log\n${north}`;
     const kept = path.join(artifacts, `${what}.log`);
     await writeFile(kept, logs);
     console.error(`${logs.slice(-6_000)}\nscreenshot: ${picture}\nlogs: ${kept}`);
