@@ -418,7 +418,7 @@ async def test_conversations_that_are_no_list_count_as_none(world: World, server
     folder.mkdir(parents=True)
     known = {"version": 1, "slug": "old", "workflow": "clarify", "phase": "intake", "conversations": 5}
     (folder / "state.json").write_text(json.dumps(known))
-    server.script(WELL)
+    server.script(WELL, WELL)
     async with talking(world) as (client, session):
         await prompt(client, session, "/work resume old")
         assert len(state(world, "old")["conversations"]) == 1
