@@ -119,3 +119,70 @@ async def test_the_tool_is_looked_up_first_and_offered_while_there_is_a_goal(wor
     offered = [{tool["name"] for tool in one.body["tools"]} for one in server.requests]
     assert "goal" not in offered[0]
     assert "goal" in offered[1]
+
+
+async def test_a_model_cannot_replace_the_goal_of_the_user(world: World, server: ModelServer) -> None:
+    mine = {"text": "made", "command": CHECK}
+    server.script(
+        goal("set", statement="It works", criteria=[{"text": "trust me"}]),
+        goal("set", statement="Easy", criteria=[mine, {"text": "it is tidy"}]),
+        goal("evidence", id="c2", text="looks fine"),
+        goal("complete"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        await prompt(client, session, f"/goal set # It works\n- made: `{CHECK}`")
+        await prompt(client, session, "Go on")
+    came = [json.dumps(one[-1]) for one in sent(server)[1:]]
+    assert "the goal is the user's" in came[0]
+    assert "# It works" in came[1]
+    assert "c2: it is tidy" in came[1]
+    assert "c1 is open" in came[3]
+
+
+async def test_evidence_is_stale_after_a_command_that_does_more_than_look(world: World, server: ModelServer) -> None:
+    (world.project / "made.txt").write_text("x\n")
+    server.script(
+        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        run(CHECK),
+        goal("evidence", id="c1"),
+        run("ls json"),
+        goal("view"),
+        run("rm made.txt"),
+        goal("complete"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        answering(client, *["run"] * 3)
+        await prompt(client, session, "Make it work")
+    came = [json.dumps(one[-1]) for one in sent(server)[1:]]
+    assert "(stale)" not in came[4]
+    assert "c1 is stale" in came[6]
+
+
+async def test_a_run_where_a_word_means_something_else_is_no_evidence(world: World, server: ModelServer) -> None:
+    (world.project / "made.txt").write_text("x\n")
+    elsewhere = answer(call("shell_run", command=CHECK, cwd="json"))
+    part = answer(call("shell_run", command=CHECK, head=1))
+    server.script(
+        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        elsewhere,
+        goal("evidence", id="c1"),
+        part,
+        goal("evidence", id="c1"),
+        run("test() { true; }"),
+        run(CHECK),
+        goal("evidence", id="c1"),
+        run("unset -f test"),
+        run(CHECK),
+        goal("evidence", id="c1"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        answering(client, *["run"] * 6)
+        await prompt(client, session, "Make it work")
+    came = [json.dumps(one[-1]) for one in sent(server)[1:]]
+    assert "it ran in another folder" in came[2]
+    assert "run it without `head` and `tail`" in came[4]
+    assert "defined the function test" in came[7]
+    assert "[x] c1: made" in came[10]

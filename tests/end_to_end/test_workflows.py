@@ -345,6 +345,89 @@ async def test_a_workflow_is_taken_up_listed_and_archived(world: World, server: 
         assert "one-thing" not in texts(client)
 
 
+@pytest.mark.parametrize("end", [answer(call("workflow", action="stop")), move("abandoned")])
+async def test_a_model_lifts_the_hold_only_if_the_user_agrees(world: World, server: ModelServer, end: Any) -> None:
+    server.script(end, MAKE, end, MAKE, WELL)
+    async with talking(world) as (client, session):
+        shown = answering(client, "no", "end", "accept")
+        await prompt(client, session, "/work start clarify Something")
+    assert "End the workflow clarify in its phase intake?" in shown[0]["toolCall"]["title"]
+    told_of = came(server)
+    assert "the user does not want the workflow to end" in told_of[0]
+    assert "BLOCKED: clarify is active" in told_of[1]
+    assert (world.project / "made.txt").exists()
+
+
+async def test_only_the_last_word_of_the_critic_counts(world: World, server: ModelServer) -> None:
+    against = {"verdict": "revise", "issues": ["A2?"]}
+    server.script(
+        write("plan", {"goal": "It is made", "steps": [STEP]}),
+        move("assess"),
+        tasks(task("architect", "Assess it")),
+        submit({"assessment": "Fine.", "risks": [], "alternatives": []}),
+        move("challenge"),
+        tasks(task("critic", "Attack it")),
+        submit({"verdict": "approve", "issues": []}),
+        tasks(task("critic", "Attack it")),
+        submit(against),
+        tasks(task("task", "Say it")),
+        submit('"verdict": "approve"'),
+        move("present"),
+        WELL,
+    )
+    async with talking(world, **{"todo.reminders": False}) as (client, session):
+        await prompt(client, session, "/work start plan Something")
+    assert "the critic has not approved it" in told(server)
+
+
+async def test_neither_the_baseline_nor_a_review_of_the_last_change_is_skipped(
+    world: World, server: ModelServer
+) -> None:
+    review = [tasks(task("reviewer", "Review it")), submit({"verdict": "approve", "findings": []})]
+    server.script(
+        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        move("blocked"),
+        move("work"),
+        run(CHECK),
+        move("work"),
+        move("verify"),
+        move("review"),
+        *review,
+        MAKE,
+        run(CHECK),
+        goal("evidence", id="c1"),
+        goal("complete"),
+        move("done"),
+        *review,
+        move("done"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        answering(client, "run", "accept", "run")
+        await prompt(client, session, "/work start ultragoal Something")
+    everything = [json.dumps(one[-1]) for one in sent(server)]
+    assert any(f"not run yet: {CHECK}" in one for one in everything)
+    assert any(
+        "the agent reviewer has not done its part in this phase since the last change" in one for one in everything
+    )
+    assert "The workflow is done." in told(server)
+
+
+async def test_conversations_that_are_no_list_count_as_none(world: World, server: ModelServer) -> None:
+    folder = world.project / ".north/work/old"
+    folder.mkdir(parents=True)
+    known = {"version": 1, "slug": "old", "workflow": "clarify", "phase": "intake", "conversations": 5}
+    (folder / "state.json").write_text(json.dumps(known))
+    server.script(WELL, WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work resume old")
+        assert len(state(world, "old")["conversations"]) == 1
+        await prompt(client, session, "/work stop")
+        (folder / "state.json").write_text(json.dumps(known))
+        await prompt(client, session, "/work start clarify old")
+        assert len(state(world, "old")["conversations"]) == 1
+
+
 @pytest.mark.parametrize("broken", ["{", '{"history": 1}', "[]"])
 async def test_a_broken_state_is_only_looked_at(world: World, server: ModelServer, broken: str) -> None:
     folder = world.project / ".north/work/old"

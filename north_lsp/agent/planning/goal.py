@@ -25,11 +25,13 @@ _NONE = "there is no goal yet"
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run of a command: its call, how it ended, and the last change of files before its end."""
+    """A run of a command: its call, how it ended, and the last change before its end. `unfit` says why it is no
+    evidence; empty if it is."""
 
     call_id: str
     exit_code: int | None
     state: str
+    unfit: str
 
 
 class GoalKeeper:
@@ -50,7 +52,8 @@ class GoalKeeper:
 
     @property
     def state(self) -> str:
-        """The name of the last change of files that the conversation made, on whatever branch."""
+        """The name of the last change of files that the conversation made, on whatever branch. A command that does more
+        than look counts as one, unless it is that of a criterion."""
         return _last_change(self._log.entries())
 
     def change(self, call: ToolCall, title: str, change: GoalChange) -> Result:
@@ -69,7 +72,7 @@ class GoalKeeper:
     def _changed(self, change: GoalChange) -> Goal:
         """Return what a change makes of the goal. Raises GoalError, ToolError."""
         if change.action == "set":
-            return _new(change)
+            return _new(change, _users_goal(self._log), self.now)
         goal = self.now
         if goal is None:
             raise GoalError(f"{_NONE}: begin with `set`")
@@ -100,6 +103,8 @@ class GoalKeeper:
         run = last_run(self._log, criterion.command)
         if run is None:
             raise GoalError(f"{criterion.command!r} was not run in this conversation: run exactly that first")
+        if run.unfit:
+            raise GoalError(f"the last run of {criterion.command!r} is no evidence: {run.unfit}")
         text = change.text.strip() or f"exit code {run.exit_code}"
         status = "met" if run.exit_code == 0 else "failed"
         return goal.judged(criterion.id, "met" if status == "met" else "failed", _of_run(run, text))
@@ -141,7 +146,8 @@ def last_run(log: Log, command: str) -> _Run | None:
                 if call_id in edited or one.entry.details.of_tool.get("timedOut") is True:
                     continue
                 if isinstance(code, int):
-                    return _Run(call_id, code, _before(log.entries(), one.id))
+                    unfit = one.entry.details.of_tool.get("unfit", "an older North ran it; run it again")
+                    return _Run(call_id, code, _before(log.entries(), one.id), str(unfit))
             case _:
                 pass
     return None
@@ -151,12 +157,29 @@ def _is_goal(one: Logged) -> bool:
     return isinstance(one.entry, GoalEntry)
 
 
-def _new(change: GoalChange) -> Goal:
+def _users_goal(log: Log) -> Goal | None:
+    """Return the goal as the user last wrote it; None if they wrote none or dropped it."""
+    entries = [one.entry for one in log.those(_is_goal)]
+    return next((one.goal for one in reversed(entries) if isinstance(one, GoalEntry) and one.by_user), None)
+
+
+def _new(change: GoalChange, users: Goal | None, now: Goal | None) -> Goal:
+    """Return the goal that a model sets; one that the user wrote can only get more criteria. Raises GoalError."""
     if not change.statement.strip():
         raise GoalError("say in `statement` what is to be reached")
+    rows = [(text.strip(), command.strip()) for text, command in change.criteria]
     goal = Goal(change.statement.strip())
-    for text, command in change.criteria:
-        goal = goal.with_criterion(text, command)
+    if users is not None:
+        if not {(one.text, one.command) for one in users.criteria} <= {*rows}:
+            raise GoalError(
+                "the goal is the user's: `set` must have all of its criteria as they are; add others with"
+                " `add_criterion`, or ask the user to change it with /goal set or /goal drop"
+            )
+        goal = now or users
+    known = {(one.text, one.command) for one in goal.criteria}
+    for text, command in rows:
+        if (text, command) not in known:
+            goal = goal.with_criterion(text, command)
     return goal
 
 
@@ -170,10 +193,20 @@ def _before(entries: Sequence[Logged], id: str) -> str:
 
 
 def _last_change(entries: Sequence[Logged]) -> str:
-    for one in reversed(entries):
+    last, calls = "", dict[str, str]()
+    own: frozenset[str] = frozenset()
+    for one in entries:
         match one.entry:
+            case GoalEntry(goal):
+                own = frozenset(each.command for each in goal.criteria) if goal is not None else frozenset()
+            case AnswerEntry() as answer:
+                calls |= {call.id: str(call.arguments.get("command", "")).strip() for call in answer.calls}
             case CheckpointEntry(status="applied", files=files) if files:
-                return one.id
+                last = one.id
+            case ResultEntry(call_id, tool, details=details) if tool == _RUN:
+                ran = "exitCode" in details.of_tool or "jobId" in details.of_tool
+                if ran and calls.get(call_id) not in own and details.of_tool.get("onlyLooks") is not True:
+                    last = one.id
             case _:
                 pass
-    return ""
+    return last

@@ -57,6 +57,7 @@ _FILES: Mapping[str, str] = {
 _WAY_OUT = "continue with the tool workflow (`move`), or the user ends it with /work stop"
 _CONFIRM = (("accept", "Accept"), ("change", "Change it"), ("stop", "Stop here"))
 _BEGIN = (("begin", "Begin"), ("no", "Do not begin"))
+_END = (("end", "End it"), ("no", "Go on with it"))
 
 
 class WorkflowKeeper(WorkflowCourse):
@@ -79,6 +80,7 @@ class WorkflowKeeper(WorkflowCourse):
                 case "write":
                     return await self._write(workspace, call, title, wanted)
                 case "stop":
+                    await self._ensure_may_end()
                     await self.stop(workspace, "abandoned", "the model ended it")
                     return self._said(call, title, "The workflow has ended.")
                 case _:
@@ -104,6 +106,19 @@ class WorkflowKeeper(WorkflowCourse):
         await self.begin(workspace, workflow, wanted.title)
         return self._said(call, title, self.described())
 
+    async def _ensure_may_end(self) -> None:
+        """Ask the user where the end of the workflow lets models change files again. Raises ToolError."""
+        state = state_on(self.log)
+        if state is None or state.phase not in WORKFLOWS[state.skill].held:
+            return
+        if not self._ports.editor.has_user:
+            raise ToolError("UNAVAILABLE", f"{NOBODY}: the workflow cannot be ended", "go on with it")
+        asked = f"End the workflow {state.skill} in its phase {state.phase}?"
+        detail = "Models may change files again then."
+        choice = Choice(f"work-{new_entry_id(())}", asked, _END, detail)
+        if (await self._ports.editor.decide(choice)).option != "end":
+            raise ToolError("REJECTED", "the user does not want the workflow to end", "go on with it")
+
     # -- phases ----------------------------------------------------------------------------------------
 
     async def _move(self, workspace: Workspace, call: ToolCall, title: str, wanted: WorkflowCall) -> Result:
@@ -113,6 +128,7 @@ class WorkflowKeeper(WorkflowCourse):
         folder = WorkFolder(workspace)
         await anyio.to_thread.run_sync(folder.state, state.slug)  # a broken one is only read
         if wanted.to == "abandoned":
+            await self._ensure_may_end()
             await self.stop(workspace, "abandoned", wanted.note or "the model ended it")
             return self._said(call, title, "The workflow has ended.")
         documents = await anyio.to_thread.run_sync(self._documents, folder, state.slug)
@@ -185,13 +201,14 @@ class WorkflowKeeper(WorkflowCourse):
             raise WorkflowError("there is no goal with criteria: set it with the tool goal")
         commands = [one.command for one in goal.criteria if one.command]
         runs = {command: last_run(self.log, command) for command in commands}
-        if phase == "baseline" and (never := [one for one, run in runs.items() if run is None]):
+        never = [one for one, run in runs.items() if run is None or run.unfit]
+        if (phase == "baseline" or (phase == "blocked" and not self._had_work())) and never:
             raise WorkflowError(f"not run yet: {', '.join(never)}")
-        stale = [one for one, run in runs.items() if run is None or run.state != state]
+        stale = [one for one, run in runs.items() if run is None or run.unfit or run.state != state]
         if phase == "verify" and to == "review" and stale:
             raise WorkflowError(f"files have changed since these were run: {', '.join(stale)}")
         if phase == "review" and to == "done":
-            self._needs_agent("reviewer")
+            self._needs_agent("reviewer", after=state)
             if goal.status != "complete" or goal.missing(state):
                 raise WorkflowError("it is done only when the goal is complete: call goal with `complete`")
 
@@ -201,17 +218,36 @@ class WorkflowKeeper(WorkflowCourse):
         at = max((at for at, one in enumerate(path) if isinstance(one.entry, SkillStateEntry)), default=-1)
         return path[at + 1 :]
 
-    def _ended_tasks(self) -> list[ResultEntry]:
-        return [one.entry for one in self._since() if isinstance(one.entry, ResultEntry) and one.entry.tool == "task"]
+    def _ended_tasks(self) -> list[tuple[str, ResultEntry]]:
+        """Return the results of tasks in this phase, with the ids of their entries."""
+        entries = [(one.id, one.entry) for one in self._since()]
+        return [(id, one) for id, one in entries if isinstance(one, ResultEntry) and one.tool == "task"]
 
-    def _needs_agent(self, agent: str) -> None:
-        rows = [row for one in self._ended_tasks() for row in task_rows(one.details.of_tool)]
+    def _needs_agent(self, agent: str, after: str = "") -> None:
+        """Raise WorkflowError unless an agent has ended well in this phase and, if given, `after` an entry."""
+        since = self._ended_tasks()
+        ids = [one.id for one in self.log.entries()]
+        start = ids.index(after) if after in ids else -1
+        rows = [row for id, one in since if ids.index(id) > start for row in task_rows(one.details.of_tool)]
         if not any(row.agent == agent and row.state in ("done", "unstructured") for row in rows):
-            raise WorkflowError(f"the agent {agent} has not done its part in this phase: give it a task")
+            when = " since the last change" if after else ""
+            raise WorkflowError(f"the agent {agent} has not done its part in this phase{when}: give it a task")
 
     def _approved_by_critic(self) -> bool:
-        told = "".join(one.text for one in self._ended_tasks())
-        return '"verdict": "approve"' in told
+        """Tell whether the last answer of the critic is an approval. Raises WorkflowError if it is not alone."""
+        for _, one in reversed(self._ended_tasks()):
+            rows = task_rows(one.details.of_tool)
+            if any(row.agent == "critic" for row in rows):
+                if len(rows) > 1:
+                    raise WorkflowError("the critic shared a call with other tasks: give it one of its own")
+                return rows[0].state == "done" and '"verdict": "approve"' in one.text
+        return False
+
+    def _had_work(self) -> bool:
+        """Tell whether the workflow has come to its phase `work` after a baseline."""
+        states = [one.entry for one in self.log.path() if isinstance(one.entry, SkillStateEntry)]
+        begun = max((at for at, one in enumerate(states) if one.phase == "load"), default=0)
+        return any(one.phase == "work" for one in states[begun:])
 
     def _loops(self, slug: str) -> int:
         states = (one.entry for one in self.log.path())

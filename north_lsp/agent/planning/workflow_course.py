@@ -41,7 +41,7 @@ class WorkflowCourse:
         state: dict[str, Any] = {"version": 1, "slug": slug, "title": title or workflow.name}
         if slug in taken:  # it goes on with what an earlier workflow left there
             state = await anyio.to_thread.run_sync(folder.state, slug)
-        before = [one for one in state.get("conversations", []) if isinstance(one, str) and one != id]
+        before = [one for one in _conversations(state) if one != id]
         row = {"at": timestamp(), "from": state.get("phase", ""), "to": workflow.first, "why": f"{workflow.name} began"}
         state |= {"workflow": workflow.name, "phase": workflow.first, "conversations": [*before, id]}
         state |= {"history": [*state.get("history", []), row], "data": state.get("data", {})}
@@ -60,7 +60,7 @@ class WorkflowCourse:
         if phase not in workflow.phases:
             raise WorkflowError(f"{slug} has ended (phase {phase or 'unknown'})")
         here = self.log.conversation.id
-        before = [one for one in state.get("conversations", []) if isinstance(one, str) and one != here]
+        before = [one for one in _conversations(state) if one != here]
         await anyio.to_thread.run_sync(folder.put_state, slug, {**state, "conversations": [*before, here]})
         self.log.append(SkillStateEntry(workflow.name, phase, slug, "resumed"))
         return self.described()
@@ -91,6 +91,11 @@ def state_on(log: Log) -> SkillStateEntry | None:
     if not isinstance(last, SkillStateEntry) or last.skill not in WORKFLOWS or last.phase in ENDED[:2]:
         return None
     return last
+
+
+def _conversations(state: dict[str, Any]) -> list[str]:
+    found = state.get("conversations")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def _is_state(one: Logged) -> bool:

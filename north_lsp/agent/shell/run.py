@@ -1,5 +1,6 @@
 """Runs the commands that the model asks for, and reports on them to the model."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, report_to_model
 from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.strip_head_tail import strip_head_tail
+from north_lsp.command_policy.looking import only_looks
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.results import CommandResult
@@ -49,6 +51,7 @@ class ShellCommands:
     async def run(self, context: TurnContext, call: ToolCall, title: str, command: Command) -> Result:
         """Run a command, after asking about it unless an earlier answer allows it. Raises StopTurn, ToolError."""
         workspace = context.workspace
+        before = self._runner.state(workspace.roots.main)
         approved = await self._approver.approve(context, call, title, command)
         if isinstance(approved, Result):
             return approved
@@ -80,7 +83,11 @@ class ShellCommands:
         notes += [*notes_of(ran, shorter, offered=approved.auto)]
         notes += await self._quarantine.review(workspace, call, taken)
         notes += [*await self._quarantine.review_late(workspace, call), *self._runner.jobs.take_news()]
-        return await self._result(context, call, title, shorter, ran, notes, auto=approved.auto)
+        changes = () if approved.shell in ("clean", "bare") else before.changes
+        looks = not changes and await anyio.to_thread.run_sync(only_looks, command.command)
+        at_root = (command.cwd or before.cwd) == workspace.roots.main
+        kept = {"onlyLooks": looks, "unfit": _unfit(command, ran, changes, at_root=at_root)}
+        return await self._result(context, call, title, shorter, ran, notes, kept, auto=approved.auto)
 
     async def _result(
         self,
@@ -90,6 +97,7 @@ class ShellCommands:
         command: Command,
         ran: CommandResult,
         notes: list[str],
+        kept: Mapping[str, object],
         *,
         auto: bool,
     ) -> Result:
@@ -105,6 +113,7 @@ class ShellCommands:
             "durationMs": ran.duration_ms,
             "cwd": str(ran.cwd),
             "truncated": text.shortened,
+            **kept,
         }
         if text.number is not None:
             details |= {"artifactId": str(text.number), "outputId": str(text.number)}
@@ -112,3 +121,14 @@ class ShellCommands:
             details["autoApproved"] = True
         ended = CallEnded(call.id, title, not bad, visible(text.text), truncation=text.truncation)
         return Result(text.text, bad, ended, details)
+
+
+def _unfit(command: Command, ran: CommandResult, changes: Sequence[str], *, at_root: bool) -> str:
+    """Say why the exit code of a run does not show what the command alone would; empty if it does."""
+    if not at_root:
+        return "it ran in another folder; run it in the workspace's root (`cwd`)"
+    if command.head is not None or command.tail is not None or ran.enough:
+        return "it was run for a part of its output; run it without `head` and `tail`"
+    if changes:
+        return f"an earlier command {', '.join(changes)}; undo that in the shell, then run it again"
+    return ""
