@@ -28,6 +28,7 @@ from north_lsp.storage.summaries import summarize
 
 SHELL_FOLDER = "north-shell-"
 REVIEW_FOLDER = "north-review-"
+UNSAVED_FOLDER = "unsaved-"
 EMPTY_DAYS = 7
 ORPHAN_DAYS = 7
 TRASH_DAYS = 30
@@ -107,7 +108,9 @@ def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
     trash = _folders(conversations / "trash")
     yield from (("conversation in the trash", path) for path in trash if _in_trash(path) > TRASH_DAYS * _DAY)
     yield from (("crash report", path) for path in _files(locations.crashes) if _age(path) > CRASH_DAYS * _DAY)
-    passing = (*_files(locations.temporary), *_folders(locations.temporary))
+    unsaved = [path for path in _folders(locations.temporary) if path.name.startswith(UNSAVED_FOLDER)]
+    yield from (("folder of an unsaved conversation", path) for path in unsaved if _is_unused(path))
+    passing = {*_files(locations.temporary), *_folders(locations.temporary)}.difference(unsaved)
     yield from (("temporary file", path) for path in passing if _age(path) > _DAY)
     if not any((locations.data / "projects").glob("*/jobs/*")):  # a detached job may still use its shell's folder
         temporary = Path(tempfile.gettempdir())
@@ -176,7 +179,8 @@ def _in_trash(path: Path) -> float:
 
 
 def _is_unused(folder: Path) -> bool:
-    """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server."""
+    """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server, an
+    unsaved conversation."""
     try:
         if folder.lstat().st_uid != unix.user() or _age(folder) < _HOUR:
             return False

@@ -17,6 +17,7 @@ _FOR_EDITORS = frozenset({"$schema"})
 _OF_OTHERS = ("theme", "doubleEscapeAction", "symbolPreset", "showHardwareCursor", "tui.", "python.sharedGateway")
 """What settings of terminal agents that people bring along say about a terminal: nothing to North."""
 _MAX_SHOWN = 60
+_SWITCHES = {True: ("on", "yes"), False: ("off", "no")}
 
 _MOST_UNKNOWN = 20
 """A file may have any number of them; each is looked up, and told."""
@@ -155,7 +156,7 @@ def _checked(row: Declared, written: Any) -> object:
     if get_origin(row.kind) is Literal:
         choices = get_args(row.kind)
         if written not in choices:
-            raise ValueError(f"must be one of {', '.join(choices)}, not {_shown(written)}")
+            raise ValueError(f"must be one of {', '.join(choices)}, not {_shown(written)}{_quoted(choices, written)}")
         return written
     if row.kind in (int, float):
         return _number(row, written)
@@ -163,6 +164,12 @@ def _checked(row: Declared, written: Any) -> object:
     if not accepts(written):
         raise ValueError(f"must be {words}")  # it may be a secret, and is not repeated
     return make(written)
+
+
+def _quoted(choices: Iterable[str], written: object) -> str:
+    """Say that a word needs quotes which YAML reads as true or false without them; empty if none does."""
+    words = _SWITCHES[written] if isinstance(written, bool) else ()
+    return "".join(f'; "{word}" needs its quotes' for word in words if word in choices)
 
 
 def expected(row: Declared) -> str:

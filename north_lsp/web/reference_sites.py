@@ -10,7 +10,6 @@ from north_lsp.web.search.base import rows, text
 from north_lsp.web.site import MOST_ROWS, Site, names, plain, sheet
 
 _CAPITAL = lazy_pattern(r"[A-Z]")
-_ENTRY = lazy_pattern(r"<entry>(.*?)</entry>", re.DOTALL)
 _LONGEST_COMMENT = 4000
 _MOST_COMMENTS = 60
 
@@ -58,16 +57,13 @@ def _mdn(data: Any) -> str:
 
 
 def _paper(feed: str) -> str:
-    found = _ENTRY.search(feed)
-    if found is None:
+    entry, end, _ = feed.partition("<entry>")[2].partition("</entry>")
+    if not end:
         raise ValueError("no entry")
-    entry = found[1]
 
     def field(name: str) -> list[str]:
-        return [
-            " ".join(unescape(one).split())
-            for one in re.findall(rf"<{name}(?: [^>]*)?>(.*?)</{name}>", entry, re.DOTALL)
-        ]
+        found = re.findall(rf"<{name}(?: [^<>]*)?>([^<]*)</{name}>", entry)
+        return [" ".join(unescape(one).split()) for one in found]
 
     kept = [("authors", ", ".join(field("name"))), ("published", "".join(field("published")[:1]))]
     kept += [("updated", "".join(field("updated")[:1])), ("comment", "".join(field("arxiv:comment")[:1]))]

@@ -8,7 +8,7 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 
-TAG = lazy_pattern(r"<[^>]{0,1000}>")
+TAG = lazy_pattern(r"<[^<>]{0,1000}>")
 MOST_ROWS = 30
 
 Tell = Callable[[Any], str]
@@ -47,6 +47,7 @@ def sheet(title: str, about: str, *facts: tuple[str, object]) -> str:
 
 
 def plain(html: str) -> str:
+    """Return a text without its tags."""
     from html import unescape
 
     return unescape(TAG.sub("", html.replace("<p>", "\n\n").replace("</code>", "`").replace("<code>", "`")))

@@ -37,11 +37,11 @@ class SiteReader:
                 data = await self._asked(site.base, site.asked.format(**parts), text=site.text)
                 if site.list and isinstance(data, dict):
                     data["_list"] = await self._asked(site.base, site.list.format(**parts))
-                told = site.tell(data).strip()
+                told = await anyio.to_thread.run_sync(_told, site, data)
             except (ToolError, KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError):
                 return None  # the page itself says it, too
             if told:
-                return Document("text/markdown", visible(told), note=f"told by the API of {host}")
+                return Document("text/markdown", told, note=f"told by the API of {host}")
         return None
 
     async def _asked(self, base: str, path: str, *, text: bool = False) -> Any:
@@ -61,6 +61,10 @@ class SiteReader:
         if text:
             return answer.data.decode("utf-8", "replace")
         return await anyio.to_thread.run_sync(json.loads, answer.data)
+
+
+def _told(site: Site, data: Any) -> str:
+    return visible(site.tell(data).strip())
 
 
 # -- code ----------------------------------------------------------------------------------------------

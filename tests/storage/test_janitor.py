@@ -10,11 +10,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from north_lsp.agent.session import unsaved
+from north_lsp.agent.session.environment import Environment
 from north_lsp.mcp.stdio import empty_folder
 from north_lsp.shell import factory as making
 from north_lsp.storage.blobs import Blobs
@@ -23,6 +27,7 @@ from north_lsp.storage.housekeeping import Housekeeping
 from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear, clear_daily, clear_project
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.settings import Settings
 
 New = Callable[..., Conversation]
 Child = Callable[..., Any]
@@ -150,6 +155,27 @@ def test_shells_folders_go_when_nobody_holds_them(
     assert own.exists()
     assert fresh.exists()
     os.close(making._held.pop(own))
+
+
+def test_folders_of_unsaved_conversations_go_when_nobody_holds_them(store: Locations) -> None:
+    settings = Settings()
+    settings = replace(settings, sessions=replace(settings.sessions, save=False))
+    environment = SimpleNamespace(locations=store, environ={}, of=lambda *_: SimpleNamespace(settings=settings))
+    live, left, fresh = (unsaved.unsaved_place(cast("Environment", environment), Path("/")) for _ in range(3))
+    assert live is not None
+    assert left is not None
+    assert fresh is not None
+    for folder in (left, fresh):
+        os.close(unsaved._held.pop(folder))  # as the kernel does for a dead process
+    aged(live, 2 * DAY)
+    aged(left, DAY / 2)
+    assert names(clear(store)) == [left.name]
+    assert live.exists()
+    assert fresh.exists()
+    conversation = SimpleNamespace(is_kept=False, path=live / "a.jsonl")
+    unsaved.forget(cast("Conversation", conversation))
+    assert not live.exists()
+    assert unsaved._held == {}
 
 
 def test_documents_of_reviews_that_nobody_will_decide_go(

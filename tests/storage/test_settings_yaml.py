@@ -34,6 +34,15 @@ def test_a_mistake_is_named_with_its_line_and_concerns_no_other_setting(store: L
     assert found.problems[1].startswith(f"{path}, line 4, column 1: the setting retri is unknown")
 
 
+def test_a_word_that_yaml_reads_as_a_truth_value_needs_quotes(store: Locations) -> None:
+    path = write(store, "sandbox: off\n")
+    found = load_settings(store)
+    assert found.sandbox == "workspace"
+    assert 'must be one of off, workspace, not false; "off" needs its quotes' in found.problems[0]
+    path.write_text('sandbox: "off"\n')
+    assert load_settings(store).problems == ()
+
+
 @pytest.mark.parametrize("broken", ["a: [", "- a\n", "a: &x [*x]\n"])
 def test_one_that_breaks_leaves_in_force_what_was_else_denies(store: Locations, broken: str) -> None:
     write(store, '{"turn.maxRequests": 9}', "config.json")

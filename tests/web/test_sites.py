@@ -2,12 +2,17 @@
 
 import base64
 import json
+import threading
+import time
 from collections.abc import Sequence
 
 import pytest
 
+from north_lsp.web import sites
 from north_lsp.web.addresses import target
 from north_lsp.web.client import WebClient
+from north_lsp.web.reference_sites import _paper
+from north_lsp.web.site import plain
 from north_lsp.web.sites import SITES, SiteReader
 from tests.support.web_site import Page, Site
 
@@ -237,3 +242,34 @@ async def test_an_api_that_leads_inside_is_not_asked(site: Site) -> None:
 
     assert await SiteReader(WebClient({}, inside)).read(target("https://github.com/a/b")) is None
     assert site.asked == []
+
+
+async def test_what_a_site_says_is_told_on_a_thread(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def noted(text: str) -> str:
+        threads.append(threading.get_ident())
+        return text
+
+    monkeypatch.setattr(sites, "visible", noted)
+    site.pages = {"/pypi/wings/json": _page(PYPI)}
+    assert await reader(site).read(target("https://pypi.org/project/wings/")) is not None
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def _seconds(work: object, text: str) -> float:
+    assert callable(work)
+    begin = time.perf_counter()
+    work(text)
+    return time.perf_counter() - begin
+
+
+def test_no_text_takes_long_to_tell() -> None:
+    assert plain("1 < 2 <b class='x'>and</b> <<i>so</i>") == "1 < 2 and <so"
+    assert _seconds(plain, "<" * 1_000_000) < 1
+    title = "<title>x</title><summary>x</summary></entry>"
+    assert _seconds(_paper, "<entry>" + "<name>" * 30_000 + title) < 1
+    assert _seconds(_paper, "<entry>" + "<name " * 30_000 + title) < 1
+    with pytest.raises(ValueError, match="no entry"):
+        _paper("<entry>" * 100_000)

@@ -44,7 +44,7 @@ test("a command runs as it was asked about, unless it was changed", () => {
   click(page, "Run in the terminal");
   assert.deepEqual(decided.pop(), ["terminal", "", "ls out"]);
   click(page, "Deny");
-  assert.deepEqual(decided.pop(), ["deny", "", undefined]);
+  assert.deepEqual(decided.pop(), ["deny", ""]);
 });
 
 test("what lasts is about the command that was asked about: it is not offered for another", () => {
@@ -59,6 +59,32 @@ test("what lasts is about the command that was asked about: it is not offered fo
   assert.equal(page.querySelector<HTMLElement>(".code")?.hidden, false);
   click(page, "Run");
   assert.deepEqual(decided.pop(), ["run", "", undefined]); // what was typed is gone
+});
+
+test("a command that was emptied does not run, nor does the one that was asked about", () => {
+  const page = shown();
+  for (const one of page.querySelectorAll("button")) one.disabled = false; // all of it has been in view
+  const disabled = (): string[] => [...page.querySelectorAll("button")].filter((one) => one.disabled).map((one) => one.textContent ?? "");
+  const type = (command: string): void => {
+    const input = text(page) as HTMLTextAreaElement;
+    input.value = command;
+    input.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("input"));
+  };
+  click(page, "Edit…");
+  assert.deepEqual(disabled(), []);
+  type(" \n");
+  assert.deepEqual(disabled(), ["Run", "Run in the terminal", "Always run this command…"]);
+  click(page, "Run");
+  assert.deepEqual(decided, []);
+  click(page, "Deny");
+  assert.deepEqual(decided.pop(), ["deny", ""]);
+  type("ls out");
+  assert.deepEqual(disabled(), []);
+  type("");
+  click(page, "Do Not Edit");
+  assert.deepEqual(disabled(), []);
+  click(page, "Run");
+  assert.deepEqual(decided.pop(), ["run", "", undefined]);
 });
 
 test("a command cannot be changed before all of it has been in view", () => {

@@ -34,12 +34,15 @@ class RestingKeys:
         self._keep = keep
         self.now = now
         self._rests: dict[int, Rest] = {}
+        self._ended: dict[int, tuple[int | None, ...]] = {}  # what was stored before a key answered all the same
         self._used: dict[tuple[str, str], int] = {}
         self._last: dict[str, int] = {}
 
     def rest_of(self, key: StoredKey) -> Rest | None:
         """Return the rest of a key, None if it can be used."""
-        rest = self._rests.get(key.id) or Rest((key.limited_until or 0) / 1000, "limited")
+        until = key.limited_until if key.limited_until not in self._ended.get(key.id, ()) else None
+        stored = Rest((until or 0) / 1000, "limited")
+        rest = max(self._rests.get(key.id, stored), stored, key=lambda one: one.until)
         return rest if rest.until > self.now() else None
 
     def pick(self, keys: Sequence[StoredKey], conversation: str, without: Collection[int] = ()) -> StoredKey | None:
@@ -84,7 +87,8 @@ class RestingKeys:
     def answered(self, key: StoredKey) -> None:
         """End the rest of a key that works. Blocks if it had one."""
         if self.rest_of(key) is not None:
-            self._rests[key.id] = Rest(0.0, "limited")
+            own = self._rests.pop(key.id, None)
+            self._ended[key.id] = (key.limited_until, None if own is None else round(own.until * 1000))
             self._keep(key.id, None)
 
     def shown(self, keys: Sequence[StoredKey]) -> str:

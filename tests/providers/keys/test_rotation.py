@@ -120,6 +120,24 @@ async def test_a_limit_is_known_to_other_processes_and_a_refusal_is_not(keyring:
     assert not keyring.keys.refresh()  # the keys are the same, so nothing is made anew
 
 
+@pytest.mark.parametrize("is_over", [True, False])
+async def test_a_limit_that_another_process_finds_later_counts_too(keyring: Keyring, is_over: bool) -> None:
+    """Whether this process's own rest of the key is over, or was ended by an answer."""
+    key = keyring.keys.stored[0]
+    keyring.keys.resting.limit(key, 60)
+    keyring.now += 61 if is_over else 1
+    if not is_over:
+        keyring.keys.resting.answered(key)
+    keyring.keys.refresh()
+    assert keyring.keys.resting.rest_of(keyring.keys.stored[0]) is None
+    other = keyring.read()
+    other.resting.limit(other.stored[0], 300)
+    keyring.keys.refresh()
+    rest = keyring.keys.resting.rest_of(keyring.keys.stored[0])
+    assert rest is not None
+    assert rest.until == keyring.now + 300
+
+
 async def test_when_all_are_limited_the_wait_is_until_the_first_is_free(keyring: Keyring) -> None:
     soon = answer(Fail(429, "rate_limit_error", "slow down", {"retry-after": "60"}))
     keyring.server.script(LIMITED, soon, REFUSED, answer(say("Hi")), answer(say("Ho")))

@@ -17,14 +17,24 @@ export class CommandEditing {
     this.input.setAttribute("aria-label", t("The command that runs"));
   }
 
+  /** Whether the command was emptied: then nothing can run, and what was asked least of all. */
+  get isBlank(): boolean {
+    return this.isOpen && this.input.value.trim() === "";
+  }
+
   /** What is to run instead of the command; undefined for what was asked, as long as nothing is changed. */
   get changed(): string | undefined {
     const { value } = this.input;
-    return this.isOpen && value.trim() !== "" && value !== this.command ? value : undefined;
+    return this.isOpen && value !== this.command ? value : undefined;
   }
 
-  /** Opens the input, and closes it again with the command as it was. `lasting` is about that command alone. */
-  button(lasting: HTMLElement): HTMLButtonElement {
+  /** Opens the input, and closes it again with the command as it was. `lasting` is about that command alone; what else
+   * is in `allowing` is disabled while there is no command. */
+  button(lasting: HTMLElement, allowing: readonly HTMLButtonElement[]): HTMLButtonElement {
+    const allow = (): void => {
+      for (const one of allowing) if (one !== made) one.disabled = this.isBlank;
+    };
+    this.input.addEventListener("input", allow);
     const made = button(t("Edit…"), "secondary", () => {
       this.isOpen = !this.isOpen;
       const shown = this.body.querySelector<HTMLElement>(".code");
@@ -34,6 +44,7 @@ export class CommandEditing {
       lasting.hidden = this.isOpen;
       made.textContent = this.isOpen ? t("Do Not Edit") : t("Edit…");
       if (!this.isOpen) this.input.value = this.command;
+      allow();
       (this.isOpen ? this.input : made).focus();
     });
     return made;

@@ -63,9 +63,7 @@ export function formCard(question: Question, actions: Actions): HTMLElement {
     const { target } = event;
     if (event.key !== "Enter" || event.isComposing || !(target instanceof HTMLInputElement)) return;
     event.preventDefault();
-    // Whoever has typed an answer has read the question.
-    if (accept.disabled && (target.type !== "text" || target.value.trim() === "")) return;
-    answer();
+    if (!accept.disabled) answer(); // not before all of it has been in view
   });
   made.append(title, body, hint, problem, buttons);
   allowWhenSeen(body, hint, [accept]);

@@ -59,10 +59,13 @@ export function card(question: Question, actions: Actions): HTMLElement {
   const lasting = element("div", "buttons lasting");
   for (const { id: option, name, rejects, lasts } of question.options) {
     const text = lasts ? `${name}…` : name;
-    const one = button(text, lasts ? "plain" : "secondary", () => actions.decide(id, option, rejects ? comment.value : "", rejects ? undefined : editing?.changed));
+    const one = button(text, lasts ? "plain" : "secondary", () => {
+      if (rejects) actions.decide(id, option, comment.value);
+      else if (editing?.isBlank !== true) actions.decide(id, option, "", editing?.changed);
+    });
     if (!rejects) allowing.push(one);
     if (rejects && editing !== undefined) {
-      const edit = editing.button(lasting);
+      const edit = editing.button(lasting, allowing);
       allowing.push(edit); // not before all of it has been in view: what is not changed runs as it was
       buttons.append(edit);
     }
