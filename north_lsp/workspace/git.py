@@ -168,7 +168,7 @@ def _options(settings: Sequence[str]) -> list[str]:
 def _environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.upper().startswith("GIT_")}
     off = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_PAGER": "cat"}
-    return kept | off | {"LC_ALL": "C", "SSH_ASKPASS": "false"}
+    return kept | off | {"GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C", "SSH_ASKPASS": "false"}
 
 
 def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, bytes] | None:

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from tests.end_to_end.editors import plain_editor
@@ -12,6 +13,7 @@ from tests.end_to_end.left import NORTH, client_of, new_session
 from tests.end_to_end.test_agents import agent_logs, submit, talking, task, tasks, told
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import entries, prompt, sent
+from tests.end_to_end.test_goals import run
 from tests.end_to_end.test_left_turns import statuses
 from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.world import World
@@ -314,3 +316,90 @@ async def test_a_plain_lsp_client_reviews_what_an_agent_brings_from_its_tree(
     assert shown.text.startswith("task: What it changed in its work tree, 1 file")
     assert (world.project / "notes.txt").read_text() == LINES.replace("line 2\n", "line two\n")
     assert left_over(world) == []
+
+
+async def said(client: RawAcpClient, text: str) -> None:
+    with anyio.fail_after(20):
+        while not any(text in json.dumps(one) for one in client.updates):
+            await anyio.sleep(0.05)
+
+
+@pytest.mark.parametrize("how", ["plan", "ask", "workflow"])
+async def test_nothing_is_written_where_the_conversation_may_not_write_any_more(
+    repository: World, server: ModelServer, how: str
+) -> None:
+    world = repository
+    server.may_refuse = True
+    server.route("Have it", tasks(isolated("task", "ALPHA", background=True)), WELL)
+    edited = answer(Say("I "), Gate("edited"), call("list_root"))
+    server.route("ALPHA", READ, replaced("line 2\n", "line two by the agent\n"), edited, submit("Changed."))
+    server.route("I began the workflow", WELL)
+    async with talking(world) as (client, session):
+        shown = answering(client, "accept", "accept")
+        auto = {"sessionId": session, "configId": "_edits", "value": "auto"}
+        await client.request("session/set_config_option", auto)
+        await prompt(client, session, "Have it changed")
+        await server.reached("edited")
+        if how == "workflow":
+            await prompt(client, session, "/work start clarify a thing")
+        else:
+            await client.request("session/set_mode", {"sessionId": session, "modeId": how})
+        server.open("edited")
+        await said(client, "Its changes could not be applied")
+        await said(client, "has ended its task")
+    assert (world.project / "notes.txt").read_text() == LINES
+    assert shown == []
+    server.unexpected.clear()  # what the model is asked when it hears of the task
+    (kept,) = world.data.rglob("*.task.log")
+    assert "+line two by the agent" in kept.read_text()
+
+
+async def test_what_is_too_large_to_review_is_left_out_and_kept(repository: World, server: ModelServer) -> None:
+    world = repository
+    server.route("Have it", tasks(isolated("task", "ALPHA")), WELL)
+    server.route("ALPHA", run("seq 1 1900000 > big.txt; echo more >> notes.txt"), submit("Made."))
+    async with talking(world) as (client, session):
+        answering(client, "run", "accept")
+        await prompt(client, session, "Have it changed")
+    assert (world.project / "notes.txt").read_text() == f"{LINES}more\n"
+    assert not (world.project / "big.txt").exists()
+    assert "big.txt: with it the edit would be too large to review" in told(server)
+    assert "What was not written, in full: artifact://" in told(server)
+    assert len(told(server)) < 20_000
+    (kept,) = world.data.rglob("*.task.log")
+    assert "+1900000\n" in kept.read_text()
+
+
+async def test_the_review_says_which_files_become_executable(repository: World, server: ModelServer) -> None:
+    world = repository
+    (world.project / "alone.txt").write_text("same\n")
+    (world.project / "tool.txt").write_text("same\n")
+    (world.project / "tool.txt").chmod(0o755)
+    server.route("Have it", tasks(isolated("task", "ALPHA")), WELL)
+    command = "echo more >> notes.txt; echo x > new.sh; chmod +x notes.txt alone.txt new.sh; chmod -x tool.txt"
+    server.route("ALPHA", run(command), submit("Made."))
+    async with talking(world) as (client, session):
+        shown = answering(client, "run", "accept")
+        await prompt(client, session, "Have it changed")
+    question = json.dumps(shown[1]["toolCall"]["content"])
+    for name in ("notes.txt", "alone.txt", "new.sh"):
+        assert f"{name} becomes executable" in question
+        assert (world.project / name).stat().st_mode & 0o100
+    assert "tool.txt is no longer executable" in question
+
+
+async def test_a_tree_that_cannot_be_compared_is_kept_and_named(repository: World, server: ModelServer) -> None:
+    world = repository
+    server.route("Have it", tasks(isolated("task", "ALPHA")), WELL)
+    gated = answer(Say("I "), Gate("edited"), call("list_root"))
+    server.route("ALPHA", READ, replaced("line 2\n", "line two by the agent\n"), gated, submit("Made."))
+    async with talking(world) as (client, session):
+        blocks = text_blocks("Have it changed")
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        await server.reached("edited")
+        (tree,) = (world.folder / "state" / "worktrees").glob("*/tree")
+        (tree / ".git").unlink()
+        server.open("edited")
+        assert (await client.answer(request))["stopReason"] == "end_turn"
+    assert f"It is kept: {tree}" in told(server)
+    assert "line two by the agent" in (tree / "notes.txt").read_text()

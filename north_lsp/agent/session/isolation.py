@@ -1,7 +1,7 @@
 """An agent in a work tree of its own: the tree is made, and what was changed in it is proposed to the user as one edit.
 However the agent ends, the tree is removed."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -10,6 +10,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
+from north_lsp.agent.planning.workflow import hold_on
 from north_lsp.agent.ports.events import CallEnded, CallNamed, Notice
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.session.agent_run import Outcome
@@ -22,10 +23,12 @@ from north_lsp.agent.subagents.work_tree import WorkTree, clear_left_trees, make
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.workspace.edit.diff import unified
+from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
 
 _ATTEMPTS = 3
 _SHOWN = 20
+_CHARACTERS = 8_000
 _NOT_PROPOSED = ("cancelled",)
 
 
@@ -78,9 +81,11 @@ class Homecoming:
         try:
             told = await self._reviewed(names)
         except ToolError as error:
-            told = (
-                f"Its work tree could not be compared with the user's files ({error}), so nothing of it was proposed."
-            )
+            told = f"Its work tree could not be compared with the user's files ({error}), so nothing was proposed."
+            if (tree := self._place.tree) is not None:
+                await anyio.to_thread.run_sync(tree.keep)
+                told += f" It is kept: {tree.root}"
+            await self._means.ports.show(Notice("warning", f"{names.asker}: {told}"))
         return replace(outcome, summary="\n".join(part for part in (outcome.summary, told) if part))
 
     async def _reviewed(self, names: Names) -> str:
@@ -91,21 +96,23 @@ class Homecoming:
             brought = await changes_of(tree, self._workspace, self._owns)
             await self._tell_conflicts(names, brought)
             if not brought.changes:
-                return _said("It proposes no change of the user's files.", brought)
+                return await self._said("It proposes no change of the user's files.", brought)
             call = ToolCall(f"tree-{attempt}", "task", {})
             try:
                 result = await self._proposed(names, call, brought)
             except ToolError as error:
                 if error.code == "STALE" and attempt + 1 < _ATTEMPTS:
                     continue  # the user's files have changed while the question waited
-                lost = "".join(unified(change) for change in brought.changes)
-                return _said(f"Its changes could not be applied: {error}\nThey were:\n{lost}", brought)
+                why = f"Its changes could not be applied: {error}"
+                await self._means.ports.show(Notice("warning", f"{names.asker}: {why}"))
+                return await self._said(why, brought, brought.changes)
             what = "The user was asked about its changes, as one edit of the user's files"
-            return _said(f"{what}: {result.text}", brought)
+            return await self._said(f"{what}: {result.text}", brought)
         raise AssertionError("the last attempt returns")
 
     async def _proposed(self, names: Names, call: ToolCall, brought: Brought) -> Result:
         stored, ports = self._means.stored, self._means.ports
+        self._ensure_writing(brought.changes)
         reviews = ReviewRecord(stored.log, self._editor, stored.approvals, self._means.saved.sync)
         edits = AgentEdits(reviews, self._editor, stored.checkpoints, self._means.runner.expect, ports.diagnostics)
         edits.names = names
@@ -120,19 +127,53 @@ class Homecoming:
         await self._editor.show(replace(result.ended, call_id=call.id))
         return result
 
+    def _ensure_writing(self, changes: Sequence[FileChange]) -> None:
+        """Refuse where the conversation may not write at this moment, whatever it might when the agent began. Raises
+        ToolError."""
+        log = self._means.stored.log
+        if log.mode != "agent":
+            raise ToolError("MODE_FORBIDDEN", f"the conversation is in {log.mode} mode, so nothing was written")
+        if (hold := hold_on(log, self._workspace.roots.main)) is not None:
+            hold.refuse_writing(path for change in changes for path in change.paths)
+
     async def _tell_conflicts(self, names: Names, brought: Brought) -> None:
         if brought.conflicts:
             rows = [one.partition("\n")[0] for one in brought.conflicts[:_SHOWN]]
             told = "\n".join(f"{names.asker}: {row.rstrip(':')}" for row in rows)
             await self._means.ports.show(Notice("warning", f"Where you changed the same, your text stays.\n{told}"))
 
+    async def _said(self, what: str, brought: Brought, lost: Sequence[FileChange] = ()) -> str:
+        """Say what became of the changes; what is too long for that, and the patch of what is `lost`, is kept as an
+        artifact, which is named."""
+        parts, left = [what], list[str]()
+        for head, rows in (
+            ("Conflicts with what the user changed meanwhile, where the user's text stays:", brought.conflicts),
+            ("Not proposed:", brought.left_out),
+        ):
+            some = _some(rows)
+            parts += [head, *some] if rows else []
+            if len(some) < len(rows):
+                parts.append(f"and {len(rows) - len(some)} more")
+                left += [head, *rows]
+        lost = (*lost, *brought.too_much)
+        if lost or left:
+            parts.append(await anyio.to_thread.run_sync(self._kept, left, lost))
+        return "\n".join(parts)
 
-def _said(what: str, brought: Brought) -> str:
-    parts = [what]
-    if brought.conflicts:
-        parts.append("Conflicts with what the user changed meanwhile, where the user's text stays:")
-        parts += brought.conflicts
-    if brought.left_out:
-        parts.append("Not proposed:")
-        parts += brought.left_out
-    return "\n".join(parts)
+    def _kept(self, left: Sequence[str], lost: Sequence[FileChange]) -> str:
+        text = "\n".join([*left, *(unified(change) for change in lost)])
+        artifacts = self._means.stored.artifacts
+        where = "could not be stored" if artifacts is None else f"artifact://{artifacts.add('task', text)}"
+        shown = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}\n[…]"
+        return f"What was not written, in full: {where}\n{shown}" if lost else f"All of them: {where}"
+
+
+def _some(rows: Sequence[str]) -> list[str]:
+    """Return the first rows, as many as fit."""
+    found, left = list[str](), _CHARACTERS
+    for row in rows[:_SHOWN]:
+        left -= len(row)
+        if left < 0:
+            break
+        found.append(row)
+    return found

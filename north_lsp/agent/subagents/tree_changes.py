@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.subagents.ownership import is_owned
-from north_lsp.agent.subagents.work_tree import WorkTree
+from north_lsp.agent.subagents.work_tree import WorkTree, leads_straight
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.lazy_dataclass import dataclass
@@ -27,27 +27,31 @@ from north_lsp.workspace.workspace import Workspace
 
 _EXECUTABLE = 0o111
 _SHOWN = 2_000
+_MOST = 10_000_000  # characters, before and after: less than a review takes
+_MOST_READ = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
     """The changes, and, a line each for the model, where the user's text stays (`conflicts`) and what cannot be
-    proposed (`left_out`)."""
+    proposed (`left_out`); `too_much` are changes that are among it because the edit would be too large."""
 
     changes: tuple[FileChange, ...]
     conflicts: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    too_much: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     """A file that the agent changed: its bytes before and after, None where it was or is not there; `executable` if
-    that changed."""
+    that changed. Of one that `is_unknown` the bytes before cannot be read any more."""
 
     relative: str
     base: bytes | None
     now: bytes | None
     executable: bool | None = None
+    is_unknown: bool = False
 
 
 class _Conflict(Exception):
@@ -57,15 +61,19 @@ class _Conflict(Exception):
 async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] | None = None) -> Brought:
     """Find what the agent changed, against the present texts of the user; only of the files that it `owns`, if that is
     said. Raises ToolError if git cannot tell."""
-    left_out: list[str] = []
+    left_out = [f"{one} (it was not in the work tree)" for one in tree.skipped]
     rows = await anyio.to_thread.run_sync(_changed, tree, left_out)
     changes: list[FileChange] = []
+    too_much: list[FileChange] = []
+    size = 0
     conflicts: list[str] = []
     for row in rows:
         if owns is not None and not is_owned(owns, row.relative):
             left_out.append(f"{row.relative}: it is not among what the package owns")
             continue
         try:
+            if row.is_unknown:
+                raise _Conflict("what it held before cannot be read any more; yours stays")
             path, relative = await anyio.to_thread.run_sync(_place, row, tree, workspace)
             change, clashes = await _against_present(row, path, relative, workspace)
         except _Conflict as conflict:
@@ -81,19 +89,36 @@ async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] |
         if why is not None:
             left_out.append(why)
             continue
-        changes.append(replace(change, notices=tuple(_shortly(one) for one in clashes)))
-    return Brought(tuple(changes), tuple(conflicts), tuple(left_out))
+        change = replace(change, notices=(*map(_shortly, clashes), *_of_mode(change)))
+        characters = len(change.old_text or "") + len(change.new_text)
+        if size + characters > _MOST:
+            left_out.append(f"{relative}: with it the edit would be too large to review")
+            too_much.append(change)
+            continue
+        size += characters
+        changes.append(change)
+    return Brought(tuple(changes), tuple(conflicts), tuple(left_out), tuple(too_much))
 
 
 def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
     found: list[_Row] = []
+    straight: dict[Path, bool] = {}
+    read = 0
     for relative in tree.listed():
         known, path = tree.files.get(relative), tree.root / relative
+        if not leads_straight(tree.root, relative, straight):
+            if known is not None:
+                left_out.append(f"{relative}: the way to it leads over a link")
+            continue
         try:
             status = path.lstat()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             if known is not None:
-                found.append(_Row(relative, tree.base(relative), None))
+                base = tree.base(relative)
+                found.append(_Row(relative, base, None, is_unknown=base is None))
+            continue
+        except OSError as error:
+            left_out.append(f"{relative}: {error.strerror}")
             continue
         if stat.S_ISDIR(status.st_mode):
             continue
@@ -112,11 +137,19 @@ def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
         with open(descriptor, "rb") as file:
             now = file.read(MAX_WHOLE_FILE + 1)
         executable = bool(status.st_mode & _EXECUTABLE)
-        if known is None:
+        same = known is not None and known.digest == hashlib.sha256(now).hexdigest()
+        if known is not None and same and known.executable == executable:
+            continue
+        read += len(now)
+        if read > _MOST_READ:
+            tree.keep()
+            left_out.append(f"{relative}: the agent changed too much; its text is in the work tree, {tree.root}")
+        elif known is None:
             found.append(_Row(relative, None, now, executable or None))
-        elif known.digest != hashlib.sha256(now).hexdigest() or known.executable != executable:
+        else:
             other = executable if known.executable != executable else None
-            found.append(_Row(relative, tree.base(relative), now, other))
+            base = tree.base(relative)
+            found.append(_Row(relative, base, now, other, is_unknown=base is None))
     return found
 
 
@@ -204,6 +237,13 @@ def _mode(path: Path, executable: bool | None) -> int | None:
         return None
     wanted = mode | (mode & 0o444) >> 2 if executable else mode & ~_EXECUTABLE
     return None if wanted == mode else wanted
+
+
+def _of_mode(change: FileChange) -> tuple[str, ...]:
+    """Return what the user is told where a file becomes executable, or is no longer."""
+    if change.make_executable or (change.mode is not None and change.mode & _EXECUTABLE):
+        return (f"{change.relative} becomes executable",)
+    return (f"{change.relative} is no longer executable",) if change.mode is not None else ()
 
 
 def _lines(one: Conflict) -> str:

@@ -22,7 +22,7 @@ from north_lsp.workspace.text import decode, encode
 from north_lsp.workspace.workspace import Workspace
 
 _NONE = 'give it isolation "none": its edits are reviewed like any other'
-_TREE, _BASE, _OWNER = "tree", "base", "owner"
+_TREE, _BASE, _OWNER, _KEPT = "tree", "base", "owner", "kept"
 _MOST_FILES = 200_000
 _MOST_BYTES = 4 << 30
 _CHUNK = 1 << 20
@@ -44,7 +44,8 @@ class Base:
 @dataclass(frozen=True, slots=True)
 class WorkTree:
     """A tree: North's `folder` for it, the `root` in it that stands for the `source`, the user's own root, and what its
-    `files` held. The `descriptor` holds the folder, so that no other process removes it."""
+    `files` held; `skipped` names the files that could not be copied, and why. The `descriptor` holds the folder, so
+    that no other process removes it."""
 
     folder: Path
     top: Path
@@ -52,6 +53,7 @@ class WorkTree:
     root: Path
     files: Mapping[str, Base]
     descriptor: int
+    skipped: tuple[str, ...] = ()
 
     @property
     def tree(self) -> Path:
@@ -63,19 +65,25 @@ class WorkTree:
         if known is None:
             return None
         if known.blob:
-            return read_blob(known.blob, self.top, _GIT_SECONDS)
-        try:
-            return (self.folder / _BASE / relative).read_bytes()
-        except OSError:
-            return None
+            data = read_blob(known.blob, self.top, _GIT_SECONDS)
+        else:
+            data = None
+            with suppress(OSError):
+                data = (self.folder / _BASE / relative).read_bytes()
+        return data if data is not None and hashlib.sha256(data).hexdigest() == known.digest else None
 
     def listed(self) -> list[str]:
         """List the files of the tree, those that git ignores only if they were copied. Raises ToolError."""
         return sorted({*self.files, *_files_of_git(self.root)})
 
+    def keep(self) -> None:
+        """Have the tree stay when it would be removed: nothing else has what is in it."""
+        (self.folder / _KEPT).touch()
+
     def remove(self) -> None:
-        """Remove the tree, from git as well."""
-        _remove(self.folder, self.top)
+        """Remove the tree, from git as well, unless it is kept."""
+        if not (self.folder / _KEPT).exists():
+            _remove(self.folder, self.top)
         os.close(self.descriptor)
 
 
@@ -118,7 +126,7 @@ def make_tree(
         _remove(own, top)
         os.close(descriptor)
         raise
-    return WorkTree(own, top, source, root, files, descriptor)
+    return WorkTree(own, top, source, root, files, descriptor, tuple(copy.skipped))
 
 
 def clear_left_trees(folder: Path) -> None:
@@ -126,10 +134,10 @@ def clear_left_trees(folder: Path) -> None:
     with suppress(OSError):
         for name in os.listdir(folder):
             own = folder / name
-            descriptor = _held(own)
-            if descriptor is None:
+            if (own / _KEPT).exists() or (descriptor := _held(own)) is None:
                 continue
             try:
+                _let_enter(own)
                 with suppress(OSError):
                     top = Path(os.fsdecode((own / _OWNER).read_bytes()))
                     run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
@@ -168,14 +176,23 @@ class _Copy:
         self._unsaved = unsaved
         self._files = 0
         self._left = _MOST_BYTES
+        self._straight: dict[Path, bool] = {}
+        self.skipped: list[str] = []
 
     def file(self, relative: str) -> Base | None:
-        """Copy a file; None for what is not copied: closed files, folders of other repositories, special files."""
+        """Copy a file; None for what is not copied: closed files, folders of other repositories, special files, and
+        what cannot be read, which is named in `skipped`. Raises ToolError."""
         path, to = self._source / relative, self._root / relative
+        if not leads_straight(self._source, relative, self._straight):
+            self.skipped.append(f"{relative}: the way to it leads over a link")
+            return None
         try:
             status = path.lstat()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None  # git knows it, but it was deleted
+        except OSError as error:
+            self.skipped.append(f"{relative}: {error.strerror}")
+            return None
         if stat.S_ISDIR(status.st_mode) or self._workspace.trees.closed(path) is not None:
             return None
         self._files, self._left = self._files + 1, self._left - status.st_size
@@ -189,20 +206,24 @@ class _Copy:
         if not stat.S_ISREG(status.st_mode):
             return None
         executable = bool(status.st_mode & _EXECUTABLE)
-        digest, blob = self._copied(path, to)
+        try:
+            opened = None if path in self._unsaved else open_regular(path)[0]
+        except ToolError as error:
+            self.skipped.append(f"{relative}: {error}")
+            return None
+        digest, blob = self._copied(path, to, opened)
         to.chmod(0o700 if executable else 0o600)
         return self._known(relative, to, digest, blob, executable=executable)
 
-    def _copied(self, path: Path, to: Path) -> tuple[str, str]:
-        """Copy a content; returns its digest, and its name in git if it were there."""
-        text = self._unsaved.get(path)
-        if text is not None:
-            data = _as_saved(path, text)
+    def _copied(self, path: Path, to: Path, opened: int | None) -> tuple[str, str]:
+        """Copy a content from the opened file, None for an unsaved text; returns its digest, and its name in git if it
+        were there."""
+        if opened is None:
+            data = _as_saved(path, self._unsaved[path])
             to.write_bytes(data)
             return hashlib.sha256(data).hexdigest(), _blob_name(data, self._digits)
-        descriptor, status = open_regular(path)
-        with open(descriptor, "rb") as source, to.open("xb") as target:
-            return _copy(source, target, status.st_size, self._digits)
+        with open(opened, "rb") as source, to.open("xb") as target:
+            return _copy(source, target, os.fstat(opened).st_size, self._digits)
 
     @property
     def _digits(self) -> int:
@@ -257,7 +278,21 @@ def _files_of_git(folder: Path) -> list[str]:
     told = run_git(["ls-files", "-z", "--cached", "--others", "--exclude-standard"], folder, _GIT_SECONDS)
     if told is None:
         raise _cannot("git could not list the files")
-    return sorted({name for name in told.split("\0") if name and not name.endswith("/") and "\ufffd" not in name})
+    return sorted({name for name in told.split("\0") if _is_inside(name) and "\ufffd" not in name})
+
+
+def _is_inside(name: str) -> bool:
+    """Tell whether a name from git is that of a file below the folder: an index may be made to say anything."""
+    return bool(name) and not name.startswith("/") and not name.endswith("/") and ".." not in name.split("/")
+
+
+def leads_straight(root: Path, relative: str, known: dict[Path, bool]) -> bool:
+    """Tell whether the way from a root to a file leads over no link. `known` holds what was found for folders."""
+    folder = (root / relative).parent
+    if folder not in known:
+        inner = folder.relative_to(root)
+        known[folder] = os.path.realpath(folder) == str(Path(os.path.realpath(root)) / inner)
+    return known[folder]
 
 
 def _names_in_git(folder: Path) -> dict[str, str]:
@@ -302,7 +337,19 @@ def _held(own: Path) -> int | None:
     return None
 
 
+def _let_enter(own: Path) -> None:
+    """Make folders that cannot be entered so that they can be removed; no link is followed."""
+    for at, folders, _ in os.walk(own):
+        for name in folders:
+            path = os.path.join(at, name)
+            with suppress(OSError):
+                mode = os.lstat(path).st_mode
+                if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
+                    os.chmod(path, stat.S_IMODE(mode) | 0o700)
+
+
 def _remove(own: Path, top: Path) -> None:
+    _let_enter(own)
     run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
     shutil.rmtree(own, ignore_errors=True)
 

@@ -1,0 +1,162 @@
+"""A work tree of an agent where files cannot be read, links are in the way, or git tells what is not so."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from north_lsp.agent.subagents import tree_changes, work_tree
+from north_lsp.agent.subagents.tree_changes import changes_of
+from north_lsp.agent.subagents.work_tree import WorkTree, clear_left_trees, make_tree
+from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.workspace import Workspace
+
+
+def git(folder: Path, *args: str) -> str:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    ended = subprocess.run(("git", *identity, *args), cwd=folder, check=True, capture_output=True, text=True)
+    return ended.stdout
+
+
+async def nothing(path: Path) -> None:
+    return None
+
+
+async def none_unsaved() -> Mapping[Path, str]:
+    return {}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = Path(os.path.realpath(tmp_path)) / "project"
+    (root / "d").mkdir(parents=True)
+    (root / "d/x").write_text("one\n")
+    (root / "a").write_text("a\n")
+    git(root, "init", "--quiet")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "-m", "first")
+    return root
+
+
+def made(project: Path) -> tuple[Workspace, WorkTree]:
+    roots = Roots((project,), ())
+    workspace = Workspace(roots, {project: IgnoreRules.of(project)}, nothing, none_unsaved, Seen())
+    return workspace, make_tree(project.parent / "trees", "one", workspace, {}, lambda _: None)
+
+
+def unreadable(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Have a file look as in a folder that cannot be entered, also for root."""
+    real = Path.lstat
+
+    def lstat(self: Path) -> os.stat_result:
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return real(self)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+
+
+async def test_what_cannot_be_read_is_not_proposed_as_deleted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, tree = made(project)
+    (tree.root / "a").unlink()
+    unreadable(monkeypatch, tree.root / "d/x")
+    brought = await changes_of(tree, workspace)
+    assert [(one.relative, one.action) for one in brought.changes] == [("a", "delete")]
+    assert brought.left_out == ("d/x: Permission denied",)
+    tree.remove()
+
+
+def test_folders_that_cannot_be_entered_are_removed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, tree = made(project)
+    outside = project.parent / "outside"
+    outside.mkdir(mode=0o500)
+    (tree.root / "link").symlink_to(outside)
+    (tree.root / "d").chmod(0)
+    modes: list[int] = []
+    real = shutil.rmtree
+
+    def rmtree(path: Path, ignore_errors: bool) -> None:
+        modes.append((tree.root / "d").stat().st_mode & 0o777)
+        real(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(work_tree, "run_git", lambda *_: None)
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    tree.remove()
+    assert modes == [0o700]
+    assert outside.stat().st_mode & 0o777 == 0o500
+    assert not tree.folder.exists()
+
+
+async def test_a_base_that_git_tells_otherwise_is_a_conflict(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, tree = made(project)
+    (tree.root / "a").write_text("b\n")
+    monkeypatch.setattr(work_tree, "read_blob", lambda *_: b"evil\n")
+    assert tree.base("a") is None
+    brought = await changes_of(tree, workspace)
+    assert brought.changes == ()
+    assert brought.conflicts == ("a: what it held before cannot be read any more; yours stays",)
+    tree.remove()
+
+
+def test_replaced_objects_of_git_do_not_count(project: Path) -> None:
+    (project / "y").write_text("evil\n")
+    evil = git(project, "hash-object", "-w", "y").strip()
+    git(project, "replace", git(project, "rev-parse", "HEAD:a").strip(), evil)
+    _, tree = made(project)
+    assert tree.base("a") == b"a\n"
+    tree.remove()
+
+
+async def test_files_below_a_link_and_unreadable_ones_are_skipped_and_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x").write_text("secret\n")
+    shutil.rmtree(project / "d")
+    (project / "d").symlink_to(elsewhere)
+    unreadable(monkeypatch, project / "a")
+    workspace, tree = made(project)
+    assert sorted(tree.files) == ["d"]
+    assert tree.skipped == ("a: Permission denied", "d/x: the way to it leads over a link")
+    brought = await changes_of(tree, workspace)
+    assert brought.changes == ()
+    assert [one.partition(" (")[0] for one in brought.left_out] == list(tree.skipped)
+    assert (elsewhere / "x").read_text() == "secret\n"
+    tree.remove()
+
+
+async def test_a_link_that_the_agent_made_of_a_folder_is_not_followed(project: Path) -> None:
+    workspace, tree = made(project)
+    elsewhere = project.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x").write_text("secret\n")
+    shutil.rmtree(tree.root / "d")
+    (tree.root / "d").symlink_to(elsewhere)
+    brought = await changes_of(tree, workspace)
+    assert brought.changes == ()
+    assert "d/x: the way to it leads over a link" in brought.left_out
+    tree.remove()
+
+
+def test_names_that_lead_out_of_the_folder_are_dropped(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work_tree, "run_git", lambda *_: "../x\0/etc/x\0d/../../x\0..a\0d/x\0")
+    assert work_tree._files_of_git(project) == ["..a", "d/x"]
+
+
+async def test_what_is_more_than_is_read_stays_in_the_tree(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_changes, "_MOST_READ", 10)
+    workspace, tree = made(project)
+    (tree.root / "a").write_text("short\n")
+    (tree.root / "b").write_text("what is longer\n")
+    brought = await changes_of(tree, workspace)
+    assert [one.relative for one in brought.changes] == ["a"]
+    assert "in the work tree" in brought.left_out[0]
+    tree.remove()
+    clear_left_trees(tree.folder.parent)
+    assert (tree.root / "b").read_text() == "what is longer\n"
