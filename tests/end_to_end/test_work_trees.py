@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from tests.end_to_end.editors import plain_editor
@@ -319,9 +318,7 @@ async def test_a_plain_lsp_client_reviews_what_an_agent_brings_from_its_tree(
 
 
 async def said(client: RawAcpClient, text: str) -> None:
-    with anyio.fail_after(20):
-        while not any(text in json.dumps(one) for one in client.updates):
-            await anyio.sleep(0.05)
+    await client.wait_update(lambda update: text in json.dumps(update))
 
 
 @pytest.mark.parametrize("how", ["plan", "ask", "workflow"])
@@ -330,10 +327,10 @@ async def test_nothing_is_written_where_the_conversation_may_not_write_any_more(
 ) -> None:
     world = repository
     server.may_refuse = True
-    server.route("Have it", tasks(isolated("task", "ALPHA", background=True)), WELL)
+    server.route("I began the workflow", WELL, WELL)  # first: what the agent is asked to do is in these requests, too
+    server.route("Have it", tasks(isolated("task", "ALPHA", background=True)), WELL, WELL)
     edited = answer(Say("I "), Gate("edited"), call("list_root"))
     server.route("ALPHA", READ, replaced("line 2\n", "line two by the agent\n"), edited, submit("Changed."))
-    server.route("I began the workflow", WELL)
     async with talking(world) as (client, session):
         shown = answering(client, "accept", "accept")
         auto = {"sessionId": session, "configId": "_edits", "value": "auto"}
@@ -349,7 +346,6 @@ async def test_nothing_is_written_where_the_conversation_may_not_write_any_more(
         await said(client, "has ended its task")
     assert (world.project / "notes.txt").read_text() == LINES
     assert shown == []
-    server.unexpected.clear()  # what the model is asked when it hears of the task
     (kept,) = world.data.rglob("*.task.log")
     assert "+line two by the agent" in kept.read_text()
 

@@ -57,7 +57,7 @@ _FILES: Mapping[str, str] = {
 _WAY_OUT = "continue with the tool workflow (`move`), or the user ends it with /work stop"
 _CONFIRM = (("accept", "Accept"), ("change", "Change it"), ("stop", "Stop here"))
 _BEGIN = (("begin", "Begin"), ("no", "Do not begin"))
-_END = (("end", "End it"), ("no", "Go on with it"))
+_END = (("end", "End it"), ("no", "Continue with it"))
 
 
 class WorkflowKeeper(WorkflowCourse):
@@ -112,12 +112,12 @@ class WorkflowKeeper(WorkflowCourse):
         if state is None or state.phase not in WORKFLOWS[state.skill].held:
             return
         if not self._ports.editor.has_user:
-            raise ToolError("UNAVAILABLE", f"{NOBODY}: the workflow cannot be ended", "go on with it")
+            raise ToolError("UNAVAILABLE", f"{NOBODY}: the workflow cannot be ended", "continue with it")
         asked = f"End the workflow {state.skill} in its phase {state.phase}?"
         detail = "Models may change files again then."
         choice = Choice(f"work-{new_entry_id(())}", asked, _END, detail)
         if (await self._ports.editor.decide(choice)).option != "end":
-            raise ToolError("REJECTED", "the user does not want the workflow to end", "go on with it")
+            raise ToolError("REJECTED", "the user does not want the workflow to end", "continue with it")
 
     # -- phases ----------------------------------------------------------------------------------------
 
