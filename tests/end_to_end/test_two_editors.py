@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.session.sharing import Sharing
 from tests.end_to_end.left import NORTH, asked, client_of, load, new_session, question
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_file_blocks import deciding, shown_calls
@@ -13,6 +14,7 @@ from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_sessions import there
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient, RpcFailure
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, Think, answer, call
 
@@ -75,6 +77,22 @@ async def test_a_turn_elsewhere_is_shown_as_it_goes_on(world: World, server: Mod
         assert shown_calls(second) == shown_calls(first)
         await first.request("session/close", {"sessionId": session})
         assert await elsewhere(second, None)
+
+
+async def test_an_editor_that_ends_while_another_opens_the_conversation_is_not_said_to_be_there_for_ever(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, begun = Sharing.begin, []
+    monkeypatch.setattr(Sharing, "begin", lambda *sharing: begun.append(sharing))
+    server.script(answer(Say("Hello.")))
+    async with inside(world.environ, None, {"events": True}) as second:
+        async with client_of(world, **NORTH) as first:
+            session = await new_session(first, world)
+            await prompt(first, session, "Hello")
+            assert (await load(second, world, session))["openElsewhere"]["pid"] > 0
+        for sharing in begun:
+            begin(*sharing)
+        assert (await elsewhere(second, None))["by"] is None
 
 
 async def test_it_is_taken_over_when_nothing_runs_there_and_back_again(world: World, server: ModelServer) -> None:

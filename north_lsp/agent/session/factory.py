@@ -154,7 +154,7 @@ class SessionFactory:
         settle = partial(self._finish_interrupted_reviews, log, roots, agreed=agreed)
         held, moved = await anyio.to_thread.run_sync(settle)
         session = self._bind(log, roots, secrets, held=held, moved_from=moved)
-        session.sharing.holder = held
+        session.sharing.opened(held)
         return session
 
     async def reopen(self, session: Session) -> Session:

@@ -91,10 +91,15 @@ class Sharing:
         self._conversation = log.conversation
         self._show = show
         self._told = OpenElsewhere(None)
+        self._is_named = False
         self._arriving = anyio.Lock()
         self._is_begun = False
         self._freed = anyio.Event()
         self._went_elsewhere = False
+
+    def opened(self, holder: LockHeld | None) -> None:
+        """Note who writes the conversation as it is opened, which the client is told with the answer to that."""
+        self.holder, self._is_named = holder, holder is not None
 
     def begin(self, background: Background) -> None:
         """Show from now on what other processes do with the conversation, and let go when one of them asks."""
@@ -234,19 +239,20 @@ class Sharing:
 
     async def _tell(self) -> None:
         """Tell the client who writes the conversation, and what happens there, when that has changed."""
-        holder = self.holder
+        holder, was_there = self.holder, self._told.pid is not None or self._is_named
+        self._is_named = False
         if holder is not None:
             state, client = self.reading.state(), holder.client or ""
             now = OpenElsewhere(holder.pid or 0, client, state, holder.is_leaving)
         else:
             left = self._session.left_turn.find() if not self._conversation.is_writer else None
-            queued = tuple(self._session.unsent.pop()) if self._told.pid is not None else ()
+            queued = tuple(self._session.unsent.pop()) if was_there else ()
             reason = left.reason if left is not None else ""
             now = OpenElsewhere(None, unfinished=reason, queued=queued, notice="\n".join(map(_unsent, queued)))
         told, self._told = self._told, now
         if holder is not None and (told.pid, told.is_leaving) != (now.pid, now.is_leaving):
             now = replace(now, notice=_followed(holder))
-        if now != told and not (told.pid is None and now.pid is None):
+        if was_there if now.pid is None else now != told:
             await self._show(now)
             if now.queued:
                 self._session.unsent.confirm(now.queued)

@@ -86,8 +86,10 @@ class ShellCommands:
         changes = () if approved.shell in ("clean", "bare") else before.changes
         looks = not changes and await anyio.to_thread.run_sync(only_looks, command.command)
         at_root = (command.cwd or before.cwd) == workspace.roots.main
-        kept = {"onlyLooks": looks, "unfit": _unfit(command, ran, changes, at_root=at_root)}
-        return await self._result(context, call, title, shorter, ran, notes, kept, auto=approved.auto)
+        kept: dict[str, object] = {"onlyLooks": looks, "unfit": _unfit(command, ran, changes, at_root=at_root)}
+        if approved.auto:
+            kept["autoApproved"] = True
+        return await self._result(context, call, title, shorter, ran, notes, kept)
 
     async def _result(
         self,
@@ -98,8 +100,6 @@ class ShellCommands:
         ran: CommandResult,
         notes: list[str],
         kept: Mapping[str, object],
-        *,
-        auto: bool,
     ) -> Result:
         reading, minimizes = context.settings.reading, context.settings.shell.minimise
         most = None if reading.digest else reading.limits.output_lines
@@ -117,8 +117,6 @@ class ShellCommands:
         }
         if text.number is not None:
             details |= {"artifactId": str(text.number), "outputId": str(text.number)}
-        if auto:
-            details["autoApproved"] = True
         ended = CallEnded(call.id, title, not bad, visible(text.text), truncation=text.truncation)
         return Result(text.text, bad, ended, details)
 

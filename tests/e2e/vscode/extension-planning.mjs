@@ -55,6 +55,7 @@ await bed.each({
     await card.getByLabel("Other (type your own)").waitFor();
     await screenshot(page, "planning-question");
     await card.getByLabel("Other (type your own)").fill("Neither");
+    await card.locator(".buttons button").first().and(chat.frame.locator(":enabled")).waitFor(); // all of it was seen
     await card.getByLabel("Other (type your own)").press("Enter");
     await chat.idle();
     assert.match(JSON.stringify(model.requests), /Own answer: Neither/);
