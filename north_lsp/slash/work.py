@@ -8,15 +8,16 @@ _NONE = "There is no goal. `/goal set` takes one: a heading, and a line for each
 
 
 async def _goal(host: Host, words: Sequence[str]) -> Reply:
-    text = words[0] if words else ""
+    text, changes = words[0] if words else "", ""
     if text == "drop":
         await host.set_goal("")
         return Reply("The goal is dropped.")
     if text.split(None, 1)[:1] == ["set"]:
-        await host.set_goal(text.removeprefix("set").strip())
+        changes = await host.set_goal(text.removeprefix("set").strip())
     elif text:
         raise CommandError("/goal takes no words, `set` with a goal in Markdown, or `drop`")
-    return Reply(host.goal() or _NONE)
+    warning = f"\n\nThese commands do more than check, which makes no evidence stale: {changes}." if changes else ""
+    return Reply((host.goal() or _NONE) + warning)
 
 
 async def _work(host: Host, words: Sequence[str]) -> Reply:

@@ -200,7 +200,7 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
-        from north_lsp.agent.planning.workflow import owned_by
+        from north_lsp.agent.planning.workflow_hold import owned_by
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
