@@ -3,7 +3,7 @@ for certain. Loading the grammar takes a while: for a thread."""
 
 from north_lsp.command_policy.grammar import name_of, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
-from north_lsp.command_policy.tables import reason_against
+from north_lsp.command_policy.tables import git_writes, reason_against
 
 _GIT = frozenset({"status", "log", "diff", "show"})
 _GIT_WRITES = ("--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager")
@@ -35,7 +35,10 @@ def _changes(simple: Simple) -> str:
     reading = read(simple)
     if not isinstance(reading, str):
         return "changes files" if reading.kind == "writes" else ""
-    reason = reason_against(name_of(simple.program)) or ""
+    name = name_of(simple.program)
+    if name == "git" and any(word.text in git_writes() for word in simple.words[1:2]):
+        return "changes the repository"
+    reason = reason_against(name) or ""
     return reason if reason.startswith(_CHANGES) else ""
 
 

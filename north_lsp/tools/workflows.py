@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -374,6 +374,3 @@ def _words(row: Mapping[str, Any], key: str) -> str:
 def _texts(row: Mapping[str, Any], key: str) -> list[str]:
     value = row.get(key)
     return [one for one in value if isinstance(one, str) and one.strip()] if isinstance(value, list) else []
-
-
-DOCUMENTS: tuple[Document, ...] = get_args(Document)

@@ -26,7 +26,6 @@ from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.todo_list import Phase, Task, TodoList
 from north_lsp.tools.workflows import (
-    DOCUMENTS,
     FILES,
     WORKFLOWS,
     WorkflowCall,
@@ -233,7 +232,7 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
 
 
 def _documents(folder: WorkFolder, slug: str) -> Documents:
-    return {name: text for name in DOCUMENTS if (text := folder.read(slug, FILES[name])) is not None}
+    return {name: text for name, file in FILES.items() if (text := folder.read(slug, file)) is not None}
 
 
 def _put(folder: WorkFolder, slug: str, files: Mapping[str, str]) -> None:
