@@ -93,7 +93,7 @@ async def test_a_workflow_is_shown_with_its_phase_what_it_holds_and_what_is_left
         assert shown(client)[-1]["workflow"] is None
 
 
-async def test_it_is_the_same_when_the_conversation_is_loaded_andx(world: World, server: ModelServer) -> None:
+async def test_it_is_the_same_when_the_conversation_is_loaded_or_resumed(world: World, server: ModelServer) -> None:
     server.script(SET, run(CHECK), WELL)
     async with talking(world) as (client, session):
         answering(client, "run")
