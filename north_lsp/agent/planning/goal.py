@@ -82,6 +82,17 @@ class GoalKeeper:
         if wrong := await changing(one.command for one in goal.criteria if one.command not in known):
             raise GoalError(f"a criterion's command only checks: {'; '.join(wrong)}")
 
+    def confirm(self, id: str) -> None:
+        """Take the user's word that a criterion is met which no command shows. Raises GoalError."""
+        goal = self.now
+        if goal is None:
+            raise GoalError(_NONE)
+        criterion = goal.criterion(id)
+        if criterion.command:
+            raise GoalError(f"{criterion.id} is met by a run of its command alone: `{criterion.command}`")
+        evidence = Evidence(timestamp(), "the user confirmed it", "", runs_in(self.log).state)
+        self.log.append(GoalEntry(goal.judged(criterion.id, "met", evidence), by_user=True))
+
     def edit(self, text: str) -> Goal | None:
         """Replace the goal by what the user wrote; empty text drops it. Raises GoalError naming the line."""
         before = self.now

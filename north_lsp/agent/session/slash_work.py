@@ -28,21 +28,27 @@ class WorkHost:
         self._work_log = log
 
     def goal(self) -> str:
-        from north_lsp.agent.planning.goal import GoalKeeper
-
-        return visible(GoalKeeper(self._work_log).document)
+        return self._working.goal_and_work.document
 
     async def set_goal(self, text: str) -> str:
-        from north_lsp.agent.planning.goal import GoalKeeper, changing
-        from north_lsp.tools.goals import GoalError
-
-        self._ensure_writable()
         try:
-            goal = GoalKeeper(self._work_log).edit(text)
-        except GoalError as error:
+            return visible("; ".join(await self._working.goal_and_work.edit(text)))
+        except ValueError as error:
             raise CommandError(f"{visible(str(error))}. The goal is as it was.") from None
-        told = await changing(one.command for one in goal.criteria) if goal is not None else []
-        return visible("; ".join(told))
+
+    async def confirm_criterion(self, id: str) -> None:
+        try:
+            await self._working.goal_and_work.confirm(id)
+        except ValueError as error:
+            raise CommandError(visible(str(error))) from None
+
+    def continued_work(self) -> str:
+        now = self._working.goal_and_work.now
+        if now.workflow is not None:
+            return "Continue the workflow where it is: look at it with the tool `workflow` first."
+        if now.goal is not None:
+            return "Continue with the goal of this conversation: look at it with the tool `goal` first."
+        raise CommandError("there is neither a goal nor a workflow in this conversation")
 
     async def work(self) -> str:
         from north_lsp.agent.planning.work_folder import WorkFolder
@@ -64,16 +70,20 @@ class WorkHost:
         with self._changing():
             workflow = workflow_called(name)
             begun = await _course(self._work_log).begin(self._working.workspace, workflow, title, options)
+        await self._working.goal_and_work.tell()
         given = {option: "x" if option in begun.options else "" for option in _OPTIONS.values()}
         return render("work_begins", workflow=workflow.name, title=title, slug=begun.slug, phase=begun.phase, **given)
 
     async def resume_work(self, slug: str) -> str:
         with self._changing():
-            return await _course(self._work_log).resume(self._working.workspace, slug)
+            where = await _course(self._work_log).resume(self._working.workspace, slug)
+        await self._working.goal_and_work.tell()
+        return where
 
     async def stop_work(self) -> None:
         with self._changing():
             await _course(self._work_log).stop(self._working.workspace, "the user stopped it")
+        await self._working.goal_and_work.tell()
 
     async def archive_work(self, slug: str) -> None:
         from north_lsp.agent.planning.work_folder import WorkFolder
