@@ -44,8 +44,8 @@ def write(text: str = PLAN) -> Answer:
 
 
 @asynccontextmanager
-async def planning(world: World) -> AsyncIterator[tuple[RawAcpClient, str]]:
-    configure(world, **{"todo.reminders": False})
+async def planning(world: World, **settings: object) -> AsyncIterator[tuple[RawAcpClient, str]]:
+    configure(world, **{"todo.reminders": False}, **settings)
     async with inside(world.environ, north={"events": True}) as client:
         session = await opened(client, world)
         await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
@@ -307,3 +307,24 @@ async def test_a_model_proposes_plan_mode_and_the_user_decides(world: World, ser
     assert "Work out the plan" in json.dumps(sent(server)[3][-1])
     assert "PLAN_REQUIRED" in json.dumps(sent(server)[4][-1])
     assert not (world.project / "made.txt").exists()
+
+
+async def test_the_model_for_plans_works_the_plan_out_and_the_chosen_one_carries_it_out(
+    world: World, server: ModelServer
+) -> None:
+    server.script(write(), answer(Say("So far.")), SHOW, answer(Say("Done.")))
+    async with planning(world, modelRoles={"plan": "opus-4-5"}) as (client, session):
+        answering(client, "execute")
+        await prompt(client, session, "Plan it")
+        await prompt(client, session, "Present it")
+        assert "opus-4-5" not in (await client.request("_north/state/get", {"sessionId": session}))["model"]
+    assert ["opus" in one.body["model"] for one in server.requests] == [True, True, True, False]
+    changes = [entry for entry in entries(world) if entry["type"] == "model_change"]
+    assert [(one["reason"], one.get("temporary")) for one in changes] == [("plan", True)]
+
+
+async def test_a_model_for_plans_that_cannot_be_used_is_named(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Hm.")))
+    async with planning(world, modelRoles={"plan": "no-such-model"}) as (client, session):
+        assert await prompt(client, session, "Plan it") == "end_turn"
+        assert any("the model for the role plan cannot be used" in json.dumps(one) for one in client.updates)
