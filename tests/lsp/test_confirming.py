@@ -16,7 +16,14 @@ ANNOTATING = FULL | {"workspace": FULL["workspace"] | {"workspaceEdit": ANNOTATE
 FILES = {"a.py": "ITEM = 1\n" + "#\n" * 12 + "ITEM = 2\n", "b.py": "from a import ITEM\n"}
 CHANGED = {name: text.replace("ITEM", "ENTRY") for name, text in FILES.items()}
 ONLY_FIRST = {"a.py": FILES["a.py"].replace("ITEM = 1", "ENTRY = 1"), "b.py": FILES["b.py"]}
-SECOND_LINE, SECOND_FILE = (lambda one: one["range"]["start"]["line"] > 0), (lambda one: one["annotationId"] == "1")
+
+
+def is_first_file(one: dict[str, Any]) -> bool:
+    return bool(one["annotationId"] == "0")
+
+
+def is_first_line(one: dict[str, Any]) -> bool:
+    return is_first_file(one) and one["range"]["start"]["line"] == 0
 
 
 @pytest.fixture
@@ -69,19 +76,16 @@ async def test_the_editor_asks_and_what_is_confirmed_is_applied_and_undone(chose
 
 
 @pytest.mark.parametrize(
-    ("leaves_out", "left"),
-    [
-        (SECOND_FILE, {"a.py": CHANGED["a.py"], "b.py": FILES["b.py"]}),
-        (lambda one: SECOND_LINE(one) or SECOND_FILE(one), ONLY_FIRST),
-    ],
+    ("takes", "left"),
+    [(is_first_file, {"a.py": CHANGED["a.py"], "b.py": FILES["b.py"]}), (is_first_line, ONLY_FIRST)],
 )
 async def test_what_the_user_leaves_out_there_is_told_to_the_model(
-    chosen: World, server: ModelServer, leaves_out: Callable[[dict[str, Any]], bool], left: dict[str, str]
+    chosen: World, server: ModelServer, takes: Callable[[dict[str, Any]], bool], left: dict[str, str]
 ) -> None:
     script(server)
     async with lsp_client(chosen, ANNOTATING) as client:
         opened(client, chosen)
-        client.takes = lambda one: not leaves_out(one)
+        client.takes = takes
         await client.command("north.ask", "Change it")
         assert texts(client, chosen) == left
         await client.command("north.ask", "/undo")

@@ -15,6 +15,7 @@ __all__ = ["bed", "keep", "model"]
 
 SETUP = f"""
 vim.opt.runtimepath:prepend([[{PLUGIN}]])
+vim.o.termguicolors = true
 vim.keymap.set({{ "n", "i" }}, "<C-l>", "<Plug>(north-take-suggestion)")
 vim.keymap.set("n", "<C-x>", "<Plug>(north-dismiss-suggestion)")
 require("north").setup({{ suggestions = true }})
