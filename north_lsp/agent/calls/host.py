@@ -140,7 +140,9 @@ class CallHost:
     async def write_plan(self, content: str) -> Result:
         """Write the plan of the conversation. Raises ToolError."""
         self._ensure("plan")
-        return await self._abilities.planning.plan.write(self._call, self._title, content)
+        workspace, in_project = self._context.workspace, self._context.settings.planning.plan_in_project
+        plan = self._abilities.planning.plan
+        return await plan.write(workspace, self._call, self._title, content, in_project=in_project)
 
     async def propose_planning(self, reason: str) -> Result:
         """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""

@@ -218,7 +218,7 @@ class WorkflowKeeper(WorkflowCourse):
         files = {FILES[document]: wanted.content}
         if document == "plan":
             files["plan.md"] = plan_markdown(*steps_in(wanted.content))
-            await self._plan.write(call, title, files["plan.md"])
+            await self._plan.write(workspace, call, title, files["plan.md"])
         await anyio.to_thread.run_sync(_put, folder, state.slug, files)
         return self._said(call, title, f"Written: `.north/work/{state.slug}/{FILES[document]}`.")
 
