@@ -27,8 +27,8 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 Opened = Callable[[ServerSpec, dict[str, str], httpx2.Auth], AbstractAsyncContextManager[PostingTransport]]
 
 
-def say(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **headers: str) -> None:
-    handler.send_response(status)
+def say(handler: BaseHTTPRequestHandler, body: bytes, **headers: str) -> None:
+    handler.send_response(200)
     for name, value in ({"content_type": "application/json", "content_length": str(len(body))} | headers).items():
         handler.send_header(name.replace("_", "-"), value)
     handler.end_headers()
