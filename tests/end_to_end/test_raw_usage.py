@@ -10,7 +10,7 @@ from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, usage
 
-COUNTED = {
+COUNTED: dict[str, dict[str, Any]] = {
     "anthropic-messages": {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 30},
     "openai-responses": {"input_tokens": 40, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 30}},
     "openai-completions": {"prompt_tokens": 40, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 30}},
@@ -23,8 +23,9 @@ async def stored(world: World, server: ModelServer, level: str) -> dict[str, Any
     server.script(answer(Say("Hello."), usage(input=10, output=5, cache_read=30)))
     async with inside(world.environ, "there/m-1") as client:
         assert await prompt(client, await opened(client, world), "Hello") == "end_turn"
-    (message,) = (one["message"] for one in entries(world) if one.get("message", {}).get("role") == "assistant")
-    return message
+    answers = [one["message"] for one in entries(world) if one.get("message", {}).get("role") == "assistant"]
+    assert len(answers) == 1
+    return dict(answers[0])
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -67,7 +67,8 @@ def _by_yaml(head: str) -> Mapping[str, object]:
 def _line_by_line(head: Sequence[str]) -> dict[str, object]:
     """Read what rules for other editors often have: `globs: *.ts` is not YAML."""
     fields: dict[str, object] = {}
-    last, items = "", None
+    items: list[object] | None = None
+    last = ""
     for line in head:
         if _COMMENT.match(line) is not None:
             continue

@@ -73,7 +73,7 @@ class ProjectContext:
         return [*own, *(rule for rule in nested if not rule.globs or rule.always or self._is_about(rule, root, path))]
 
     def _is_about(self, rule: Rule, root: Path, path: Path) -> bool:
-        """Tell whether a rule of a folder further in is about a path: its globs are written from there or from the root."""
+        """Tell whether a rule of a folder further in is about a path: its globs begin there, or at the root."""
         return self._matches(rule, path) or self._matches(replace(rule, root=root), path)
 
     def files_for(self, path: Path) -> list[ContextFile]:
@@ -145,7 +145,7 @@ def _gate(workspace: Workspace) -> Resolve:
 
 
 def _above(tops: Sequence[Path]) -> Resolve:
-    """Decide on files and folders above the roots, in the same repository: real ones only, that no list there closes."""
+    """Decide on files and folders above the roots, in the same repository: real ones that no list there closes."""
     rules = {top: IgnoreRules.of(top) for top in dict.fromkeys(tops)}
 
     def resolve(path: Path) -> tuple[Path, str]:

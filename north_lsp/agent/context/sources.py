@@ -40,7 +40,9 @@ PROJECT = (
     Source("github", ".github/copilot-instructions.md", always=True),
     Source("github", ".github/instructions", (".instructions.md",), deep=True),
 )
-NESTED = tuple(source for source in PROJECT if source.suffixes and source.provider in ("north", "claude", "cursor", "windsurf"))
+NESTED = tuple(
+    source for source in PROJECT if source.suffixes and source.provider in ("north", "claude", "cursor", "windsurf")
+)
 """What also counts in a folder further in, for the files there."""
 ABOVE = tuple(source for source in PROJECT if source.provider == "cline")
 """What also counts above a root, in the nearest folder of its repository that has it."""

@@ -11,14 +11,17 @@ from tests.agent.context.test_project import Disk
 
 CURSOR = {
     ".cursor/rules/web.mdc": "\ufeff---\r\ndescription: How pages are built\r\n"
-    "globs: apps/web/**/*.tsx,apps/web/**/*.css\r\nalwaysApply: false\r\n---\r\n# Pages\r\n\r\nOne component a file.\r\n",
-    ".cursor/rules/data/schema.mdc": "---\ndescription: \nglobs: **/*.prisma\nalwaysApply: false\n---\nName each index.\n",
+    "globs: apps/web/**/*.tsx,apps/web/**/*.css\r\nalwaysApply: false\r\n---\r\n# Pages\r\n\r\nOne component each.\r\n",
+    ".cursor/rules/data/schema.mdc": "---\ndescription: \nglobs: **/*.prisma\nalwaysApply: false\n"
+    "---\nName each index.\n",
     ".cursor/rules/tests.mdc": '---\nglobs: "**/*.test.ts", "**/*.spec.ts"\n---\nNo snapshots.\n',
-    ".cursor/rules/types.mdc": "---\nglobs: [**/*.{ts,tsx}, !**/*.d.ts]  # all but declarations\n---\nNo any.\n",
+    ".cursor/rules/types.mdc": "---\nglobs: [**/*.{ts,tsx}, !**/*.d.ts]  # not declarations\n---\nNo any.\n",
     ".cursor/rules/two-heads.mdc": "---\ndescription: \nglobs: \nalwaysApply: false\n---\n---\n"
     'description: "Releases"\nglobs: "CHANGELOG.md"\npriority: 2\n---\n\nNewest first.\n',
-    ".cursor/rules/tone.mdc": "---\ndescription: Tone: be brief\nglobs:\nalwaysApply: true\n---\nNo greetings.\n\n---\n\nBye.\n",
-    ".cursor/rules/folders.mdc": "---\nglobs:\n  - apps/mobile\n  - './libs/native/'\nalwaysApply: False\n---\nAsk first.\n",
+    ".cursor/rules/tone.mdc": "---\ndescription: Tone: be brief\nglobs:\nalwaysApply: true\n---\n"
+    "No greetings.\n\n---\n\nBye.\n",
+    ".cursor/rules/folders.mdc": "---\nglobs:\n  - apps/mobile\n  - './libs/native/'\n"
+    "alwaysApply: False\n---\nAsk first.\n",
     "packages/api/.cursor/rules/routes.mdc": "---\nglobs: src/routes/**\n---\nCheck the session.\n",
     "packages/api/.cursor/rules/house.mdc": "---\nalwaysApply: true\n---\nNo default exports.\n",
     ".cursorrules": "Legacy text.\n",
@@ -41,7 +44,8 @@ OTHERS = {
     ".windsurf/rules/always.md": "---\ntrigger: always_on\ndescription: \n---\nWrite plainly.\n",
     ".windsurf/rules/core.md": "---\ntrigger: glob\nglobs: crates/**/*.rs\ndescription: The core\n---\nNo unwrap.\n",
     ".windsurf/rules/single.md": "---\ntrigger: glob\nglob: '**/*.{json,yaml}'\n---\nSort the keys.\n",
-    ".windsurf/rules/decides.md": "---\ntrigger: model_decision\ndescription: >-\n  When you touch\n  the queue\n---\nBe idempotent.\n",
+    ".windsurf/rules/decides.md": "---\ntrigger: model_decision\n"
+    "description: >-\n  When you touch\n  the queue\n---\nBe idempotent.\n",
     ".windsurf/rules/asked.md": "---\ntrigger: manual\n---\nWrite the wiki.\n",
     ".clinerules/01-style.md": "# Style\n\nShort names.\n",
     ".clinerules/02-proto.md": "---\npaths:\n  - 'proto/**'\n---\nNever renumber.\n",
@@ -83,7 +87,7 @@ def test_rules_of_cursor(disk: Disk) -> None:
     assert told(project, "apps/mobile/ios/app.swift") == told(project, "libs/native/x/y.c") == {"folders"}
     assert always(project) == {"tone": "No greetings.\n\n---\n\nBye.", "cursorrules": "Legacy text."}
     by_name = {rule.name: rule for rule in project.rules}
-    assert by_name["web"].body == "# Pages\n\nOne component a file."
+    assert by_name["web"].body == "# Pages\n\nOne component each."
     assert (by_name["two-heads"].body, by_name["two-heads"].description) == ("Newest first.", "Releases")
     assert by_name["tone"].description == "Tone: be brief"
 
