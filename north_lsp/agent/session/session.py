@@ -111,7 +111,7 @@ class Session:
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
-        self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.answer.flush)
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
