@@ -168,7 +168,8 @@ class Sharing:
         if self._conversation.is_writer:
             return self._log.path(), ()
         tools = await self._session.tools()
-        arriving = await anyio.to_thread.run_sync(self._conversation.answer.arriving) if self.holder is not None else None
+        arrives = self.holder is not None
+        arriving = await anyio.to_thread.run_sync(self._conversation.answer.arriving) if arrives else None
         path = self.reading.begin()
         gone = arriving is None or any(one.id == arriving["id"] for one in path)
         return path, () if gone else self.reading.arrived(arriving, tools)
