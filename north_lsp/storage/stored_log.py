@@ -147,7 +147,10 @@ class StoredLog:
     # -- together with other processes -------------------------------------------------------------------------------
 
     def lock(self) -> LockHeld | None:
-        """Become the writer. Returns the other process that is, or None on success."""
+        """Become the writer. Returns the other process that is, or None on success. Raises ConversationClosed: nobody
+        would let go of a lock that is taken after the end."""
+        if self.is_retired:
+            raise ConversationClosed
         if self.ownership.is_mine:
             return None
         if (held := self.ownership.take()) is not None:
