@@ -378,7 +378,7 @@ class Conversation:
     def borrowed(self) -> Iterator[bool]:
         """Be the writer for a moment; False if that is not possible, or if this process is the writer anyway."""
         with self._mutex:
-            if self._retired or self.is_writer or self.lock() is not None:
+            if self._stored.is_retired or self.is_writer or self.lock() is not None:
                 yield False
                 return
             try:
