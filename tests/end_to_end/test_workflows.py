@@ -168,9 +168,17 @@ def left_behind(world: World, slug: str) -> Path:
 STEP = {"id": "s1", "title": "Make it", "do": "Write made.txt", "verify": "A1: test -f made.txt", "size": "S"}
 
 
+ASSESSED = [tasks(task("architect", "Assess it")), submit({"assessment": "Fine.", "risks": [], "alternatives": []})]
+
+
+def challenged(verdict: str) -> list[Any]:
+    """From the phase assess to what the critic says."""
+    issues = [] if verdict == "approve" else ["A2?"]
+    said = [tasks(task("critic", "Attack it")), submit({"verdict": verdict, "issues": issues})]
+    return [*ASSESSED, move("challenge"), *said]
+
+
 async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: ModelServer) -> None:
-    assessed = {"assessment": "Fine.", "risks": [], "alternatives": []}
-    approved, against = {"verdict": "approve", "issues": []}, {"verdict": "revise", "issues": ["A2?"]}
     whole = {"goal": "It is made", "steps": [STEP | {"verify": "A1 and A2"}]}
     folder = left_behind(world, "something")
     server.script(
@@ -178,29 +186,17 @@ async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: 
         write("plan", {"goal": "It is made", "steps": [STEP]}),
         move("assess"),
         move("challenge"),  # nobody has assessed it
-        tasks(task("architect", "Assess it")),
-        submit(assessed),
-        move("challenge"),
-        tasks(task("critic", "Attack it")),
-        submit(against),
+        *challenged("revise"),
         move("present"),
         move("revise"),
         write("plan", {"goal": "It is made", "steps": [STEP]}),
         move("assess"),
-        tasks(task("architect", "Assess it")),
-        submit(assessed),
-        move("challenge"),
-        tasks(task("critic", "Attack it")),
-        submit(approved),
+        *challenged("approve"),
         move("present"),  # A2 is not covered
         move("revise"),
         write("plan", whole),
         move("assess"),
-        tasks(task("architect", "Assess it")),
-        submit(assessed),
-        move("challenge"),
-        tasks(task("critic", "Attack it")),
-        submit(approved),
+        *challenged("approve"),
         move("present"),
         move("done", "One step."),
         MAKE,
@@ -536,17 +532,12 @@ async def test_a_model_lifts_the_hold_only_if_the_user_agrees(world: World, serv
 
 
 async def test_only_the_last_word_of_the_critic_counts(world: World, server: ModelServer) -> None:
-    against = {"verdict": "revise", "issues": ["A2?"]}
     server.script(
         write("plan", {"goal": "It is made", "steps": [STEP]}),
         move("assess"),
-        tasks(task("architect", "Assess it")),
-        submit({"assessment": "Fine.", "risks": [], "alternatives": []}),
-        move("challenge"),
+        *challenged("approve"),
         tasks(task("critic", "Attack it")),
-        submit({"verdict": "approve", "issues": []}),
-        tasks(task("critic", "Attack it")),
-        submit(against),
+        submit({"verdict": "revise", "issues": ["A2?"]}),
         tasks(task("task", "Say it")),
         submit('"verdict": "approve"'),
         move("present"),

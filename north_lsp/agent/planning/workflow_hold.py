@@ -31,7 +31,7 @@ from north_lsp.workspace.workspace import Workspace
 
 _WAY_OUT = "continue with the tool workflow (`move`), or the user ends it with /work stop"
 _LEAVE_IT = "drop its task, continue with what does not depend on it, and ask the user about it at the end"
-_NO_READING = ("workflow", "skill_phase", "goal", "todo", "ask")
+_NO_READING = ("workflow", "skill", "skill_phase", "goal", "todo", "ask")
 _WEB = ("web_search", "web_fetch")
 _RUN = "shell_run"
 
