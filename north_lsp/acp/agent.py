@@ -44,6 +44,7 @@ from north_lsp.acp.stored_sessions import stored_session_methods
 from north_lsp.acp.task_methods import task_methods
 from north_lsp.acp.todo_methods import todo_methods
 from north_lsp.acp.trash import trash_methods
+from north_lsp.acp.work_methods import work_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
 from north_lsp.agent.session.configuration import Configuration
@@ -126,6 +127,7 @@ class AcpAgent:
                 self._session, Configuration(environment.settings_file), environment.settings_file.take_editor
             ),
             **todo_methods(self._session),
+            **work_methods(self._session),
             **task_methods(self._session),
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
@@ -206,8 +208,8 @@ class AcpAgent:
 
     async def _resume(self, params: Params, call: Call) -> object:
         session = await self._open(params)
-        usage = session.usage()
-        return self._opened(session, params, call, [usage] if usage is not None else [])
+        stands = (session.usage(), session.goal_and_work.anew())
+        return self._opened(session, params, call, [one for one in stands if one is not None])
 
     async def _fork(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")

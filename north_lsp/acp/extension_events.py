@@ -3,6 +3,7 @@
 from typing import Any
 
 from north_lsp.acp.drafts import draft_blocks
+from north_lsp.acp.work import work_fields
 from north_lsp.agent.ports.events import (
     CompactionChanged,
     ContextPromoted,
@@ -26,6 +27,7 @@ from north_lsp.agent.ports.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
+    WorkChanged,
 )
 from north_lsp.display import tokens_shown, visible
 
@@ -92,6 +94,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("conversation_copied", copied)]
         case PlanChanged(todo):
             return [("plan_updated", {"open": todo.open_count, "total": len(todo.tasks)})]
+        case WorkChanged(work):
+            return [("work_changed", work_fields(work))]
         case DocumentWanted(path):
             return [("document_wanted", {"path": str(path)})]
         case TodoReminded(times, open_count):

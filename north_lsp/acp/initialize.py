@@ -29,6 +29,8 @@ EXTENSION_METHODS = (
     "_north/checkpoints/changes",
     "_north/checkpoints/restore",
     "_north/costs/get",
+    "_north/goal/get",
+    "_north/goal/set",
     "_north/keys/list",
     "_north/keys/remove",
     "_north/keys/set",
@@ -75,6 +77,7 @@ EXTENSION_METHODS = (
     "_north/todo/get",
     "_north/todo/set",
     "_north/turn/resume",
+    "_north/work/get",
 )
 
 

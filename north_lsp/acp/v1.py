@@ -50,6 +50,7 @@ from north_lsp.agent.ports.events import (
     TurnStopped,
     UsageChanged,
     UserSaid,
+    WorkChanged,
 )
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
@@ -213,6 +214,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | TurnEnded()
             | TurnStopped()
             | TodoReminded()
+            | WorkChanged()
             | DocumentWanted()
             | QueueChanged()
             | RetryEnded()

@@ -364,6 +364,14 @@ class Host(Protocol):
         """Replace the goal by one in Markdown; an empty text drops it."""
         ...
 
+    async def confirm_criterion(self, id: str) -> None:
+        """Take the user's word that a criterion of the goal is met."""
+        ...
+
+    def continued_work(self) -> str:
+        """Return the prompt that has the model continue the workflow, or else with the goal."""
+        ...
+
     async def work(self) -> str:
         """Say where the workflow is, and list those of the project, in Markdown."""
         ...

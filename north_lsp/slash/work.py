@@ -12,10 +12,13 @@ async def _goal(host: Host, words: Sequence[str]) -> Reply:
     if text == "drop":
         await host.set_goal("")
         return Reply("The goal is dropped.")
-    if text.split(None, 1)[:1] == ["set"]:
-        await host.set_goal(text.removeprefix("set").strip())
-    elif text:
-        raise CommandError("/goal takes no words, `set` with a goal in Markdown, or `drop`")
+    match text.split(None, 1):
+        case ["set", *_]:
+            await host.set_goal(text.removeprefix("set").strip())
+        case ["confirm", id]:
+            await host.confirm_criterion(id)
+        case [_, *_]:
+            raise CommandError("/goal takes no words, `set` with a goal in Markdown, `confirm <criterion>`, or `drop`")
     return Reply(host.goal() or _NONE)
 
 
@@ -30,6 +33,8 @@ async def _work(host: Host, words: Sequence[str]) -> Reply:
         case ["resume", slug]:
             where = await host.resume_work(slug)
             return Reply(where, prompt="Continue the workflow where it is: look at it with the tool `workflow` first.")
+        case ["continue"]:
+            return Reply("", prompt=host.continued_work())
         case ["stop"]:
             await host.stop_work()
             return Reply("The workflow has ended; its documents stay.")
@@ -37,7 +42,8 @@ async def _work(host: Host, words: Sequence[str]) -> Reply:
             await host.archive_work(slug)
             return Reply(f"`{slug}` is archived: it is not listed any more.")
         case _:
-            raise CommandError("/work takes no words, or `start <workflow> <what>`, `resume <slug>`, `stop`, `archive`")
+            known = "`start <workflow> <what>`, `resume <slug>`, `continue`, `stop`, `archive <slug>`"
+            raise CommandError(f"/work takes no words, or {known}")
 
 
 WORK = (
@@ -45,14 +51,14 @@ WORK = (
         "goal",
         "Show or change the goal of this conversation",
         _goal,
-        "[set <goal>|drop]",
+        "[set <goal>|confirm <criterion>|drop]",
         takes_text=True,
     ),
     Command(
         "work",
         "Begin, take up or end a workflow: clarify, plan, execute-and-verify, parallelise",
         _work,
-        "[start <workflow> <what> [--auto] [--research]|resume <slug>|stop|archive <slug>]",
+        "[start <workflow> <what> [--auto] [--research]|resume <slug>|continue|stop|archive <slug>]",
         takes_text=True,
     ),
 )

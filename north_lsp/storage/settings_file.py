@@ -44,9 +44,12 @@ class _Project:
     is_closed: Callable[[], bool]
     good: Layer | None = None
 
+    def __post_init__(self) -> None:
+        self._file = str(project_file(self.root))
+
     def look(self) -> object:
         """Return the state of the file; None if there is none, or it does not count."""
-        state = _state(project_file(self.root))
+        state = _state(self._file)
         return None if state is None or self.is_closed() else state
 
     def layer(self) -> Layer:
@@ -66,6 +69,7 @@ class SettingsFile:
         self.session = Given("session", {})
         self._editor = Given("editor", editor or {})
         self._project: _Project | None = None
+        self._own = tuple(str(locations.config / name) for name in ("config.json", "config.yml"))
         self._stamp: object = None
         self._layered = merged(())
         self._told: set[str] = set()
@@ -88,7 +92,7 @@ class SettingsFile:
     def layered(self) -> Layered:
         """Return the settings with the layers that they are made of."""
         project = self._project.look() if self._project is not None else None
-        own = tuple(_state(self.locations.config / name) for name in ("config.json", "config.yml"))
+        own = tuple(map(_state, self._own))
         stamp = (own, project, self._editor.revision, self.session.revision)
         if stamp != self._stamp:
             between = [self._project.layer()] if self._project is not None and project is not None else []
@@ -111,8 +115,9 @@ class SettingsFile:
         return new
 
 
-def _state(path: Path) -> object:
-    """Return what is different once a file has changed; None if there is none."""
+def _state(path: str) -> object:
+    """Return what is different once a file has changed; None if there is none. A turn asks some fifty times, so paths
+    are texts here."""
     try:
         seen = os.stat(path)
     except FileNotFoundError:

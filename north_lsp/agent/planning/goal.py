@@ -109,6 +109,17 @@ class GoalKeeper:
         status = "met" if run.exit_code == 0 else "failed"
         return goal.judged(criterion.id, "met" if status == "met" else "failed", _of_run(run, text))
 
+    def confirm(self, id: str) -> None:
+        """Take the user's word that a criterion is met which no command shows. Raises GoalError."""
+        goal = self.now
+        if goal is None:
+            raise GoalError(_NONE)
+        criterion = goal.criterion(id)
+        if criterion.command:
+            raise GoalError(f"{criterion.id} is met by a run of its command alone: `{criterion.command}`")
+        evidence = Evidence(timestamp(), "the user confirmed it", "", self.state)
+        self._log.append(GoalEntry(goal.judged(criterion.id, "met", evidence), by_user=True))
+
     def edit(self, text: str) -> None:
         """Replace the goal by what the user wrote; empty text drops it. Raises GoalError naming the line."""
         before = self.now

@@ -8,6 +8,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from north_lsp.agent.ports.work import WorkView
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Image, Usage
 from north_lsp.tools.todo_list import TodoList
@@ -342,6 +343,13 @@ class PlanChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkChanged:
+    """The goal or the workflow has changed, or whether its evidence holds."""
+
+    work: WorkView
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentWanted:
     """The user wants to edit a document of North's, such as the plan: the client opens it."""
 
@@ -459,6 +467,7 @@ Event = (
     | SettingsWanted
     | PlanChanged
     | TodoReminded
+    | WorkChanged
     | DocumentWanted
     | ReviewShown
     | ReviewResolved

@@ -1,6 +1,6 @@
 """A conversation's state, in one word; every change is an event. Also wraps the editor to notice questions."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -76,10 +76,18 @@ class GuardedEditor(PassingEditor):
 
 class WatchedEditor(GuardedEditor):
     """The session's editor, which sets the status while the user is being asked. `keep` is called before anything is
-    shown: it writes what has arrived of the answer."""
+    shown: it writes what has arrived of the answer; `then` after it."""
 
-    def __init__(self, editor: Editor, diagnostics: Diagnostics, status: Status, keep: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        editor: Editor,
+        diagnostics: Diagnostics,
+        status: Status,
+        keep: Callable[[], None],
+        then: Callable[[Event], Awaitable[None]],
+    ) -> None:
         super().__init__(editor, diagnostics)
+        self._then = then
         self._status = status
         self._keep = keep
 
@@ -87,6 +95,8 @@ class WatchedEditor(GuardedEditor):
         with self._diagnostics.guarded("storing an answer that arrives"):
             self._keep()
         await super().show(event)
+        with self._diagnostics.guarded("showing the goal"):
+            await self._then(event)
 
     async def review_edit(self, review: EditReview) -> EditDecision:
         id, files = review.proposal.id, review.proposal.files

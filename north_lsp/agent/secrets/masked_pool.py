@@ -30,6 +30,8 @@ from north_lsp.providers.pool import ProviderPool
 
 _T = TypeVar("_T")
 _TRIES = 4
+_Masked = dict[int | str, tuple[Message | ToolSpec, Message | ToolSpec]]
+"""What was sent and what stood for it, by the message's identity or the tool's name."""
 
 
 class MaskedPool:
@@ -72,13 +74,13 @@ class MaskedProvider:
 
 
 class RequestMask:
-    """Masks requests, each message once: what was sent before is the same object again, so that it is not converted
-    again."""
+    """Masks requests, each message and each tool once: what was sent before is the same object again, so that it is not
+    converted again. Messages are told by identity, tools, which are described anew for each request, by equality."""
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets
         self._revision = -1
-        self._known: dict[int, tuple[Any, Any]] = {}
+        self._known: _Masked = {}
 
     def masked(self, request: ModelRequest) -> ModelRequest:
         """Return a request without secrets. Takes a moment: for a thread."""
@@ -87,12 +89,12 @@ class RequestMask:
             secrets.refresh()
         for _ in range(_TRIES):
             known, begun = self._known if secrets.revision == self._revision else {}, secrets.revision
-            used: dict[int, tuple[Any, Any]] = {}
+            used: _Masked = {}
             made = replace(
                 request,
                 system=secrets.sent(request.system),
-                messages=[self._once(one, known, used) for one in request.messages],
-                tools=[self._once(one, known, used) for one in request.tools],
+                messages=[self._message(one, known, used) for one in request.messages],
+                tools=[self._tool(one, known, used) for one in request.tools],
             )
             if secrets.revision == begun:  # else a value was found that may stand further up, too
                 break
@@ -100,12 +102,19 @@ class RequestMask:
             self._known, self._revision = used, begun
         return made
 
-    def _once(self, value: _T, known: dict[int, tuple[Any, Any]], used: dict[int, tuple[Any, Any]]) -> _T:
+    def _message(self, value: Message, known: _Masked, used: _Masked) -> Message:
         found = known.get(id(value))
         if found is None or found[0] is not value:
-            found = value, _masked(cast(Any, value), self.secrets)
+            found = value, _masked(value, self.secrets)
         used[id(value)] = found
-        return cast(_T, found[1])
+        return cast(Message, found[1])
+
+    def _tool(self, value: ToolSpec, known: _Masked, used: _Masked) -> ToolSpec:
+        found = known.get(value.name)
+        if found is None or found[0] != value:
+            found = value, _masked(value, self.secrets)
+        used[value.name] = found
+        return cast(ToolSpec, found[1])
 
 
 def _masked(value: Message | ToolSpec, secrets: Secrets) -> Message | ToolSpec:

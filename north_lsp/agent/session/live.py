@@ -14,6 +14,7 @@ from north_lsp.agent.session.agents import Agents
 from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.goal_and_work import GoalAndWork
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.memory import Memory
 from north_lsp.agent.session.navigation import Navigation
@@ -46,6 +47,7 @@ class LiveSession(Protocol):
     templates: ConversationTemplates
     remembering: Remembering
     servers: SessionServers
+    goal_and_work: GoalAndWork
 
     @property
     def id(self) -> str: ...

@@ -40,6 +40,7 @@ from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.ending import Ending
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.exporting import Exports
+from north_lsp.agent.session.goal_and_work import GoalAndWork
 from north_lsp.agent.session.intake import SALVAGE, PromptIntake
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
@@ -111,7 +112,10 @@ class Session:
         self._paths = PathCompletion(workspace.trees)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
-        self._editor = WatchedEditor(editor, diagnostics, self.status, conversation.flush_partial)
+        self.goal_and_work = GoalAndWork(log, guarded.show)
+        self._editor = WatchedEditor(
+            editor, diagnostics, self.status, conversation.flush_partial, self.goal_and_work.after
+        )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
@@ -406,6 +410,7 @@ class Session:
         async with self.between_turns():
             done = await self.undo_history.apply(*await prepare())
         self.note_restored([change.shown for change in done.changes])
+        await self.goal_and_work.tell()
         return done
 
     def note_restored(self, names: Sequence[str]) -> None:
@@ -429,6 +434,8 @@ class Session:
             await show(event)
         if self.title is not None:
             await show(TitleChanged(self.title, path[-1].at if path else ""))
+        if (work := self.goal_and_work.anew()) is not None:
+            await show(work)
         usage = self.usage()
         if usage is not None:
             await self._environment.costs.look()

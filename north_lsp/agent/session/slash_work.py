@@ -24,19 +24,27 @@ class WorkHost:
         self._work_log = log
 
     def goal(self) -> str:
-        from north_lsp.agent.planning.goal import GoalKeeper
-
-        return visible(GoalKeeper(self._work_log).document)
+        return self._working.goal_and_work.document
 
     async def set_goal(self, text: str) -> None:
-        from north_lsp.agent.planning.goal import GoalKeeper
-        from north_lsp.tools.goals import GoalError
-
-        self._ensure_writable()
         try:
-            GoalKeeper(self._work_log).edit(text)
-        except GoalError as error:
+            await self._working.goal_and_work.edit(text)
+        except ValueError as error:
             raise CommandError(f"{visible(str(error))}. The goal is as it was.") from None
+
+    async def confirm_criterion(self, id: str) -> None:
+        try:
+            await self._working.goal_and_work.confirm(id)
+        except ValueError as error:
+            raise CommandError(visible(str(error))) from None
+
+    def continued_work(self) -> str:
+        now = self._working.goal_and_work.now
+        if now.workflow is not None:
+            return "Continue the workflow where it is: look at it with the tool `workflow` first."
+        if now.goal is not None:
+            return "Continue with the goal of this conversation: look at it with the tool `goal` first."
+        raise CommandError("there is neither a goal nor a workflow in this conversation")
 
     async def work(self) -> str:
         from north_lsp.agent.planning.work_folder import WorkFolder
@@ -61,6 +69,7 @@ class WorkHost:
         try:
             workflow = workflow_called(name)
             slug = await WorkflowCourse(self._work_log).begin(self._working.workspace, workflow, title)
+            await self._working.goal_and_work.tell()
         except (WorkflowError, ToolError) as error:
             raise CommandError(visible(str(error))) from None
         given = {"auto": "x" if _AUTO in options else "", "research": "x" if _RESEARCH in options else ""}
@@ -72,7 +81,9 @@ class WorkHost:
 
         self._ensure_writable()
         try:
-            return await WorkflowCourse(self._work_log).resume(self._working.workspace, slug)
+            where = await WorkflowCourse(self._work_log).resume(self._working.workspace, slug)
+            await self._working.goal_and_work.tell()
+            return where
         except (WorkflowError, ToolError) as error:
             raise CommandError(visible(str(error))) from None
 
@@ -83,6 +94,7 @@ class WorkHost:
         self._ensure_writable()
         try:
             await WorkflowCourse(self._work_log).stop(self._working.workspace, "abandoned", "the user stopped it")
+            await self._working.goal_and_work.tell()
         except (WorkflowError, ToolError) as error:
             raise CommandError(visible(str(error))) from None
 

@@ -1,0 +1,88 @@
+"""Makes what people are shown of the goal and the workflow, from the log alone: live and loaded it is the same."""
+
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from typing import TypeGuard
+
+from north_lsp.agent.log.entries import Entry
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.work import concerns_work
+from north_lsp.agent.log.workflows import SkillStateEntry
+from north_lsp.agent.planning.goal import GoalKeeper
+from north_lsp.agent.planning.workflow import hold_on
+from north_lsp.agent.planning.workflow_course import state_on
+from north_lsp.agent.ports.work import (
+    CriterionState,
+    CriterionView,
+    GoalView,
+    PhaseState,
+    PhaseView,
+    WorkDecision,
+    WorkflowView,
+    WorkView,
+)
+from north_lsp.tools.goals import Criterion
+from north_lsp.tools.workflows import ENDED, WORKFLOWS
+
+_HELD = "edits and commands are refused, but for the workflow's own documents"
+_LIFTED = "Models may change files again then."
+
+
+def work_on(log: Log) -> WorkView:
+    """Return what is to be shown at the end of the path."""
+    goal, workflow = _goal(log), _workflow(log)
+    return WorkView(goal, workflow, tuple(_decisions(goal, workflow)))
+
+
+def _goal(log: Log) -> GoalView | None:
+    keeper = GoalKeeper(log)
+    goal = keeper.now
+    if goal is None:
+        return None
+    state = keeper.state
+    return GoalView(goal.statement, goal.status, goal.blocked, tuple(_criterion(one, state) for one in goal.criteria))
+
+
+def _criterion(one: Criterion, state: str) -> CriterionView:
+    last = one.evidence[-1] if one.evidence else None
+    text, at = (last.text, last.at) if last is not None else ("", "")
+    return CriterionView(one.id, one.text, one.command, _state_of(one, state), text, at)
+
+
+def _state_of(one: Criterion, state: str) -> CriterionState:
+    return "stale" if one.status == "met" and not one.is_fresh(state) else one.status
+
+
+def _workflow(log: Log) -> WorkflowView | None:
+    now = state_on(log)
+    if now is None:
+        return None
+    been = {one.entry.phase for one in log.those(concerns_work) if _is_of(one.entry, now)}
+    names = [name for name in WORKFLOWS[now.skill].phases if name not in ENDED or name == now.phase]
+    phases = tuple(PhaseView(name, _phase_state(name, now.phase, been)) for name in names)
+    view = WorkflowView(now.skill, f".north/work/{now.slug}", now.phase, phases, now.note)
+    hold = hold_on(log, None)
+    return view if hold is None else replace(view, held=_HELD, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
+
+
+def _is_of(entry: Entry, now: SkillStateEntry) -> TypeGuard[SkillStateEntry]:
+    return isinstance(entry, SkillStateEntry) and (entry.skill, entry.slug) == (now.skill, now.slug)
+
+
+def _phase_state(name: str, now: str, been: Container[str]) -> PhaseState:
+    if name == now:
+        return "now"
+    return "done" if name in been else "ahead"
+
+
+def _decisions(goal: GoalView | None, workflow: WorkflowView | None) -> Iterator[WorkDecision]:
+    """Return what the user can decide, the most likely first. Each is a slash command, so that every client has it."""
+    if workflow is not None or (goal is not None and goal.status != "complete"):
+        yield WorkDecision("continue", "Continue", "/work continue")
+    for one in goal.criteria if goal is not None else ():
+        if not one.command and one.state != "met":
+            yield WorkDecision("confirm", f"Confirm {one.id}", f"/goal confirm {one.id}", one.id)
+    if workflow is not None:
+        yield WorkDecision("stop", "End the workflow", "/work stop", consequence=_LIFTED if workflow.held else "")
+    if goal is not None:
+        yield WorkDecision("drop", "Drop the goal", "/goal drop")
