@@ -229,8 +229,8 @@ export type FromPage =
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** What can be done with a block of code. `terminal` types it there, and runs nothing. */
-export const CODE_USES = ["copy", "insert", "apply", "terminal"] as const;
+/** What can be done with a block of code. `terminal` types it there, and runs nothing; `diagram` draws what is one. */
+export const CODE_USES = ["copy", "insert", "apply", "terminal", "diagram"] as const;
 export type CodeUse = (typeof CODE_USES)[number];
 
 export const PROMPT_ACTS = ["edit", "rewind", "branch"] as const;
