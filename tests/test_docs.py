@@ -181,7 +181,8 @@ def test_commands_of_the_clients_that_pages_name_exist() -> None:
         for word in re.findall(r":North ([a-z]+)", text):
             assert re.search(rf"\b{word} = |\"{word}\"", lua), (page.name, word)
     assert len(named) > 3
-    assert sorted(named - titles) == []
+    actions = {name for name in named if f"North: {name}" in messages()}  # of the chat of plain LSP editors
+    assert sorted(named - titles - actions) == []
 
 
 def test_slash_commands_that_pages_name_exist() -> None:

@@ -16,6 +16,7 @@ _TO_INITIALIZE = {
     "north_lsp.acp.initialize",
     "north_lsp.cli",
     "north_lsp.cli.arguments",
+    "north_lsp.cli.commands",
     "north_lsp.cli.main",
     "north_lsp.lazy_dataclass",
     "north_lsp.lazy_pattern",

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 
 from north_lsp.agent.session.configuration import Configuration, Place, SettingRow, WrongSetting
+from north_lsp.cli.commands import SETTING_ACTIONS, told
 from north_lsp.display import visible
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.locations import Locations
@@ -14,7 +15,6 @@ from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import find_root, project_hash
 
-_ACTIONS = "list [WORDS], get KEY, set KEY VALUE, reset KEY"
 Say = Callable[[str], object]
 
 
@@ -41,7 +41,7 @@ def settings(options: Options, words: Sequence[str], place: Place, as_json: bool
                 say(_one(anyio.run(configuration.reset, key, place), as_json=as_json))
                 return 0
             case _:
-                raise UsageError(f"settings takes {_ACTIONS}")
+                raise UsageError(f"settings takes {told(SETTING_ACTIONS)}")
     except WrongSetting as error:
         complain(str(error))
         return 1

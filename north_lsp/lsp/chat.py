@@ -185,7 +185,7 @@ class Chat:
         if not await self._edits.wait_until_open(document.path):
             await self.tell(
                 "This editor does not connect North with its chat document. Start North for Markdown files too, with "
-                f"one server for the project and {document.path.parent.parent}: docs/editors.md has examples.",
+                f"one server for the project and {document.path.parent.parent}: `north-lsp docs editors` says how.",
                 _WARNING,
             )
 

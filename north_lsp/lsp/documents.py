@@ -105,7 +105,9 @@ class OpenDocuments:
         if back:
             await self._apply(back, {})
 
-    async def _apply(self, changes: Sequence[FileChange], seen: dict[Path, str]) -> Sequence[FileChange]:
+    def edits_of(self, changes: Sequence[FileChange]) -> list[dict[str, Any]]:
+        """Return changes of open texts as LSP's edits, one of each. Raises ToolError for a text that has changed, or
+        whose version the client does not compare."""
         opened = self._open()
         edits: list[dict[str, Any]] = []
         for change in changes:
@@ -119,11 +121,15 @@ class OpenDocuments:
             version = max(current.version, 1) if self._client.one_text_an_edit else current.version
             document = {"uri": current.uri, "version": version}
             edits.append({"textDocument": document, "edits": text_edits(current.text, new, self._client.encoding)})
+        return edits
+
+    async def _apply(self, changes: Sequence[FileChange], seen: dict[Path, str]) -> Sequence[FileChange]:
+        edits = self.edits_of(changes)
         label = f"North: {', '.join(change.relative for change in changes)}"
         for one in [[edit] for edit in edits] if self._client.one_text_an_edit else [edits]:
             await self._request({"label": label, "edit": {"documentChanges": one}})
         for change in changes:
-            await self._wait_for(change)
+            await self.wait_for(change)
         return [self._judged(change, seen) for change in changes]
 
     async def _request(self, params: dict[str, Any]) -> None:
@@ -143,7 +149,7 @@ class OpenDocuments:
             reason = answer.get("failureReason") if isinstance(answer, dict) else None
             raise ToolError("STALE", f"the editor refused the edit: {reason or 'no reason given'}", "re-read the file")
 
-    async def _wait_for(self, change: FileChange) -> None:
+    async def wait_for(self, change: FileChange) -> None:
         """Wait until the editor has reported the edited text, for a limited time; whatever it reported last counts."""
         if not await self._reported(change, _SYNC_SECONDS) and self._client.tells_late:
             current = await self.read_unsaved(change.path)

@@ -45,6 +45,7 @@ from north_lsp.agent.ports.forms import Form, Page
 from north_lsp.display import one_line, visible
 from north_lsp.lsp.broken_code import BrokenCode
 from north_lsp.lsp.chat_document import ChatDocument
+from north_lsp.lsp.confirming import EditorConfirmation
 from north_lsp.lsp.edit_review import EditReviews, show
 from north_lsp.lsp.initialize import LspClient
 from north_lsp.lsp.marks import Marks
@@ -85,6 +86,7 @@ class PlainEditor:
         self.document: ChatDocument | None = None
         self.marks = Marks(peer, is_shown=client.takes_diagnostics)
         self.broken: BrokenCode | None = None
+        self.confirmation: EditorConfirmation | None = None
         self.questions = MessageQuestions(peer, self._note)
         self.reviews = EditReviews(peer, documents, client, self._ask_or_unable, self.marks)
 
@@ -156,7 +158,8 @@ class PlainEditor:
     async def review_edit(self, review: EditReview) -> EditDecision:
         if not self._client.has_ui:
             return EditDecision("reject", NOBODY)
-        return await self.reviews.decide(review)
+        decision = await self.confirmation.decide(review) if self.confirmation is not None else None
+        return decision if decision is not None else await self.reviews.decide(review)
 
     async def review_command(self, review: CommandReview) -> CommandDecision:
         if not self._client.has_ui:

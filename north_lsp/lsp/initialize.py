@@ -59,7 +59,8 @@ class LspClient:
     `tells_own_settings`: it told some, so that what it tells later is the user's own, too, and not the folder's;
     `applies_edits`: it takes `workspace/applyEdit`; `shows_results`: it may do something with a command's result;
     `takes_diagnostics`: it shows `textDocument/publishDiagnostics`; `tells_late`: it tells of a change of its texts
-    only when the user does something after it; `annotates`: it can have the user confirm an edit."""
+    only when the user does something after it; `annotates`: it can have the user confirm an edit; `takes_next_edits`:
+    it shows inline completion of several lines, and away from the cursor."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -81,6 +82,7 @@ class LspClient:
     takes_diagnostics: bool = False
     tells_late: bool = False
     annotates: bool = False
+    takes_next_edits: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -153,6 +155,7 @@ def read_client(params: Params) -> LspClient:
         isinstance(_capability(params, "textDocument", "publishDiagnostics"), dict),
         _mapping(params.get("clientInfo")).get("name") in _TELL_LATE,
         isinstance(_capability(params, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
+        True in (options.get("nextEdits"), _north(acp).get("nextEdits")),
     )
 
 

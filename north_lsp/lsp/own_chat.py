@@ -31,9 +31,13 @@ class OwnChat:
         self._background = background
         self._tell = tell
 
+    def last(self) -> Session | None:
+        """Return the conversation that was opened last, if one is open."""
+        return next(iter(reversed(self._sessions())), None)
+
     def send(self, parts: tuple[Part, ...], title: str) -> object:
         """Send a prompt: → `{conversationId}`. Raises RpcError if no conversation is open."""
-        session = next(iter(reversed(self._sessions())), None)
+        session = self.last()
         if session is None:
             raise RpcError(INVALID_REQUEST, "no conversation is open: open North's chat first")
         self._background.start_soon(self._run, session, parts, title)

@@ -13,9 +13,12 @@ from north_lsp.workspace.language_features import Position
 
 @dataclass(frozen=True, slots=True)
 class OpenText:
+    """`opened` is what the text was when the client began to show it."""
+
     uri: str
     version: int | None
     text: str
+    opened: str
 
 
 class OpenDocumentTexts:
@@ -28,6 +31,9 @@ class OpenDocumentTexts:
     def all(self) -> list[OpenText]:
         return list(self._texts.values())
 
+    def find(self, uri: str) -> OpenText | None:
+        return self._texts.get(uri)
+
     def follow(self, method: str, params: dict[str, Any]) -> bool:
         """Follow a message. Returns whether it changed a text; an invalid message changes nothing and is left to pygls
         to report."""
@@ -36,12 +42,14 @@ class OpenDocumentTexts:
             uri = str(document["uri"])
             match method:
                 case "textDocument/didOpen":
-                    self._texts[uri] = OpenText(uri, _version(document), str(document["text"]))
+                    text = str(document["text"])
+                    self._texts[uri] = OpenText(uri, _version(document), text, text)
                 case "textDocument/didChange":
-                    text = self._texts[uri].text
+                    before = self._texts[uri]
+                    text = before.text
                     for change in params["contentChanges"]:
                         text = self._changed(text, change)
-                    self._texts[uri] = OpenText(uri, _version(document), text)
+                    self._texts[uri] = OpenText(uri, _version(document), text, before.opened)
                 case "textDocument/didClose":
                     self._texts.pop(uri, None)
                 case _:

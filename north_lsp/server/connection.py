@@ -340,6 +340,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     from north_lsp.lsp.chat_edits import ChatEdits
     from north_lsp.lsp.chat_features import ChatFeatures
     from north_lsp.lsp.configuration import EditorSettings
+    from north_lsp.lsp.confirming import EditorConfirmation
     from north_lsp.lsp.conversation import CurrentConversation
     from north_lsp.lsp.documents import OpenDocuments
     from north_lsp.lsp.editor import PlainEditor
@@ -372,6 +373,9 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         end_agent = agent.shut_down if agent is not None else None
         progress = Progress(peer, is_shown=client.progress)
         plain = PlainEditor(peer, documents, client, progress)
+        plain.confirmation = EditorConfirmation(
+            peer, documents, client, is_wanted=lambda: environment.settings.edits.confirm_in_editor
+        )
         plain.broken = BrokenCode(plain.marks, documents, bridge.changed)
         folders = list(client.folders) or ([options.path] if options.path is not None else [])
         factory = SessionFactory(environment, defaults, core.diagnostics.log, lambda _: plain)
@@ -381,7 +385,7 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         if agent is not None:
             chat.own_chat = OwnChat(lambda: agent.sessions, environment.background, chat.tell_error)
         features = bridge.features = ChatFeatures(chat, edits, conversation, client.encoding)
-        inline = InlineCompletion(documents, conversation, client.encoding)
+        inline = InlineCompletion(bridge.texts, conversation, chat.own_chat, client)
         service = LspService(peer, environment, client, conversation, chat, features, inline, end_agent)
         editor = EditorSettings(peer, environment.settings_file.take_editor, client)
         services: list[Service] = [editor, service] if agent is None else [editor, service, agent]

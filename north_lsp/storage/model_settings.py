@@ -150,6 +150,13 @@ class ModelSettings:
         "Complete code while you type, in editors with LSP's inline completion; a small model is asked in each pause.",
         strict=False,
     )
+    predict_edits: bool = setting(
+        "completion.nextEdits",
+        False,
+        "Propose the edit that follows from your last ones, in editors with LSP's inline completion; a small model is "
+        "asked in each pause.",
+        strict=False,
+    )
     max_output_tokens: int = setting(
         "provider.maxOutputTokens",
         32_000,

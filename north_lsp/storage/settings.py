@@ -84,6 +84,12 @@ class EditSettings:
         strict=False,
         project="stricter",
     )
+    confirm_in_editor: bool = setting(
+        "edits.confirmInEditor",
+        False,
+        "Have the editor itself ask about edits of open files, if it supports LSP's changes that it has you confirm "
+        "(plain LSP clients only).",
+    )
     diagnostics_on_write: bool = setting(
         "lsp.diagnosticsOnWrite",
         True,

@@ -14,6 +14,13 @@ end, {
   end,
 })
 
+vim.keymap.set({ "n", "i" }, "<Plug>(north-take-suggestion)", function()
+  require("north").take_suggestion()
+end, { desc = "North: take what is proposed" })
+vim.keymap.set({ "n", "i" }, "<Plug>(north-dismiss-suggestion)", function()
+  require("north").dismiss_suggestion()
+end, { desc = "North: take away what is proposed" })
+
 vim.api.nvim_create_autocmd({ "TextChanged", "InsertLeave" }, {
   group = vim.api.nvim_create_augroup("north.edits", { clear = true }),
   desc = "North: where the user typed last",

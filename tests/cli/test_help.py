@@ -1,17 +1,16 @@
-"""Help, examples, completions, and what is printed where."""
+"""Help, examples, and what is printed where."""
 
 import json
 import os
 import pty
 import shlex
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from north_lsp.cli.arguments import COMMANDS, EXIT_CODES, parser, subparsers
+from north_lsp.cli.arguments import EXIT_CODES, parser, subparsers
+from north_lsp.cli.commands import COMMANDS
 from north_lsp.cli.main import _COMMANDS
 from north_lsp.cli.talking import is_colored, waiting
 from north_lsp.storage.locations import Locations
@@ -105,38 +104,6 @@ def test_the_manual_is_printed_and_listed(tmp_path: Path) -> None:
     done = run(tmp_path, "docs", "shel")
     assert (done.returncode, done.stdout) == (1, "")
     assert "did you mean shell?" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("north-lsp d", {"demo", "doctor", "docs"}),
-        ("north-lsp --path . demo --y", {"--yes"}),
-        ("north-lsp acp --mode p", {"plan"}),
-        ("north-lsp conversations ex", {"export"}),
-        ("north-lsp completion ", {"bash", "zsh", "fish", "--path", "--log-level", "--help"}),
-        ("north-lsp docs glo", {"glossary"}),
-    ],
-)
-def test_bash_completes_commands_options_and_values(tmp_path: Path, line: str, offered: set[str]) -> None:
-    script = run(tmp_path, "completion", "bash").stdout
-    words = [*line.split(), *([""] if line.endswith(" ") else [])]
-    script += f"COMP_WORDS=({' '.join(shlex.quote(word) for word in words)}); COMP_CWORD={len(words) - 1}\n"
-    script += "_north_lsp; printf '%s\\n' \"${COMPREPLY[@]}\""
-    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert set(done.stdout.split()) == offered
-    assert done.stderr == ""
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_get_their_completions(tmp_path: Path, shell: str) -> None:
-    done = run(tmp_path, "completion", shell)
-    assert (done.returncode, done.stderr) == (0, "")
-    for command in COMMANDS:
-        assert command.name in done.stdout
-    program = shutil.which(shell)
-    if program is not None:
-        subprocess.run([program, "-n"], input=done.stdout, text=True, check=True, capture_output=True)
 
 
 class Stream:

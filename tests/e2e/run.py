@@ -1,8 +1,8 @@
 """Run the tests in real editors, several at once, and print a table: `python -m tests.e2e.run [words of names …]`.
 
-Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/`, `editors/`, `mcp/` and `acp/`
-is a process of its own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE` changes that.
-What each printed is shown when it ends.
+Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/`, `editors/`, `mcp/`, `acp/`
+and `shells/` is a process of its own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE`
+changes that. What each printed is shown when it ends.
 
 A program that failed beside others runs once more, alone: a window that a busy machine draws late is told from a defect
 that way. Both outputs are shown, and the table names it. `NORTH_E2E_STRICT=1` counts every first failure.
@@ -54,6 +54,7 @@ def programs() -> Iterator[str]:
         "editors/test_*.py",
         "mcp/test_*.py",
         "acp/test_*.py",
+        "shells/test_*.py",
         "vscode/smoke.mjs",
         "vscode/extension*.mjs",
     ):

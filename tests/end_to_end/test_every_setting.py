@@ -306,6 +306,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "lsp/test_inline_completion.py": {
         "completion.inline": "test_nothing_is_asked_while_it_is_off",
+        "completion.nextEdits": "test_the_edit_that_follows_from_the_last_one_is_proposed",
+    },
+    "lsp/test_confirming.py": {
+        "edits.confirmInEditor": "test_north_asks_where_the_editor_does_not",
     },
     "providers/test_factory.py": {
         "providers.kimiApiFormat": "test_kimi_is_asked_in_the_format_that_the_settings_say",

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from north_lsp.cli.arguments import COMMANDS, EXIT_CODES, Parser, options_of, parser, subparsers
+from north_lsp.cli.arguments import EXIT_CODES, Parser, options_of, parser, subparsers
+from north_lsp.cli.commands import COMMANDS
 from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.slash.registry import Commands

@@ -49,7 +49,8 @@ class Document:
 
 class LspClient:
     """`answers` are the titles that the user chooses, in order; None closes a question, and when there are none left it
-    stays open. `cursor` is where the server has put it, by URI. One that `holds_changes` tells of them later."""
+    stays open. `cursor` is where the server has put it, by URI. One that `holds_changes` tells of them later. `takes`
+    is the user's word on each of the changes that they are to confirm."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, capabilities: dict[str, Any], unknown: frozenset[str]
@@ -71,6 +72,8 @@ class LspClient:
         self.opens_shown = True
         self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
+        self.takes: Callable[[dict[str, Any]], bool] = lambda one: True
+        self.refuses_edits = False
         self._unknown = unknown
         self._process = process
         self._framing = HeaderFraming()
@@ -219,15 +222,24 @@ class LspClient:
         if self.before_edit is not None:
             typing, self.before_edit = self.before_edit, None
             typing()
+        if self.refuses_edits:
+            return False
         if "documentChanges" in edit:
             assert self.capabilities["workspace"].get("workspaceEdit")
-            ((change),) = edit["documentChanges"]
-            uri, edits = change["textDocument"]["uri"], change["edits"]
-            if change["textDocument"]["version"] != self.documents[uri].version:
+            versions = {one["textDocument"]["uri"]: one["textDocument"]["version"] for one in edit["documentChanges"]}
+            if any(version != self.documents[uri].version for uri, version in versions.items()):
                 return False
+            changes = {one["textDocument"]["uri"]: one["edits"] for one in edit["documentChanges"]}
         else:
-            ((uri, edits),) = edit["changes"].items()
-        text = self.documents[uri].text
+            changes = edit["changes"]
+        confirmed = edit.get("changeAnnotations", {})
+        for uri, edits in changes.items():
+            taken = [one for one in edits if one.get("annotationId") not in confirmed or self.takes(one)]
+            if taken:
+                self.set(uri, self._edited(self.text(uri), taken))
+        return True
+
+    def _edited(self, text: str, edits: list[dict[str, Any]]) -> str:
         places = []
         for one in edits:
             start, end = (
@@ -237,8 +249,7 @@ class LspClient:
             places.append((start, end, one["newText"]))
         for start, end, new in reversed(places):
             text = text[:start] + new + text[end:]
-        self.set(uri, text)
-        return True
+        return text
 
     # -- what is offered -----------------------------------------------------------------------------------------------
 

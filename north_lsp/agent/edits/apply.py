@@ -71,6 +71,14 @@ async def apply_proposal(
     raise AssertionError("the last attempt returns or raises")
 
 
+async def take_written(proposal: EditProposal, checkpoints: Checkpoints) -> Applied:
+    """Record what the editor has written itself, so that it can be undone."""
+    with anyio.CancelScope(shield=True):
+        entry = await checkpoints.record(proposal.tool_call_id or None, proposal.summary, proposal.files)
+        await checkpoints.finish_applied(entry, None)
+    return Applied(proposal.files, by_editor=len(proposal.files))
+
+
 def _remove_folders(files: Sequence[FileChange], made: Set[Path], workspace: Workspace) -> None:
     """Remove the folders that were made for the files of an edit that is undone, if nothing else is in them."""
     gone = [change.path for change in files if change.undoes and change.action in ("delete", "rename")]
@@ -137,7 +145,7 @@ async def _owned_by_editor(
     names as they are: an editor would write through them, wherever they lead. Raises ToolError CONFLICT if such a file
     has unsaved changes."""
     mine = await documents.changes_owned_by_editor(files)
-    linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if _has_other_names(change.path)])
+    linked = await anyio.to_thread.run_sync(lambda: [change for change in mine if has_other_names(change.path)])
     for change in linked:
         if not await _are_saved([change], workspace):
             raise ToolError(
@@ -149,7 +157,8 @@ async def _owned_by_editor(
     return [change for change in mine if change not in linked]
 
 
-def _has_other_names(path: Path) -> bool:
+def has_other_names(path: Path) -> bool:
+    """Tell whether a file has hard links."""
     try:
         return os.lstat(path).st_nlink > 1
     except OSError:

@@ -7,7 +7,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.edits.apply import Applied, apply_proposal
+from north_lsp.agent.edits.apply import Applied, apply_proposal, take_written
 from north_lsp.agent.edits.checkpoints import Checkpoints
 from north_lsp.agent.edits.model_report import (
     applied_row,
@@ -78,7 +78,7 @@ class EditReviewer:
         proposal = EditProposal(new_entry_id(()), call.id, files, _counted(title, files), warnings)
         review_id, status, decision = await self._decided(proposal)
         accepted = accepted_part(proposal, decision)
-        if status not in ("applied_auto", "rejected", "cancelled") and not decision.texts:
+        if status not in ("applied_auto", "rejected", "cancelled") and not (decision.texts or decision.is_written):
             fresh = set(await _warnings(workspace, call, accepted.files)) - set(warnings)
             if fresh:
                 self._reviews.close(review_id, StoredDecision("failed", decision.comment))
@@ -147,7 +147,10 @@ class EditReviewer:
             with self._diagnostics.timed(
                 "write_apply_start", reviewId=proposal.id, files=len(accepted.files)
             ) as outcome:
-                applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
+                if decision.is_written:
+                    applied = await take_written(accepted, self._checkpoints)
+                else:
+                    applied = await apply_proposal(accepted, workspace, self._editor, self._checkpoints)
                 outcome.ok = True
                 outcome.data["via"] = _via(applied)
         except ToolError as error:

@@ -22,13 +22,14 @@ class EditDecision:
 
     A proposal may be accepted in part: `hunks` names the accepted ones, by file (None: all of them), and `texts` has
     what the user made of a file's proposed text, whole and with the file's own line endings. `comment` is the user's
-    message to the model.
+    message to the model. `is_written`: the editor asked by itself, and has written what was accepted.
     """
 
     kind: Literal["accept", "always", "session", "reject", "stop"]
     comment: str | None = None
     hunks: Mapping[Path, frozenset[str]] | None = None
     texts: Mapping[Path, str] = field(default_factory=dict)
+    is_written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

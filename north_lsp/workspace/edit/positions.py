@@ -18,6 +18,11 @@ def lines_of(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
+def starts_of(text: str) -> list[int]:
+    """Return the offsets at which the lines of a text begin."""
+    return [0, *(found.end() for found in _LINE_END.finditer(text))]
+
+
 def digest_of(text: str) -> str:
     """Return the SHA-256 of a text whose lines all end with a line feed: two programs may hold other line ends."""
     return hashlib.sha256(_LINE_END.sub("\n", text).encode("utf-8", "surrogatepass")).hexdigest()
@@ -56,8 +61,7 @@ def offset_of(text: str, at: Position, encoding: str = "utf-16") -> int:
 def replaced(text: str, replacements: Sequence[Replacement]) -> str:
     """Make all replacements, whose positions are those of the text before; those at one position in their order. Raises
     ValueError for some that overlap or lie outside of it."""
-    starts, lines = [0], lines_of(text)
-    starts += [found.end() for found in _LINE_END.finditer(text)]
+    starts, lines = starts_of(text), lines_of(text)
 
     def offset(position: Position) -> int:
         if not 0 <= position.line < len(lines):

@@ -34,6 +34,7 @@ local M = {}
 ---@field layout "auto"|"right"|"left"|"bottom"|"float"|"tab" where the chat stands; "auto" is right, or below on narrow screens
 ---@field completion "auto"|"omni" whether completion comes by itself, or with CTRL-X CTRL-O and the plugins' sources only
 ---@field code_actions boolean whether the menu of code actions has North's
+---@field suggestions boolean whether North proposes what comes next while one types
 ---@field review "never"|"auto"|"always" whether a review opens by itself; "auto": unless keys were typed in a file meanwhile
 ---@field review_style "tab"|"inline" where an edit is reviewed: side by side, or inside the files
 ---@field keys north.Keys
@@ -47,6 +48,7 @@ local defaults = {
   layout = "auto",
   completion = "auto",
   code_actions = true,
+  suggestions = false,
   review = "never",
   review_style = "tab",
   keys = {
@@ -106,6 +108,7 @@ function M.set(given)
   compat.validate("options.prompt_height", given.prompt_height, "number", true)
   compat.validate("options.save", given.save, "boolean", true)
   compat.validate("options.code_actions", given.code_actions, "boolean", true)
+  compat.validate("options.suggestions", given.suggestions, "boolean", true)
   for name, values in pairs(CHOICES) do
     local words = ('one of "%s"'):format(table.concat(values, '", "'))
     compat.validate("options." .. name, given[name], function(value)
@@ -122,6 +125,17 @@ function M.set(given)
     end, NEEDED[name] and "a key" or "a key, or false for none")
   end
   M.current = vim.tbl_deep_extend("force", defaults, given)
+end
+
+---The server's settings as they are set up: those of the user, and what proposals need.
+---@return table<string, any>?
+function M.settings()
+  local given = M.current.settings
+  if not M.current.suggestions then
+    return given
+  end
+  local is_chosen = vim.tbl_get(given or {}, "completion") ~= nil or (given or {})["completion.nextEdits"] ~= nil
+  return is_chosen and given or vim.tbl_extend("error", given or {}, { ["completion.nextEdits"] = true })
 end
 
 return M

@@ -19,6 +19,7 @@ M.links = {
   NorthAdded = "DiffAdd",
   NorthRemoved = "DiffDelete",
   NorthLeftOut = "Comment",
+  NorthSuggestion = "Comment",
 }
 
 local function define()

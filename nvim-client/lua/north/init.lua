@@ -7,6 +7,19 @@ local M = {}
 ---@param options? table see |north-setup|
 function M.setup(options)
   require("north.config").set(options)
+  require("north.suggestions").attach(require("north.config").current.suggestions)
+end
+
+---Take what North proposes at the cursor or near it; where that is out of view, go there first.
+---@return boolean whether there was anything, so that a key can do something else
+function M.take_suggestion()
+  return require("north.suggestions").take()
+end
+
+---Take away what North proposes.
+---@return boolean whether there was anything
+function M.dismiss_suggestion()
+  return require("north.suggestions").dismiss()
 end
 
 ---Ask North; the answer is shown in the chat.

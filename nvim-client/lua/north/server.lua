@@ -82,9 +82,19 @@ function M.init_options()
     session = { notices = vim.empty_dict(), compaction = vim.empty_dict() },
     elicitation = { form = vim.empty_dict() },
     terminal = true,
-    _meta = { north = { hunks = true, saveFiles = true, events = true, resumesTurns = true, comesBack = true, languageFeatures = true } },
+    _meta = {
+      north = {
+        hunks = true,
+        saveFiles = true,
+        events = true,
+        resumesTurns = true,
+        comesBack = true,
+        languageFeatures = true,
+        nextEdits = true,
+      },
+    },
   }
-  local options = { acp = true, clientCapabilities = capabilities, settings = config.current.settings }
+  local options = { acp = true, clientCapabilities = capabilities, settings = config.settings() }
   options.editorFeatures = false -- the plugin has its own, and K, completion and the like are the language servers'
   return { north = options }
 end
@@ -196,7 +206,7 @@ function M.start(options)
     cmd_env = config.current.env,
     root_dir = options.root,
     init_options = M.init_options(),
-    settings = config.current.settings and { north = config.current.settings } or nil,
+    settings = config.settings() and { north = config.settings() } or nil,
     capabilities = capabilities(),
     flags = { debounce_text_changes = 0 }, -- what North reads and what it answers is about what the buffer shows now
     handlers = vim.tbl_extend("error", options.handlers, { ["workspace/applyEdit"] = apply_edit }),

@@ -1,13 +1,14 @@
-"""Where the other editors are, how each is set up by `docs/editors.md`, and screens that are kept for people."""
+"""Where the other editors are, how each is set up by its page of `docs/start`, and screens that are kept for people."""
 
 import re
 import subprocess
+import textwrap
 from functools import cache
 from pathlib import Path
 
 from tests.e2e.nvim.screen import Screen
 
-_PAGE = Path(__file__).parents[3] / "docs" / "editors.md"
+_PAGES = Path(__file__).parents[3] / "docs" / "start"
 _ARTIFACTS = Path(__file__).parents[1] / "artifacts" / "editors"
 
 
@@ -20,10 +21,11 @@ def editors() -> Path:
 
 
 def documented(editor: str, language: str) -> str:
-    """The configuration of an editor that the manual shows."""
-    found = re.search(rf"\*\*{editor}\*\*.*?```{language}\n(.*?)```", _PAGE.read_text(), re.DOTALL)
-    assert found, f"{_PAGE.name} has no configuration of {editor}"
-    return found[1]
+    """The configuration of an editor that the manual shows: the first example in this language."""
+    page = _PAGES / f"{editor}.md"
+    found = re.search(rf"^( *)```{language}\n(.*?)^ *```", page.read_text(), re.DOTALL | re.MULTILINE)
+    assert found, f"{page.name} has no example in {language}"
+    return textwrap.dedent(found[2])
 
 
 def keep(screen: Screen, name: str) -> None:

@@ -105,7 +105,7 @@ _HELPERS = """
 def emacs(bed: Bed, **env: str) -> Iterator[Emacs]:
     """Start Emacs with a file of the sample open, and wait until North looks at it."""
     init = bed.folder / "init.el"
-    init.write_text(documented("Emacs", "elisp") + _HELPERS + _ONLY_HERE.format(folder=bed.folder))
+    init.write_text(documented("emacs", "elisp") + _HELPERS + _ONLY_HERE.format(folder=bed.folder))
     (bed.project / ".git").mkdir(exist_ok=True)
     command: list[str | Path] = [editors() / "emacs", "-nw", "-Q", "-l", init, FILE]
     environ = bed.environ({"HOME": str(bed.folder)} | env)

@@ -88,7 +88,7 @@ def helix(bed: Bed, **env: str) -> Iterator[Helix]:
     """Start Helix with a file of the sample open."""
     configuration = bed.folder / "configuration" / "helix"
     configuration.mkdir(parents=True, exist_ok=True)
-    (configuration / "languages.toml").write_text(documented("Helix", "toml"))
+    (configuration / "languages.toml").write_text(documented("helix", "toml"))
     (configuration / "config.toml").write_text("[editor.lsp]\ndisplay-messages = true\n")
     (bed.project / ".git").mkdir(exist_ok=True)
     environ = bed.environ({"HOME": str(bed.folder), "XDG_CONFIG_HOME": str(configuration.parent)} | env)

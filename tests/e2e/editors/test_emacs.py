@@ -1,4 +1,4 @@
-"""Emacs with eglot, as docs/editors.md sets it up, with the real server: the chat document and reviews."""
+"""Emacs with eglot, as docs/start/emacs.md sets it up, with the real server: the chat document and reviews."""
 
 from tests.e2e.editors.bed import keep
 from tests.e2e.editors.emacs import emacs, lisp

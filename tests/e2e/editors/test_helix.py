@@ -1,4 +1,4 @@
-"""Helix, as docs/editors.md sets it up, with the real server: the chat document and reviews."""
+"""Helix, as docs/start/helix.md sets it up, with the real server: the chat document and reviews."""
 
 from tests.e2e.editors.bed import keep
 from tests.e2e.editors.helix import helix

@@ -1,4 +1,4 @@
-"""Neovim without the plugin, as docs/editors.md sets it up: the chat document, with the real server."""
+"""Neovim without the plugin, as docs/start/neovim.md sets it up: the chat document, with the real server."""
 
 import re
 from pathlib import Path
@@ -11,13 +11,13 @@ from tests.e2e.nvim.test_plugin import text_of as file_of
 
 bed = test_plugin.bed
 
-PAGE = Path(__file__).parents[3] / "docs" / "editors.md"
+PAGE = Path(__file__).parents[3] / "docs" / "start" / "neovim.md"
 IS_FLOATING = "function(window) return vim.api.nvim_win_get_config(window).relative ~= '' end"
 CHAT = "vim.fn.expand('%:t') == 'chat.md'"
 
 
 def configuration() -> str:
-    found = re.search(r"\*\*Neovim\*\*.*?```lua\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    found = re.search(r"## Without the plugin\n.*?```lua\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert found
     return found[1]
 

@@ -15,7 +15,13 @@ def model() -> Iterator[ModelServer]:
         yield model
 
 
-def nvim_with(bed: Bed, model: ModelServer, **env: str) -> Nvim:
+def asking(bed: Bed, model: ModelServer) -> dict[str, str]:
+    """The environment of a server that asks the model."""
+    keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
+    switches = {"NORTH_MODEL": "anthropic/claude-sonnet-4-5", "NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1"}
+    return keys | switches
+
+
+def nvim_with(bed: Bed, model: ModelServer, init: str | None = None, **env: str) -> Nvim:
     """Start Neovim with a file of the sample open."""
-    keys = env | {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
-    return bed.nvim(FILE, NORTH_MODEL="anthropic/claude-sonnet-4-5", NORTH_DISCOVERY="off", NORTH_NO_TITLE="1", **keys)
+    return bed.nvim(FILE, init=init, **env, **asking(bed, model))

@@ -1,0 +1,136 @@
+"""Edits that the editor itself has the user confirm, as LSP's annotated changes."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.world import World
+from tests.support.lsp_client import FULL, LspClient, lsp_client
+from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer, call
+
+ANNOTATED = {"documentChanges": True, "changeAnnotationSupport": {"groupsOnLabel": True}}
+ANNOTATING = FULL | {"workspace": FULL["workspace"] | {"workspaceEdit": ANNOTATED}}
+FILES = {"a.py": "ITEM = 1\n" + "#\n" * 12 + "ITEM = 2\n", "b.py": "from a import ITEM\n"}
+CHANGED = {name: text.replace("ITEM", "ENTRY") for name, text in FILES.items()}
+ONLY_FIRST = {"a.py": FILES["a.py"].replace("ITEM = 1", "ENTRY = 1"), "b.py": FILES["b.py"]}
+
+
+def is_first_file(one: dict[str, Any]) -> bool:
+    return bool(one["annotationId"] == "0")
+
+
+def is_first_line(one: dict[str, Any]) -> bool:
+    return is_first_file(one) and one["range"]["start"]["line"] == 0
+
+
+@pytest.fixture
+def chosen(world: World) -> World:
+    settings = world.folder / "config" / "config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"edits.confirmInEditor": True}))
+    return world
+
+
+def script(server: ModelServer) -> None:
+    server.script(answer(*(call("read_file", path=name) for name in FILES)))
+    edits = [
+        {
+            "tool": "edit_replace_exact",
+            "args": {"path": name, "old": "ITEM", "new": "ENTRY", "expectedOccurrences": text.count("ITEM")},
+        }
+        for name, text in FILES.items()
+    ]
+    server.script(answer(call("edit_apply_batch", edits=edits)), answer(Say("So be it.")))
+
+
+def opened(client: LspClient, world: World) -> None:
+    for name, text in FILES.items():
+        (world.project / name).write_text(text)
+        client.open((world.project / name).as_uri())
+
+
+def texts(client: LspClient, world: World) -> dict[str, str]:
+    return {name: client.text((world.project / name).as_uri()) for name in FILES}
+
+
+def told(server: ModelServer) -> str:
+    return json.dumps(server.requests[-1].body["messages"][-1])
+
+
+async def test_the_editor_asks_and_what_is_confirmed_is_applied_and_undone(chosen: World, server: ModelServer) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        await client.command("north.ask", "Change it")
+        assert texts(client, chosen) == CHANGED
+        (edit,) = client.edits
+        assert [one["needsConfirmation"] for one in edit["changeAnnotations"].values()] == [True, True]
+        assert {one["annotationId"] for change in edit["documentChanges"] for one in change["edits"]} == {"0", "1"}
+        assert "a.py (+2/-2)" in edit["changeAnnotations"]["0"]["description"]
+        assert client.questions == []
+        await client.command("north.ask", "/undo")
+        assert texts(client, chosen) == FILES
+    assert '\\"applied\\": true' in told(server) or '\\"applied\\":true' in told(server)
+
+
+@pytest.mark.parametrize(
+    ("takes", "left"),
+    [(is_first_file, {"a.py": CHANGED["a.py"], "b.py": FILES["b.py"]}), (is_first_line, ONLY_FIRST)],
+)
+async def test_what_the_user_leaves_out_there_is_told_to_the_model(
+    chosen: World, server: ModelServer, takes: Callable[[dict[str, Any]], bool], left: dict[str, str]
+) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        client.takes = takes
+        await client.command("north.ask", "Change it")
+        assert texts(client, chosen) == left
+        await client.command("north.ask", "/undo")
+        assert texts(client, chosen) == FILES
+    assert "rejected" in told(server) or "userChanges" in told(server)
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+async def test_what_is_not_confirmed_is_rejected(chosen: World, server: ModelServer, refuses: bool) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        client.refuses_edits = refuses
+        client.takes = lambda one: False
+        await client.command("north.ask", "Change it")
+        assert texts(client, chosen) == FILES
+        assert client.questions == []
+    assert "rejected" in told(server)
+
+
+async def test_a_text_that_changes_meanwhile_is_asked_about_by_north(chosen: World, server: ModelServer) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        uri = (chosen.project / "a.py").as_uri()
+        middle = len("ITEM = 1\n" + "#\n" * 6)
+        client.before_edit = lambda: client.insert(uri, middle, "mine = 1\n")
+        client.answers = ["Accept"]
+        await client.command("north.ask", "Change it")
+        mine = CHANGED["a.py"].replace("#\n" * 12, "#\n" * 6 + "mine = 1\n" + "#\n" * 6)
+        assert texts(client, chosen) == CHANGED | {"a.py": mine}
+        assert len(client.questions) == 1
+
+
+@pytest.mark.parametrize("why", ["not chosen", "not supported", "a closed file"])
+async def test_north_asks_where_the_editor_does_not(world: World, chosen: World, server: ModelServer, why: str) -> None:
+    script(server)
+    if why == "not chosen":
+        settings = world.folder / "config" / "config.json"
+        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"edits.confirmInEditor": False}))
+    async with lsp_client(world, FULL if why == "not supported" else ANNOTATING) as client:
+        opened(client, world)
+        if why == "a closed file":
+            client.close((world.project / "b.py").as_uri())
+        client.answers = ["Reject"]
+        await client.command("north.ask", "Change it")
+        assert len(client.questions) == 1
+        assert client.edits == []
