@@ -23,10 +23,11 @@ const current = element("span", "current");
 const held = icon("lock");
 const heldWords = screenReaderText("");
 const body = element("div", "lists");
+const buttons = element("div", "buttons");
 let drawn = "";
 
 summary.append(icon("chevron-right"), icon("target"), counts, current, held, heldWords);
-box.append(summary, body);
+box.append(summary, body, buttons);
 
 export function showState({ work, busy }: State): void {
   const next = JSON.stringify([work, busy]);
@@ -37,7 +38,8 @@ export function showState({ work, busy }: State): void {
   current.textContent = workflow === null ? (goal?.statement ?? "") : goal === null ? workflow.phase : `${workflow.name}: ${workflow.phase}`;
   held.hidden = workflow?.held === undefined;
   heldWords.textContent = workflow?.held === undefined ? "" : ` (${t("edits and commands wait")})`;
-  redraw(body, () => body.replaceChildren(...(goal === null ? [] : goalOf(goal, work.decisions)), ...(workflow === null ? [] : workflowOf(workflow)), buttonsOf(work, busy)), toInput);
+  redraw(body, () => body.replaceChildren(...(workflow === null ? [] : workflowOf(workflow)), ...(goal === null ? [] : goalOf(goal, work.decisions))), toInput);
+  redraw(buttons, () => buttons.replaceChildren(...buttonsOf(work, busy)), toInput);
   setHidden(box, goal === null && workflow === null);
 }
 
@@ -87,16 +89,14 @@ function heldOf({ name, held: why }: Workflow): HTMLElement[] {
   return [hint("lock", [t("Edits and commands wait until {0} has ended; only its own documents are written.", name), ...left].filter((part) => part !== "").join(" "))];
 }
 
-function buttonsOf({ decisions, goal }: Work, busy: boolean): HTMLElement {
+function buttonsOf({ decisions, goal }: Work, busy: boolean): HTMLElement[] {
   const names: Record<Decision["id"], string> = { continue: t("Continue"), confirm: t("Confirm"), stop: t("End the Workflow"), drop: t("Drop the Goal") };
-  const row = element("div", "buttons");
-  for (const decision of decisions.filter(({ id }) => id !== "confirm")) {
-    const made = button(names[decision.id], "secondary", () => decide(decision));
-    made.disabled = decision.id === "continue" && busy;
-    row.append(made);
-  }
-  if (goal !== null) row.append(button(t("Edit the Goal"), "secondary", () => post({ type: "run", command: "north.editGoal" })));
-  return row;
+  const made = decisions.filter(({ id }) => id !== "confirm").map((decision) => {
+    const one = button(names[decision.id], "secondary", () => decide(decision));
+    one.disabled = decision.id === "continue" && busy;
+    return one;
+  });
+  return goal === null ? made : [...made, button(t("Edit the Goal"), "secondary", () => post({ type: "run", command: "north.editGoal" }))];
 }
 
 function hint(name: string, text: string): HTMLElement {
