@@ -291,7 +291,7 @@ export class Panel implements vscode.Disposable {
       permittedSummary: permittedSummary(permissions),
       queued: queue.rows,
       todo,
-      work,
+      work: elsewhere === undefined ? work : { ...work, decisions: [] },
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",

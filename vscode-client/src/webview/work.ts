@@ -1,7 +1,7 @@
 /** The goal and the workflow, pinned above the input: folded to how far they are, with what is held and what the user decides. */
 
 import type { State } from "../messages";
-import { button, element, icon, screenReaderText } from "./elements";
+import { button, element, icon, screenReaderText, scrolls } from "./elements";
 import { redraw, setHidden, toInput } from "./focus";
 import { find, post } from "./host";
 import { t } from "./translations";
@@ -22,7 +22,7 @@ const counts = element("span", "counts");
 const current = element("span", "current");
 const held = icon("lock");
 const heldWords = screenReaderText("");
-const body = element("div", "lists");
+const body = scrolls(element("div", "lists"), t("Goal and Workflow"));
 const buttons = element("div", "buttons");
 let drawn = "";
 
