@@ -401,8 +401,11 @@ class Conversation:
         return self.ownership.is_mine
 
     def lock(self) -> LockHeld | None:
-        """Become the writer, which appending does by itself. Returns the other process that is, or None on success."""
+        """Become the writer, which appending does by itself. Returns the other process that is, or None on success.
+        Raises ConversationClosed: nobody would let go of a lock that is taken after the end."""
         with self._mutex:
+            if self._retired:
+                raise ConversationClosed
             if self.ownership.is_mine:
                 return None
             if (held := self.ownership.take()) is not None:
@@ -427,7 +430,7 @@ class Conversation:
     def borrowed(self) -> Iterator[bool]:
         """Be the writer for a moment; False if that is not possible, or if this process is the writer anyway."""
         with self._mutex:
-            if self.is_writer or self.lock() is not None:
+            if self._retired or self.is_writer or self.lock() is not None:
                 yield False
                 return
             try:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from north_lsp.storage.conversation import Conversation, UnknownConversation
+from north_lsp.storage.errors import ConversationClosed
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.partial_file import NOT_COMPLETE
@@ -546,3 +547,15 @@ def test_the_user_says_when_lines_are_brought_to_the_disk(
     conversation.sync()
     assert synced.qsize() == (0 if durability == "never" else 1)
     conversation.close()
+
+
+def test_nobody_takes_the_lock_of_a_conversation_that_was_closed_for_good(store: Locations, new: New) -> None:
+    """Nobody would let go of it, and no other process could continue the conversation."""
+    conversation = new()
+    conversation.append("message", message=user())
+    conversation.retire()
+    with pytest.raises(ConversationClosed):
+        conversation.lock()
+    with conversation.borrowed() as is_mine:
+        assert not is_mine
+    assert Conversation.open(store, conversation.id).lock() is None

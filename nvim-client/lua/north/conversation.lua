@@ -19,6 +19,7 @@ local server = require("north.server")
 local state = require("north.state")
 local summaries = require("north.summaries")
 local todo = require("north.todo")
+local work = require("north.work")
 
 local M = {}
 
@@ -165,6 +166,15 @@ function M.ask(text, selection)
   connection.when_ready(function()
     prompts.send({ blocks = blocks, text = text, shown = shown, visible = false, attached = attached })
   end, text, attached)
+end
+
+---Send words as they are, without what is attached to the next prompt.
+---@param text string
+function M.say(text)
+  attention.reset()
+  connection.when_ready(function()
+    prompts.send({ blocks = { { type = "text", text = text } }, text = text, shown = text, visible = false })
+  end, text)
 end
 
 ---Stop the running turn and give up the prompts that wait.
@@ -330,6 +340,7 @@ local function leave(following)
   options.clear()
   summaries.clear()
   todo.clear()
+  work.clear()
   return old
 end
 

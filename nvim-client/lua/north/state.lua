@@ -8,6 +8,7 @@ local options = require("north.options")
 local permission = require("north.permission")
 local running = require("north.running")
 local todo = require("north.todo")
+local work = require("north.work")
 
 ---@class north.Prompt
 ---@field blocks table[]
@@ -92,6 +93,7 @@ function M.show()
     parts[#parts + 1] = ("%d queued"):format(#M.prompts - 1)
   end
   parts[#parts + 1] = todo.counts()
+  parts[#parts + 1] = work.words()
   if M.root and M.session_id and M.phase == "ready" then
     local works = #M.prompts > 0 or (M.elsewhere ~= nil and M.elsewhere.leaving)
     running.note(M.root, M.session_id, works)
