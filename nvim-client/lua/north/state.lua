@@ -29,6 +29,7 @@ local work = require("north.work")
 ---@field root? string
 ---@field client_id? integer
 ---@field session_id? string
+---@field agreed? boolean the stored one that is to be loaded goes on in this folder, although it is about another one
 ---@field mode? string
 ---@field prompts north.Prompt[] sent and not answered, the running one first
 ---@field waiting north.Waiting[] what is to be done when the conversation is ready
