@@ -64,6 +64,7 @@ from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, Rp
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.switches import is_off
 from north_lsp.workspace.paths import Roots
 
 _UNSENT_LENGTH = 2000
@@ -85,7 +86,7 @@ class AcpAgent:
         self._environment = environment
         settings = environment.settings
         shows, notifies = settings.models.show_thinking, settings.turns.notifications == "on"
-        notifies = notifies and environment.environ.get("NORTH_NOTIFICATIONS") != "off"
+        notifies = notifies and not is_off(environment.environ, "NORTH_NOTIFICATIONS")
         self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
