@@ -9,7 +9,7 @@ VARIABLES = {
     "NORTH_CONFIG_DIR": "where settings and `models.yml` are, instead of `~/.config/north`",
     "NORTH_DATA_DIR": "where conversations and keys are, instead of `~/.north`",
     "NORTH_STATE_DIR": "where the log and locks are, instead of `~/.local/state/north`",
-    "NORTH_LOG_LEVEL": "what North writes to its log: `trace` (all that models are sent), `debug`, `info`, `warn`, `error`",
+    "NORTH_LOG_LEVEL": "what North writes to its log: `trace` (what models are sent), `debug`, `info`, `warn`, `error`",
     "NORTH_TIMING": "`1`: times of the start in the log",
     "NORTH_NO_NETWORK": "`1`: North connects to this machine only",
     "NORTH_CA_BUNDLE": "a PEM file with the certificates to trust, for a company's proxy",
