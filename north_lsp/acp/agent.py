@@ -64,7 +64,6 @@ from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, Rp
 from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
-from north_lsp.storage.switches import is_off
 from north_lsp.workspace.paths import Roots
 
 _UNSENT_LENGTH = 2000
@@ -84,10 +83,8 @@ class AcpAgent:
     ) -> None:
         self._peer = peer
         self._environment = environment
-        settings = environment.settings
-        shows, notifies = settings.models.show_thinking, settings.turns.notifications == "on"
-        notifies = notifies and not is_off(environment.environ, "NORTH_NOTIFICATIONS")
-        self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
+        shows = environment.settings.models.show_thinking
+        self._client = replace(client, shows_thoughts=shows, wants_attention=environment.notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
