@@ -46,12 +46,14 @@ Block = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one or more requests. `input` counts only the tokens charged at the full input rate."""
+    """Token counts of one or more requests. `input` counts only the tokens charged at the full input rate. `raw` is
+    what the vendor said itself, of the last request; it makes no difference between counts."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    raw: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -59,6 +61,7 @@ class Usage:
             self.output + other.output,
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
+            other.raw or self.raw,
         )
 
 

@@ -61,6 +61,29 @@ async def test_a_picture_alone_is_a_prompt(world: World, server: ModelServer) ->
     assert [part["type"] for part in server.requests[0].body["messages"][0]["content"]] == ["image"]
 
 
+async def test_a_picture_that_is_linked_or_mentioned_is_seen(world: World, server: ModelServer) -> None:
+    for name, data in (("shot.png", PICTURE), ("art/with blank.png", png(7, 5)), ("half.png", PICTURE[:-9])):
+        (world.project / name).parent.mkdir(exist_ok=True)
+        (world.project / name).write_bytes(data)
+    (world.project / ".northignore").write_text("closed.png\n")
+    (world.project / "closed.png").write_bytes(png(2, 2))
+    server.script(*(answer(Say("I see.")) for _ in range(3)))
+    link = {"type": "resource_link", "uri": (world.project / "shot.png").as_uri(), "name": "shot.png"}
+    words = {"type": "text", "text": 'Is it like @"art/with blank.png" and @closed.png?'}
+    async with conversation(world) as (client, id):
+        await client.request("session/prompt", {"sessionId": id, "prompt": [words, link]})
+        await client.request("session/prompt", {"sessionId": id, "prompt": [{**words, "text": "And @half.png?"}]})
+    (message,) = server.requests[0].body["messages"]
+    assert pictures_in(message) == [PICTURE, png(7, 5)]
+    told = "".join(part.get("text", "") for part in message["content"])
+    assert "[The next picture is shot.png]" in told
+    assert "[The next picture is art/with blank.png]" in told
+    half = server.requests[1].body["messages"][-1]
+    assert pictures_in(half) == []
+    assert "half.png" in str(half)
+    assert "is a damaged PNG picture" in str(half)
+
+
 async def test_a_steered_picture_is_shown_where_it_joined(world: World, server: ModelServer) -> None:
     server.script(answer(Say("Well."), Gate("here"), Say("Well.")), answer(Say("White.")))
     async with conversation(world) as (client, id):

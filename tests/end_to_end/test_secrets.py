@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.test_faults import configure, each_api, opened, serve
+from tests.end_to_end.test_faults import configure, each_api, serve
 from tests.end_to_end.test_stable_prefix import Life
 from tests.end_to_end.world import World, make_world
 from tests.support.inside import inside
@@ -15,6 +15,7 @@ from tests.support.model_server import ModelServer
 from tests.support.recorded import option, replace, shell, stage
 from tests.support.script import Answer, Say, answer, call
 from tests.support.shown import shown
+from tests.support.web_site import Site
 
 TOKEN = "deploy-4f9c2e7a1b"
 IN_FILE = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -222,7 +223,7 @@ class Secretive(Life):
 
 @each_api
 async def test_whatever_happens_no_request_has_a_secret_and_numbers_stay(
-    world: World, server: ModelServer, api: str
+    world: World, server: ModelServer, site: Site, api: str
 ) -> None:
     (world.project / "AGENTS.md").write_text(f"Deploy with {TOKEN}.")
     chains = {"there/m-1": ["there/m-2"], "there/m-2": ["there/m-1"]}
@@ -230,8 +231,8 @@ async def test_whatever_happens_no_request_has_a_secret_and_numbers_stay(
     (world.folder / "config" / "config.json").write_text(json.dumps({"retry": retry}))
     serve(world, api, server.url, "m-1", "m-2")
     async with inside(world.environ, "there/m-1") as client:
-        life = Secretive(client, world, server, api, thinks=False)
-        life.session = await opened(client, world)
+        life = Secretive(client, world, server, site, api, thinks=False)
+        await life.open()
         order = [life.look, life.break_off, life.fall_back, life.steer, life.cancel, life.switch, life.load, life.look]
         order += [life.summarize, life.load, life.look]
         for happening in (life.talk, *order, life.talk):

@@ -1,4 +1,5 @@
-"""Whatever happens in a conversation, each request begins with the whole one before it, so that caches serve it."""
+"""Whatever happens in a conversation, also with agents, MCP servers and pages of the web: each request begins with the
+whole one before it, so that caches serve it, is valid by its vendor's rules, and has nothing that is masked."""
 
 import json
 import random
@@ -6,33 +7,47 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.test_faults import APIS, each_api, opened, prompt, serve
+from tests.end_to_end.test_faults import APIS, each_api, prompt, serve
+from tests.end_to_end.test_mcp import stdio
+from tests.end_to_end.test_secrets_campaign import agree
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.narrow_model import is_summary
-from tests.support.script import Answer, Cut, Fail, Gate, Say, Stop, Think, answer, call
+from tests.support.script import Answer, Cut, Fail, Gate, Part, Say, Stop, Think, answer, call
+from tests.support.web_site import Page, Site
 
 LENGTH = dict(zip(APIS, ("max_tokens", "max_output_tokens", "length", "MAX_TOKENS"), strict=True))
+SECRET = "tok-4711-very-secret"
+AGENT = "You are the agent"
 BUSY = answer(Fail(529, "overloaded_error", "overloaded", {"retry-after-ms": "1"}))
 
 
 class Life:
     """A conversation and what can happen to it; each happening leaves it idle."""
 
-    def __init__(self, client: RawAcpClient, world: World, server: ModelServer, api: str, *, thinks: bool) -> None:
+    def __init__(
+        self, client: RawAcpClient, world: World, server: ModelServer, site: Site, api: str, *, thinks: bool
+    ) -> None:
         self.client, self.world, self.server, self.api, self.thinks = client, world, server, api, thinks
+        self.site = site
         self.session = ""
         self.count = 0
+
+    @property
+    def where(self) -> dict[str, Any]:
+        return {"cwd": str(self.world.project), "mcpServers": [stdio()]}
+
+    async def open(self) -> None:
+        self.session = str((await self.client.request("session/new", self.where))["sessionId"])
 
     def good(self) -> Answer:
         self.count += 1
         return answer(*([Think(f"Thought {self.count}.")] if self.thinks else []), Say(f"Answer {self.count}."))
 
     def looking(self) -> Answer:
-        thought = [Think("I should look.")] if self.thinks else []
-        return answer(*thought, Say("I look."), call("list_root"), call("read_file", path="no/such.py"))
+        return answer(*self.thought(), Say("I look."), call("list_root"), call("read_file", path="no/such.py"))
 
     async def ask(self, *answers: Answer) -> str:
         self.server.script(*answers)
@@ -43,6 +58,26 @@ class Life:
 
     async def look(self) -> None:
         await self.ask(self.looking(), self.looking(), self.good())
+
+    async def delegate(self) -> None:
+        """An agent looks, in a conversation of its own, and hands in what it found."""
+        task = {"agent": "task", "prompt": f"Look for <<$env:S0>>, {self.count}", "id": f"look-{self.count}"}
+        found = answer(*self.thought(), call("submit_result", result="It is <<$env:S0>>.", summary="Found."))
+        asked = answer(*self.thought(), call("task", tasks=[task]))
+        assert await self.ask(asked, self.looking(), found, self.good()) == "end_turn"
+
+    async def use_server(self) -> None:
+        """A tool of another program, which gets the real value and says it again."""
+        asked = answer(*self.thought(), call("mcp_test_echo", text=f"<<$env:S0>> {self.count}"), call("list_root"))
+        assert await self.ask(asked, self.good()) == "end_turn"
+
+    async def fetch(self) -> None:
+        self.site.pages[f"/{self.count}"] = Page(f"The token is {SECRET}.", "text/plain")
+        asked = answer(*self.thought(), call("web_fetch", url=f"{self.site.url}/{self.count}"))
+        assert await self.ask(asked, self.good()) == "end_turn"
+
+    def thought(self) -> list[Part]:
+        return [Think(f"I should look, {self.count}.")] if self.thinks else []
 
     async def break_off(self) -> None:
         await self.ask(answer(Say("Half of it"), Cut()), self.good())
@@ -92,8 +127,7 @@ class Life:
 
     async def load(self) -> None:
         await self.client.request("session/close", {"sessionId": self.session})
-        where = {"sessionId": self.session, "cwd": str(self.world.project), "mcpServers": []}
-        await self.client.request("session/load", where)
+        await self.client.request("session/load", {"sessionId": self.session, **self.where})
 
     async def summarize(self) -> None:
         """One of the two places where the prefix may change; the other are pruned outputs."""
@@ -119,21 +153,26 @@ def without_marks(value: Any) -> Any:
     return [without_marks(each) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.usefixtures("without_proxies")
 @each_api
 @pytest.mark.parametrize("seed", range(2))
 async def test_each_request_begins_with_the_whole_one_before(
-    world: World, server: ModelServer, api: str, seed: int
+    world: World, server: ModelServer, site: Site, api: str, seed: int
 ) -> None:
     thinks = seed % 2 == 1
     chains = {"there/m-1": ["there/m-2"], "there/m-2": ["there/m-1"]}
     retry = {"baseDelayMs": 8, "requestMaxRetries": 0, "streamMaxRetries": 0, "maxRetries": 1, "fallbackChains": chains}
-    (world.folder / "config" / "config.json").write_text(json.dumps({"retry": retry}))
+    settings = {"retry": retry, "mcp.startupWaitMs": 60_000}
+    (world.folder / "config" / "config.json").write_text(json.dumps(settings))
+    (world.project / ".env").write_text(f"SERVICE_TOKEN={SECRET}\n")
     serve(world, api, server.url, "m-1", "m-2")
     async with inside(world.environ, "there/m-1") as client:
-        life = Life(client, world, server, api, thinks=thinks)
-        life.session = await opened(client, world)
+        client.handlers["session/request_permission"] = agree
+        life = Life(client, world, server, site, api, thinks=thinks)
+        await life.open()
         happenings = [life.talk, life.look, life.break_off, life.fail, life.fall_back, life.go_on, life.steer]
         happenings += [life.cancel, life.switch, life.load, life.command, life.summarize]
+        happenings += [life.delegate, life.use_server, life.fetch]
         order = [*happenings, *happenings]
         random.Random(seed).shuffle(order)
         for happening in (life.talk, *order, life.talk):
@@ -141,16 +180,25 @@ async def test_each_request_begins_with_the_whole_one_before(
     # What another model has thought or signed is not sent, so each model has a chain of its own.
     signs = thinks or api in ("openai-responses", "google-generative-ai")
     before: dict[str, tuple[str, list[str]]] = {}
-    grown = 0
+    grown = agents = 0
     for request in server.requests:
+        assert SECRET not in request.raw.decode()
         if is_summary(request.body):
             before = {chain: (fixed, []) for chain, (fixed, _) in before.items()}
             continue
         chain = str(request.body.get("model") or request.path) if signs else ""
         fixed, items = told(request.body)
+        if AGENT in fixed or AGENT in items[0]:
+            agents += 1
+            continue
         if chain in before:
             assert fixed == before[chain][0]
             assert items[: len(before[chain][1])] == before[chain][1], [one.__name__ for one in order]
         before[chain] = fixed, items
         grown += 1
     assert grown > 20
+    assert agents == 4
+    assert len(site.asked) == 2
+    sent = "".join(request.raw.decode() for request in server.requests)
+    for words in ("echo: <<$env:S0>>", "The token is <<$env:S0>>", "It is <<$env:S0>>."):
+        assert words in sent

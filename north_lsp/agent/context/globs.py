@@ -2,23 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 
-from north_lsp.workspace.files.wildmatch import any_matches
+from north_lsp.agent.context.frontmatter import is_quoted, split_at_commas
+from north_lsp.workspace.files.wildmatch import SPECIAL, any_matches
 
 _MAX_LENGTH = 1000
 _MAX_ALTERNATIVES = 64
 _MAX_BRACES = 16
+_LISTED = frozenset("\"',")
+"""What a list in brackets has, and a set of characters has not."""
 
 
 def split_globs(text: str) -> list[str]:
-    """Split a list at its commas, but not at those in braces."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += (character == "{") - (character == "}" and depth > 0)
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
+    """Split a list at its commas, but not at those in braces; its parts, or all of it, may be quoted or in brackets."""
+    whole = text.strip()
+    if whole.startswith("[") and whole.endswith("]") and _LISTED & set(whole):
+        whole = whole[1:-1]
+    found: list[str] = []
+    for part in split_at_commas(whole):
+        found += split_globs(part[1:-1]) if is_quoted(part) else [part]
+    return found
 
 
 def check_glob(glob: str) -> str | None:
@@ -31,17 +33,31 @@ def check_glob(glob: str) -> str | None:
 
 
 def matching_glob(globs: Iterable[str], relative: str) -> str | None:
-    """Return the first of checked wildcards that a path matches. One without a slash matches names in any folder, and
-    one that ends with a slash everything in that folder."""
+    """Return the first of checked wildcards that a path matches, unless it matches one that begins with `!`. One
+    without a slash matches names in any folder, and the name of a folder everything in it."""
+    found: str | None = None
     for glob in globs:
-        if any_matches((_plain(one) for one in _expanded(glob, _MAX_ALTERNATIVES)), relative) is not None:
-            return glob
-    return None
+        if glob.startswith("!"):
+            if _matches(glob[1:], relative):
+                return None
+        elif found is None and _matches(glob, relative):
+            found = glob
+    return found
 
 
-def _plain(glob: str) -> str:
+def _matches(glob: str, relative: str) -> bool:
+    patterns = (pattern for one in _expanded(glob, _MAX_ALTERNATIVES) for pattern in _patterns(one))
+    return any_matches(patterns, relative) is not None
+
+
+def _patterns(glob: str) -> Iterator[str]:
     plain = glob.removeprefix("./")
-    return f"{plain}**" if plain.endswith("/") else plain
+    if plain.endswith("/"):
+        yield f"{plain}**"
+        return
+    yield plain
+    if plain and not set(plain.rpartition("/")[2].encode()) & set(SPECIAL):
+        yield f"{plain}/**"  # it may be a folder
 
 
 def _expanded(glob: str, most: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Fills in the files that a context file includes by a line of its own: `@relative/path.md`."""
+"""Fills in the files that a context file includes by a line of its own, also in a list: `@relative/path.md`."""
 
 import os
 from collections.abc import Iterator
@@ -35,6 +35,7 @@ def _lines(text: str, path: Path, place: Place, above: tuple[Path, ...], budget:
         if opens and fence in ("", opens):
             fence = "" if fence else opens
         name = line.strip()
+        name = name[2:].lstrip() if name.startswith(("- ", "* ")) else name
         if fence or not name.startswith("@") or not name.endswith(_SUFFIXES) or " " in name:
             yield line
             continue

@@ -1,5 +1,5 @@
-"""Attaches what a user mentions in a prompt: `@src/app.py`, `@src/app.py:10-40`, `@"a b.md"`, `@docs/`, `@skill:name`.
-Whatever names nothing that may be read remains text."""
+"""Attaches what a user mentions in a prompt: `@src/app.py`, `@src/app.py:10-40`, `@"a b.md"`, `@docs/`, `@skill:name`,
+`@rule:name`, `@conversation:id`. Whatever names nothing that may be read remains text."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +17,6 @@ _LINES = lazy_pattern(
     r"(?P<path>.+?)(?::(?P<from>\d{1,7})(?:-(?P<to>\d{1,7}))?|#L(?P<l>\d{1,7})(?:-L?(?P<m>\d{1,7}))?)"
 )
 _AFTER_WORDS = ".,;:!?)]}>'’”"
-_SKILL = "skill:"
 _MOST = 20
 
 
@@ -65,17 +64,30 @@ def _attachments(
     for one in mentioned:
         if len(found) == _MOST:
             break
-        if one.name.startswith(_SKILL):
-            address = f"skill://{one.name.removeprefix(_SKILL)}"
-            try:
-                found.setdefault((address, None), Attached(address, skill(address)))
-            except ToolError:
-                continue
+        if (named := _named(one.name, workspace, skill)) is not None:
+            found.setdefault((named.name, None), named)
         elif (path := _path(one.name, workspace)) is not None and path not in known:
             is_meant = path.is_dir() and one.lines is None if one.name.endswith("/") else path.is_file()
             if is_meant:
                 found.setdefault((str(path), one.lines), FileLink(str(path), one.lines))
     return list(found.values())
+
+
+def _named(name: str, workspace: Workspace, skill: Callable[[str], str]) -> Attached | None:
+    """Return what stands behind a kind and a name; None if there is nothing."""
+    kind, _, rest = name.partition(":")
+    reads = {
+        "skill": lambda name: skill(f"skill://{name}"),
+        "rule": workspace.rule,
+        "conversation": workspace.conversations,
+    }
+    read = reads.get(kind) if rest else None
+    if read is None:
+        return None
+    try:
+        return Attached(f"{kind}://{rest}", read(rest))
+    except ToolError:
+        return None
 
 
 def _path(name: str, workspace: Workspace) -> Path | None:

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from north_lsp.agent.context.files import (
 from north_lsp.agent.context.globs import matching_glob
 from north_lsp.agent.context.own_prompt import OwnPrompt, OwnText, own_prompt
 from north_lsp.agent.context.rules import Rule, settled
-from north_lsp.agent.context.sources import project_rules, user_rules
+from north_lsp.agent.context.sources import nested_rules, project_rules, rules_above, user_rules
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -39,8 +39,8 @@ UNTRUSTED = "this workspace is not trusted: its rules and context files are left
 @dataclass(frozen=True, slots=True)
 class ProjectContext:
     """The rules and files that were found, those that do not apply included; `places` decides what else may be read,
-    None in a workspace that is not trusted, which `note` says; `profile` is what was learned earlier, and
-    `memory` what was remembered."""
+    None in a workspace that is not trusted, which `note` says; `disabled` are the names of what the user has switched
+    off; `profile` is what was learned earlier, and `memory` what was remembered."""
 
     rules: tuple[Rule, ...] = ()
     files: tuple[ContextFile, ...] = ()
@@ -49,6 +49,7 @@ class ProjectContext:
     roots: tuple[Path, ...] = ()
     places: Places | None = None
     note: str = ""
+    disabled: tuple[str, ...] = ()
     profile: OwnText | None = None
     memory: OwnText | None = None
 
@@ -60,8 +61,20 @@ class ProjectContext:
         return [*self.problems, *self.own.problems, *rules, *files]
 
     def matching(self, path: Path) -> list[Rule]:
-        """Return the rules whose globs a real path matches."""
-        return [rule for rule in self.rules if rule.applies and "glob" in rule.buckets and self._matches(rule, path)]
+        """Return the rules that are told with a real path: those whose globs it matches, and those of the folders
+        around it, which are read now."""
+        own = [rule for rule in self.rules if rule.applies and "glob" in rule.buckets and self._matches(rule, path)]
+        root = next((root for root in self.roots if path.is_relative_to(root)), None)
+        if root is None or self.places is None:
+            return own
+        folders = touched_folders(path, root)
+        found = [rule for folder in folders for rule in nested_rules(folder, root, self.places.of(folder))]
+        nested = (rule for rule in settled(found, self.disabled) if rule.applies and rule.is_told)
+        return [*own, *(rule for rule in nested if not rule.globs or rule.always or self._is_about(rule, root, path))]
+
+    def _is_about(self, rule: Rule, root: Path, path: Path) -> bool:
+        """Tell whether a rule of a folder further in is about a path: its globs begin there, or at the root."""
+        return self._matches(rule, path) or self._matches(replace(rule, root=root), path)
 
     def files_for(self, path: Path) -> list[ContextFile]:
         """Read the context files of the folders around a file that are not included from the start."""
@@ -108,7 +121,11 @@ def load_project(
         tops = {root: top_level(root) or root for root in roots}
         places = Places(roots, Place("project", _gate(workspace)), Place("project", _above(tuple(tops.values()))))
         for root, top in tops.items():
-            found.append(project_rules(root, places.inside))
+            above = folders_between(top, root)[:-1]
+            own_rules = project_rules(root, places.inside)
+            found.append(own_rules)
+            if all(rule.provider != "cline" for rule in own_rules.rules):
+                found.append(rules_above(above, places.above))
             known = {one.path for one in files}
             files += [one for one in files_around(root, top, places) if one.path not in known]
         folders = folders_between(tops[roots[0]], roots[0])
@@ -116,7 +133,7 @@ def load_project(
     own = own_prompt(locations, folders, own_place if trusted else None)
     rules = settled((rule for one in found for rule in one.rules), disabled)
     problems += (problem for one in found for problem in one.problems)
-    return ProjectContext(rules, tuple(fitted(files)), own, tuple(problems), roots, places, note)
+    return ProjectContext(rules, tuple(fitted(files)), own, tuple(problems), roots, places, note, tuple(disabled))
 
 
 def _gate(workspace: Workspace) -> Resolve:
@@ -128,7 +145,7 @@ def _gate(workspace: Workspace) -> Resolve:
 
 
 def _above(tops: Sequence[Path]) -> Resolve:
-    """Decide on files above the roots, in the same repository: real ones only, that no list there closes."""
+    """Decide on files and folders above the roots, in the same repository: real ones that no list there closes."""
     rules = {top: IgnoreRules.of(top) for top in dict.fromkeys(tops)}
 
     def resolve(path: Path) -> tuple[Path, str]:
@@ -143,9 +160,10 @@ def _above(tops: Sequence[Path]) -> Resolve:
 
 
 def _is_real(path: Path) -> bool:
-    """Tell whether a path is a file's only name, and has no link in it."""
+    """Tell whether a path is a folder's or a file's only name, and has no link in it."""
     try:
         status = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and os.path.realpath(path) == str(path)
+    is_own = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1)
+    return is_own and os.path.realpath(path) == str(path)

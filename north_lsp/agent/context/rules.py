@@ -16,7 +16,7 @@ from north_lsp.lazy_dataclass import dataclass
 _T = TypeVar("_T")
 
 Provider = Literal["north", "claude", "cursor", "windsurf", "cline", "github"]
-Bucket = Literal["always", "glob", "rulebook", "stream"]
+Bucket = Literal["always", "glob", "rulebook", "stream", "named"]
 
 PRIORITIES: Mapping[Provider, int] = {
     "north": 100,
@@ -27,14 +27,16 @@ PRIORITIES: Mapping[Provider, int] = {
     "github": 40,
 }
 _MAX_GLOBS = 50
-_GLOB_FIELDS = ("globs", "paths", "applyTo")
-"""What North and Cursor, Claude and Cline, and GitHub call them."""
+_GLOB_FIELDS = ("globs", "glob", "paths", "applyTo")
+"""What North and Cursor, some of Windsurf's users, Claude and Cline, and GitHub call them."""
+_FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule file. `root` is the folder that its globs are relative to, None for a rule of the user's, which is about
-    all roots. `why` says why a rule does not apply; empty for one that does. `size` is the file's in bytes."""
+    all roots. `by_name`: it is told only if somebody names it. `why` says why a rule does not apply; empty for one that
+    does. `size` is the file's in bytes."""
 
     name: str
     provider: Provider
@@ -45,6 +47,7 @@ class Rule:
     description: str = ""
     globs: tuple[str, ...] = ()
     always: bool = False
+    by_name: bool = False
     condition: Condition | None = None
     why: str = ""
     size: int = 0
@@ -57,13 +60,20 @@ class Rule:
     @property
     def buckets(self) -> tuple[Bucket, ...]:
         """When it reaches a model: always; with a file that matches; listed by name, to be read; when an answer goes
-        against it."""
+        against it; if somebody names it."""
         if self.condition is not None:
             return ("stream",)
+        if self.by_name:
+            return ("named",)
         if self.always or not (self.description or self.globs):
             return ("always",)
         found: tuple[Bucket, ...] = ("glob",) if self.globs else ()
         return (*found, "rulebook") if self.description else found
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is a text to be told, not one that watches or waits for its name."""
+        return self.condition is None and not self.by_name
 
     @property
     def key(self) -> str:
@@ -76,7 +86,7 @@ def parse_rule(text: str, about: Rule) -> Rule:
     front = split_front(text)
     problems = [front.problem] if front.problem else []
     fields = _Fields(front.fields, problems)
-    globs = [glob for name in _GLOB_FIELDS for glob in fields.globs(name)]
+    globs = dict.fromkeys(glob for name in _GLOB_FIELDS for glob in fields.globs(name))
     always = fields.flag("alwaysApply", default=False)
     trigger = fields.text("trigger")  # Windsurf's
     enabled = fields.flag("enabled", default=True)
@@ -97,6 +107,7 @@ def parse_rule(text: str, about: Rule) -> Rule:
         description=one_line(fields.text("description"), 500),
         globs=tuple(globs),
         always=always or trigger == "always_on",
+        by_name=trigger == "manual" and not always,
         condition=condition,
         why=why,
         problems=tuple(problems),
@@ -111,19 +122,27 @@ class _Fields:
     problems: list[str] = field(default_factory=list)
 
     def text(self, name: str) -> str:
-        value = self.fields.get(name)
+        value = self._value(name)
         if isinstance(value, str):
             return value.strip()
         return self._wrong(name, "a string", "") if value is not None else ""
 
     def flag(self, name: str, *, default: bool) -> bool:
-        value = self.fields.get(name)
+        value = self._value(name)
+        if isinstance(value, str) and value.strip().casefold() in _FLAGS:
+            return _FLAGS[value.strip().casefold()]
         if isinstance(value, bool):
             return value
         return self._wrong(name, "true or false", default) if value is not None else default
 
+    def _value(self, name: str) -> object:
+        """Return a field's value; people write `always_apply` and `applyto`, too."""
+        if name in self.fields:
+            return self.fields[name]
+        return next((value for key, value in self.fields.items() if _plain_name(key) == _plain_name(name)), None)
+
     def globs(self, name: str) -> list[str]:
-        value = self.fields.get(name)
+        value = self._value(name)
         if isinstance(value, str):
             found = split_globs(value)
         elif isinstance(value, list) and all(isinstance(one, str) for one in value):
@@ -143,6 +162,10 @@ class _Fields:
     def _wrong(self, name: str, wanted: str, instead: _T) -> _T:
         self.problems.append(f"`{name}` must be {wanted}, and was left out")
         return instead
+
+
+def _plain_name(key: str) -> str:
+    return key.replace("-", "").replace("_", "").casefold()
 
 
 def in_order(rules: Iterable[Rule]) -> list[Rule]:

@@ -38,8 +38,14 @@ PROJECT = (
     Source("cline", ".clinerules", _MD),
     Source("cline", ".clinerules"),
     Source("github", ".github/copilot-instructions.md", always=True),
-    Source("github", ".github/instructions", (".instructions.md",)),
+    Source("github", ".github/instructions", (".instructions.md",), deep=True),
 )
+NESTED = tuple(
+    source for source in PROJECT if source.suffixes and source.provider in ("north", "claude", "cursor", "windsurf")
+)
+"""What also counts in a folder further in, for the files there."""
+ABOVE = tuple(source for source in PROJECT if source.provider == "cline")
+"""What also counts above a root, in the nearest folder of its repository that has it."""
 USER = (
     Source("claude", ".claude/rules", _MD, deep=True),
     Source("cursor", ".cursor/rules", (".mdc", ".md")),
@@ -59,6 +65,22 @@ class Found:
 def project_rules(root: Path, place: Place) -> Found:
     """Read the rules of one root; `place` decides what may be read."""
     return _all(_of(source, root / source.path, root, place) for source in PROJECT)
+
+
+def nested_rules(folder: Path, root: Path, place: Place) -> tuple[Rule, ...]:
+    """Read the rules of a folder below a root. Their names begin with it."""
+    found = _all(_of(source, folder / source.path, folder, place) for source in NESTED)
+    prefix = folder.relative_to(root).as_posix()
+    return tuple(replace(rule, name=one_line(f"{prefix}/{rule.name}", 120)) for rule in found.rules)
+
+
+def rules_above(folders: Sequence[Path], place: Place) -> Found:
+    """Read the rules of the last of these folders that has some; they are about what is in it."""
+    for folder in reversed(folders):
+        found = _all(_of(source, folder / source.path, folder, place) for source in ABOVE)
+        if found.rules or found.problems:
+            return found
+    return Found()
 
 
 def user_rules(locations: Locations, home: Path) -> Found:

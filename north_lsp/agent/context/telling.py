@@ -61,7 +61,7 @@ def rules_for(paths: Sequence[Path], project: ProjectContext, told: Mapping[str,
     found: dict[str, tuple[str, str]] = {}
     for path in paths:
         for rule in project.matching(path):
-            found.setdefault(rule.key, (framed_rule(rule), f"rule://{rule.name}"))
+            found.setdefault(rule.key, (framed_rule(rule), _address(rule, project)))
         for one in project.files_for(path):
             found.setdefault(one.key, (framed(one.level, one.body, path=one.shown), one.shown))
     news: list[News] = []
@@ -74,6 +74,11 @@ def rules_for(paths: Sequence[Path], project: ProjectContext, told: Mapping[str,
         left -= size_of(shown)
         news.append(News(context_block(shown), key))
     return news
+
+
+def _address(rule: Rule, project: ProjectContext) -> str:
+    """Return how a rule is read: one of a folder further in, by its file."""
+    return f"rule://{rule.name}" if project.find_rule(rule.name) is rule else rule.shown
 
 
 def rule_text(project: ProjectContext, name: str) -> str:

@@ -19,8 +19,8 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import Image
-from north_lsp.tools.support.texts import attached_folder, attached_text, current_text
-from north_lsp.workspace.formats.pictures import Loaded, TooLarge, check_picture
+from north_lsp.tools.support.texts import attached_folder, attached_path, attached_text, current_text
+from north_lsp.workspace.formats.pictures import SEEN, Loaded, TooLarge, check_picture, load_whole_picture
 from north_lsp.workspace.text import split_lines, to_newlines
 from north_lsp.workspace.workspace import Workspace
 
@@ -105,12 +105,26 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
             case FileLink():
-                content.append(await _read_link(part, workspace))
+                content += await _linked(part, workspace, keep)
             case PicturePart(picture):
                 content.append(await _kept(picture, keep))
             case EditorState():
                 pass  # what the model is told of it is up to `agent/context/`
     return content
+
+
+async def _linked(link: FileLink, workspace: Workspace, keep: Keep) -> list[PromptPart]:
+    """Attach what a link leads to; of a picture, what is on it."""
+    if link.by_model or not link.path.lower().endswith(SEEN):
+        return [await _read_link(link, workspace)]
+    try:
+        resolved = await attached_path(link.path, workspace)
+        found = await anyio.to_thread.run_sync(load_whole_picture, resolved.path)
+    except (ToolError, OSError):
+        return [await _read_link(link, workspace)]  # which says what is wrong
+    if isinstance(found, str):
+        return [_mention(resolved.relative, f"(not attached: it {found})", None)]
+    return [messages.News(f"[The next picture is {resolved.relative}]"), await _kept(found, keep)]
 
 
 async def _kept(picture: Loaded | TooLarge, keep: Keep) -> Image | Mention:

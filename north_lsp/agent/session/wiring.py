@@ -89,7 +89,7 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         plan, goal = PlanKeeper(log, reviews, todo, ports), GoalKeeper(log)
-        workflow = WorkflowKeeper(log, plan, goal, ports)
+        workflow = WorkflowKeeper(log, plan, ports)
         planning = Planning(todo, QuestionAsker(reviews, editor), plan, goal, workflow)
         web, has_secret = self.web, self.has_secret
         pages = WebAccess(HostApprover(reviews, has_secret, editor), web.client, web.reader, ports)
@@ -132,7 +132,7 @@ class SessionParts:
         calls = OpenCalls(log, ports, Titles(context, ports.diagnostics))
         dispatcher = Dispatcher(context, calls, self.tools, ports)
         files = FileBlocks(context, log, calls, self.edits, ports)
-        answers = AnswerLog(log, ports.editor, calls)
+        answers = AnswerLog(log, ports, calls)
         rules = StreamRules(context, log, ports)
         dispatcher.note_for = rules.reminder_for
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)

@@ -9,7 +9,8 @@ from north_lsp.agent.log.fields import Content, given
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
 from north_lsp.agent.log.projection import CANCELLED_MARK, failure_shown
-from north_lsp.agent.ports.editor import Editor
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.turn.raw_usage import kept_usage
 from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Failed, Text, ToolCall
@@ -20,9 +21,10 @@ from north_lsp.storage.entries import now_ms
 class AnswerLog:
     """Stores the answers of one turn."""
 
-    def __init__(self, log: Log, editor: Editor, calls: OpenCalls) -> None:
+    def __init__(self, log: Log, ports: Ports, calls: OpenCalls) -> None:
         self._log = self.conversation = log
-        self._editor = editor
+        self._editor = ports.editor
+        self._diagnostics = ports.diagnostics
         self._calls = calls
 
     def form(
@@ -31,6 +33,7 @@ class AnswerLog:
         """Make the entry of an answer; `estimated` says that its tokens were counted by North alone."""
         used, cost = message.usage, model.prices.cost(message.usage)
         counts = (used.input, used.output, used.cache_read, used.cache_write)
+        said = kept_usage(used.raw) if self._diagnostics.log.is_debug else {}
         return AnswerEntry(
             Content(message.blocks),
             model.provider.id,
@@ -40,7 +43,7 @@ class AnswerLog:
             reason,
             streamed.duration_ms,
             now_ms(),
-            more=given(requestId=streamed.request_id or None),
+            more=given(requestId=streamed.request_id or None, details={"usage": said} if said else None),
         )
 
     def store(

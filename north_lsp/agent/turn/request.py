@@ -1,7 +1,7 @@
 """Gets one answer of the model: asks, and asks again where that helps, this model or another one."""
 
 from collections.abc import Awaitable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import count
 
 import anyio
@@ -12,6 +12,7 @@ from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
+from north_lsp.agent.turn.raw_usage import counts_of
 from north_lsp.agent.turn.request_builder import RequestBuilder
 from north_lsp.agent.turn.retry import RetryExhausted, Wait
 from north_lsp.agent.turn.retry_wait import RetryWait
@@ -150,7 +151,7 @@ class ModelRequester:
                 requestId=self._request_id,
                 durationMs=streamed.duration_ms,
                 firstTokenMs=streamed.first_ms,
-                usage=asdict(message.usage),
+                usage=counts_of(message.usage),
                 cost=model.prices.cost(message.usage) if model.prices.known else None,
                 stopReason=message.stop_reason,
             )

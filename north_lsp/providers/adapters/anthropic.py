@@ -448,6 +448,7 @@ class _Answer:
             _number(usage.get("output_tokens"), old.output),
             _number(usage.get("cache_read_input_tokens"), old.cache_read),
             _number(usage.get("cache_creation_input_tokens"), old.cache_write),
+            {**old.raw, **usage},
         )
 
 

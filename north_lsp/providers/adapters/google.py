@@ -333,4 +333,4 @@ class _Answer(AnswerAccumulator):
         cached = as_count(usage.get("cachedContentTokenCount"))
         prompt = as_count(usage.get("promptTokenCount")) + as_count(usage.get("toolUsePromptTokenCount"))
         output = as_count(usage.get("candidatesTokenCount")) + as_count(usage.get("thoughtsTokenCount"))
-        self._usage = Usage(max(prompt - cached, 0), output, cached)
+        self._usage = Usage(max(prompt - cached, 0), output, cached, raw=usage)

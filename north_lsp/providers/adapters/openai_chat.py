@@ -421,4 +421,5 @@ class _Answer(AnswerAccumulator):
         cached = cached or as_count(usage.get("cached_tokens"))
         written = as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("prompt_tokens"))
-        self._usage = Usage(max(total - cached - written, 0), as_count(usage.get("completion_tokens")), cached, written)
+        output = as_count(usage.get("completion_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage)

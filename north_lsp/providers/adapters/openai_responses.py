@@ -373,7 +373,8 @@ class _Answer:
         details = as_object(usage.get("input_tokens_details"))
         cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("input_tokens"))
-        self._usage = Usage(max(total - cached - written, 0), as_count(usage.get("output_tokens")), cached, written)
+        output = as_count(usage.get("output_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage)
 
 
 def _place(value: object) -> int | None:

@@ -79,7 +79,8 @@ class ScriptedProvider:
                 case {"delayMs": int(delay)}:
                     await anyio.sleep(min(max(delay, 0), _DELAY_LIMIT_MS) / 1000)
                 case {"usage": dict(counts)}:
-                    usage = Usage(*(_count(counts.get(key)) for key in ("input", "output", "cacheRead", "cacheWrite")))
+                    read, wrote = _count(counts.get("input")), _count(counts.get("output"))
+                    usage = Usage(read, wrote, _count(counts.get("cacheRead")), _count(counts.get("cacheWrite")))
                 case {"stop": str(word)} if word in get_args(StopReason):
                     reason = cast(StopReason, word)
                 case {"fail": str(kind)} if kind in get_args(ErrorKind):

@@ -93,11 +93,17 @@ async def current_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, T
 
 async def attached_text(raw_path: str, workspace: Workspace) -> tuple[Resolved, Text, Source]:
     """Read as `current_text` does, for a file that the user attached by hand: closed files can be attached."""
+    resolved = await attached_path(raw_path, workspace)
+    text, source = await shown_text(resolved.path, workspace)
+    return resolved, text, source
+
+
+async def attached_path(raw_path: str, workspace: Workspace) -> Resolved:
+    """Resolve the path of a file that the user attached by hand. Raises ToolError."""
     resolved = await on_thread(workspace.roots.resolve_readable, raw_path)
     if await on_thread(lies_in, resolved.path, workspace.private):
         raise belongs_to_north(resolved)
-    text, source = await shown_text(resolved.path, workspace)
-    return resolved, text, source
+    return resolved
 
 
 async def attached_folder(raw_path: str, workspace: Workspace) -> tuple[str, str] | None:

@@ -49,23 +49,26 @@ class FuzzyIndex:
         if not wanted:
             return [(0, len(path), path) for path in self.paths[:limit]]
         squeezed = wanted.translate(_SEPARATORS)
-        close = [at for at, path in enumerate(self._folded) if wanted in path]
+        need = _mask(squeezed)
+        lettered = [at for at, mask in enumerate(self._masks) if mask & need == need]
+        close = [at for at in lettered if wanted in self._folded[at]]
         if len(close) >= limit and not wants_folder:
             return self._with_all(wanted, close, limit)
-        if squeezed and len(close) < limit:
-            close += [at for at, name in enumerate(self._plain) if squeezed in name]
-        if len(close) < limit:  # else matches of scattered letters could not make it into the result
-            close += self._scattered(wanted)
+        scores = {at: _score(wanted, self._folded[at], self._names[at]) for at in close}
+        if squeezed and len(scores) < limit:
+            like = (at for at in lettered if squeezed in self._plain[at] and at not in scores)
+            scores |= {at: _squeezed_score(squeezed, self._plain[at]) for at in like}
+        if len(scores) < limit:  # else matches of scattered letters could not make it into the result
+            scattered = (at for at in self._scattered(wanted, lettered) if at not in scores)
+            scores |= {at: _subsequence(wanted, self._folded[at]) for at in scattered}
         best: list[Ranked] = []
-        for at in dict.fromkeys(close):
-            score = _score(wanted, squeezed, self._folded[at], self._names[at], self._plain[at])
-            if score:
-                path = self.paths[at]
-                bonus = 50 if wants_folder and path in self.folders else 0
-                entry = (-(score + bonus), len(path), path)
-                if len(best) < limit or entry < best[-1]:
-                    best.insert(bisect_left(best, entry), entry)
-                    del best[limit:]
+        for at, score in scores.items():
+            path = self.paths[at]
+            bonus = 50 if wants_folder and path in self.folders else 0
+            entry = (-(score + bonus), len(path), path)
+            if len(best) < limit or entry < best[-1]:
+                best.insert(bisect_left(best, entry), entry)
+                del best[limit:]
         return best
 
     def _with_all(self, wanted: str, close: Sequence[int], limit: int) -> list[Ranked]:
@@ -81,11 +84,12 @@ class FuzzyIndex:
         def best() -> list[Ranked]:
             return sorted((-score, len(self.paths[at]), self.paths[at]) for at, score in found.items())
 
-        if take(1000, (at for at in close if names[at] == wanted or paths[at] == wanted)):
+        in_name = [] if "/" in wanted else [at for at in close if wanted in names[at]]
+        having, whole = (close, paths) if "/" in wanted else (in_name, names)
+        if take(1000, (at for at in having if whole[at] == wanted)):
             return best()
-        if take(800, (at for at in close if names[at].startswith(wanted))):
+        if take(800, (at for at in in_name if names[at].startswith(wanted))):
             return best()
-        in_name = [at for at in close if wanted in names[at]]
         for begins in (True, False):
             if take(650 if begins else 600, (at for at in in_name if _begins_in_name(wanted, names[at]) == begins)):
                 return best()
@@ -96,31 +100,29 @@ class FuzzyIndex:
                 return best()
         return best()
 
-    def _scattered(self, wanted: str) -> Iterator[int]:
+    def _scattered(self, wanted: str, lettered: Sequence[int]) -> Iterator[int]:
         """Find paths that have the letters in their order, the shortest first, and not very many."""
-        need = _mask(wanted)
-        in_order = re.compile("".join(f"[^{re.escape(letter)}]*{re.escape(letter)}" for letter in wanted)).match
-        masks = (at for at, mask in enumerate(self._masks) if not need & ~mask)
-        return islice((at for at in masks if in_order(self._folded[at])), _MOST_SCATTERED)
+        # A letter is taken where it comes first: to give it up again would not help.
+        in_order = re.compile("".join(f"[^{re.escape(letter)}]*+{re.escape(letter)}" for letter in wanted)).match
+        return islice((at for at in lettered if in_order(self._folded[at])), _MOST_SCATTERED)
 
 
-def _score(wanted: str, squeezed: str, path: str, name: str, plain: str) -> int:
+def _score(wanted: str, path: str, name: str) -> int:
+    """Score a path that has what is wanted."""
     if wanted in (name, path):
         return 1000
     if name.startswith(wanted):
         return 800
     if wanted in name:
         return 650 if _begins_in_name(wanted, name) else 600
-    if wanted in path:
-        return 580 if _begins_part(wanted, path) else 540
-    if squeezed:
-        if plain == squeezed:
-            return 900
-        if plain.startswith(squeezed):
-            return 700
-        if squeezed in plain:
-            return 550
-    return _subsequence(wanted, path)
+    return 580 if _begins_part(wanted, path) else 540
+
+
+def _squeezed_score(squeezed: str, plain: str) -> int:
+    """Score a name that has what is wanted once the signs between its parts are left out."""
+    if plain == squeezed:
+        return 900
+    return 700 if plain.startswith(squeezed) else 550
 
 
 def _begins_in_name(wanted: str, name: str) -> bool:

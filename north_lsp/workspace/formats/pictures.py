@@ -12,7 +12,9 @@ from pathlib import Path
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_real
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
+SEEN = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+"""What models take."""
+PICTURES = (*SEEN, ".bmp", ".ico")
 MAX_BYTES = 5 * 1024 * 1024
 MAX_SIDE = 2000
 _MIME = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WebP": "image/webp"}
@@ -58,14 +60,23 @@ class TooLarge:
 
 def load_picture(path: Path) -> Loaded | TooLarge | str:
     """Read a picture for a model, or say in words why that is impossible. Raises OSError."""
-    with open(open_real(path), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return "it is not a file"
-        data = file.read(_MAX_SCALED_BYTES + 1)
+    data = _read(path)
     kind, sides = recognise(data[:_HEAD])
     if kind not in _MIME or sides is None:
         return _ACCEPTED
     return _measured(data, kind, sides)
+
+
+def load_whole_picture(path: Path) -> Loaded | TooLarge | str:
+    """Read a picture that a user sends, as `check_picture` checks it. Raises OSError."""
+    return check_picture(_read(path))
+
+
+def _read(path: Path) -> bytes:
+    with open(open_real(path), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return b""
+        return file.read(_MAX_SCALED_BYTES + 1)
 
 
 def _measured(data: bytes, kind: str, sides: Sides) -> Loaded | TooLarge | str:

@@ -1,6 +1,7 @@
 """Names behind an `@` in a prompt: what they mean, and what remains text."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,21 @@ async def test_files_folders_and_skills_are_attached_once(workspace: Workspace) 
         ("src", None),
         ("skill://pdf", None),
     ]
+
+
+async def test_rules_and_conversations_are_attached_by_their_names(workspace: Workspace) -> None:
+    def named(name: str) -> str:
+        if name != "web/style":
+            raise ToolError("NOT_FOUND", "there is none")
+        return "Be brief."
+
+    found = await with_mentions(
+        (TextPart("Follow @rule:web/style, @rule:other and @conversation:web/style."),),
+        replace(workspace, rule=named, conversations=named),
+        skill,
+    )
+    assert found[1:] == (Attached("rule://web/style", "Be brief."), Attached("conversation://web/style", "Be brief."))
+    assert await added(workspace, "@rule:web/style") == []
 
 
 async def test_what_is_attached_already_is_not_attached_again(workspace: Workspace) -> None:

@@ -13,8 +13,7 @@ PATHS = st.lists(st.lists(PART, min_size=1, max_size=3).map("/".join), min_size=
 def test_many_matches_are_ranked_as_if_each_had_been_scored(paths: list[str], query: str, limit: int) -> None:
     def score(path: str) -> int:
         folded = path.casefold()
-        name = folded.rsplit("/", 1)[-1]
-        return _score(query, "", folded, name, "")
+        return _score(query, folded, folded.rsplit("/", 1)[-1])
 
     having = sorted((-score(path), len(path), path) for path in paths if query in path.casefold())
     found = FuzzyIndex.of(paths).ranked(query, limit)
