@@ -86,14 +86,6 @@ def money(dollars: float) -> str:
     return f"${dollars:.2f}" if dollars < 99.995 else f"${dollars:,.0f}"
 
 
-def as_sentence(text: str) -> str:
-    """Return a message that stands alone as a sentence: with a capital and a full stop. Names of programs keep their
-    case, and nothing is added to an address or a list."""
-    whole = text if text.startswith("north-lsp") else text[:1].upper() + text[1:]
-    last = whole.rpartition(" ")[2]
-    return whole if "://" in last or "\n" in whole or last[-1:] in (*".!?…:", "") else f"{whole}."
-
-
 def counted(number: int, name: str) -> str:
     """Return a number of things with their name, which ends in an s unless there is one (`1 file`, `2 files`)."""
     return f"{number} {name}{'' if number == 1 else 's'}"

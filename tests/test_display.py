@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.display import as_sentence, counted, one_line, titled, tokens_shown, visible, without_escapes
+from north_lsp.display import counted, one_line, titled, tokens_shown, visible, without_escapes
 
 
 @given(st.text())
@@ -32,23 +32,6 @@ def test_nothing_invisible_is_left_but_line_ends_tabs_and_emoji_spelling(text: s
 )
 def test_hidden_characters_become_marks(text: str, shown: str) -> None:
     assert visible(text) == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("there is nothing to undo", "There is nothing to undo."),
-        ("/mode takes only a mode", "/mode takes only a mode."),
-        ("write `/mode <id>`", "Write `/mode <id>`."),
-        ("Did you mean /undo?", "Did you mean /undo?"),
-        ("north-lsp login stores one", "north-lsp login stores one."),
-        ("for example http://127.0.0.1:8000/v1", "For example http://127.0.0.1:8000/v1"),
-        ("these are left:\n- a", "These are left:\n- a"),
-        ("", ""),
-    ],
-)
-def test_a_message_that_stands_alone_is_a_sentence(text: str, sentence: str) -> None:
-    assert as_sentence(text) == sentence
 
 
 @given(st.text())
