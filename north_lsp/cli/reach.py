@@ -15,6 +15,7 @@ from north_lsp.providers.keys.credential_lookup import credential_source, find_k
 from north_lsp.providers.model import NO_TRANSFORM, ProviderInfo
 from north_lsp.providers.tls import verification
 from north_lsp.server.options import Options
+from north_lsp.storage.switches import is_on
 
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _TRIED = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai")
@@ -24,7 +25,7 @@ _TO_REACH = "check the network, and HTTPS_PROXY and NORTH_CA_BUNDLE where the ed
 def network(options: Options, known: Catalog) -> Iterator[Finding]:
     """Yield what requests to models go through: proxies, certificates, other addresses."""
     environ = options.environ
-    if environ.get("NORTH_NO_NETWORK"):
+    if is_on(environ, "NORTH_NO_NETWORK"):
         yield Finding("note", "NORTH_NO_NETWORK is set: North connects to this machine only")
     for name in _PROXIES:
         variable = next((one for one in (name.lower(), name) if environ.get(one)), None)
@@ -82,7 +83,7 @@ async def _problem(provider: ProviderInfo, options: Options, known: Catalog) -> 
     """Try a provider's key out. Whoever wants more than the key (clouds, gateways with headers of their own) is not
     asked: a refusal would say nothing about the key."""
     is_plain = provider.api in _TRIED and provider.stream is None and provider.transform == NO_TRANSFORM
-    if options.environ.get("NORTH_NO_NETWORK") or not is_plain or provider.headers or provider.auth_header:
+    if is_on(options.environ, "NORTH_NO_NETWORK") or not is_plain or provider.headers or provider.auth_header:
         return None
     try:
         found: Credential | None = await anyio.to_thread.run_sync(find_key, provider, options.environ, known.keys)
