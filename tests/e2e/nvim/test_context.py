@@ -50,7 +50,7 @@ def test_a_rule_changes_the_answer_and_context_shows_it(bed: Bed, model: Obedien
         nvim.command("North context")
         nvim.until("vim.bo.filetype == 'markdown' and #vim.api.nvim_list_tabpages() == 2")
         shown = "\n".join(cast(list[str], nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")))
-        assert "| AGENTS.md | AGENTS.md | project | always | 19 bytes | active |" in shown
+        assert "| AGENTS.md | active | always | project | AGENTS.md | 19 bytes |" in shown
         assert "| Context files |" in shown
         assert not nvim.lua("return vim.bo.modifiable")
 

@@ -66,13 +66,15 @@ await bed.each({
     await chat.ask("/context");
     const shown = await chat.row("answer").last().innerText();
     assert.match(shown, /The next request has about [\d,]+ of 200,000 tokens/);
-    assert.match(shown, /\.windsurf\/rules\/wiki\.md\s+wiki\s+windsurf, project\s+named/);
+    assert.match(shown, /\.windsurf\/rules\/wiki\.md\s+active\s+named\s+windsurf, project\s+wiki/);
     await screenshot(page, "context-chat");
     await answered("follow @rule:wiki now");
     assert.match(model.last(), /The wiki is in English\./);
   },
 
   async "/compact summarizes the older part, which can be read, and the model goes on with the summary"() {
+    await chat.renew();
+    model.counts = true;
     await answered(`the beginning ${"long ".repeat(8_000)}`);
     for (let turn = 1; turn < 7; turn += 1) await answered(`go on, ${turn}`);
     model.answers.push(JSON.stringify({ goal: "Greet people", decisions: ["Be brief"], shortSummary: "Greeting" }));
