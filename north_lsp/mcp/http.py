@@ -11,7 +11,8 @@ import httpx2
 
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
-from north_lsp.mcp.posting import EVENTS, JSON, PostingTransport, bounded, events, http_client, refusal
+from north_lsp.errors import ToolError
+from north_lsp.mcp.posting import EVENTS, JSON, PostingTransport, bounded, can_be_named, events, http_client, refusal
 from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, beside, decoded
 from north_lsp.providers.adapters.sse import NoEventStream
 
@@ -35,7 +36,7 @@ class HttpTransport(PostingTransport):
         """Tell the server that the session is over."""
         if _SESSION in self._headers:
             with anyio.move_on_after(_END_SECONDS, shield=True):
-                with suppress(httpx2.HTTPError):  # it finds out by itself
+                with suppress(httpx2.HTTPError, ToolError):  # it finds out by itself
                     await self._client.delete(self._url, headers=self._headers)
 
     # -- one message ------------------------------------------------------------------------------------------------
@@ -50,6 +51,8 @@ class HttpTransport(PostingTransport):
             if response.status_code >= 300:
                 return await refusal(response)
             if (session := response.headers.get(_SESSION)) and message.get("method") == "initialize":
+                if not can_be_named(session):
+                    return "it names its session in a way that cannot be sent back"
                 self._headers[_SESSION] = session
             if response.status_code == 202 or not is_request:
                 return ""
@@ -85,10 +88,10 @@ class HttpTransport(PostingTransport):
                         return  # it has nothing to say by itself
                     async for event in events(response):
                         attempt = 0
-                        last = event.id or last
+                        last = event.id if event.id and can_be_named(event.id) else last
                         if event.data:
                             await self._put(await decoded(event.data.encode("utf-8", "replace")))
-            except (httpx2.HTTPError, NoEventStream):
+            except (httpx2.HTTPError, NoEventStream, ToolError):
                 pass  # asked for again
             await anyio.sleep(_WAITS[attempt])
             attempt += 1

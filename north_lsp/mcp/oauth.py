@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -22,6 +22,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.callback import callback
+from north_lsp.mcp.posting import can_be_named
 from north_lsp.mcp.sign_in_client import Carry, carried_by, sign_in_client
 from north_lsp.mcp.sign_in_places import Places, covers, hosts, is_safe
 from north_lsp.mcp.transport import failure
@@ -202,19 +203,42 @@ class SignedIn(httpx2.Auth):
         self._sign_ins = sign_ins
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        token = await self._token("")
+        """Put the token in. Raises ToolError where the user has signed in and that cannot be refreshed: no server is
+        asked as if the user was nobody."""
+        token = ""
+        with suppress(OSError):  # it is not known whether there is one: the server says what is missing
+            token = await self._sign_ins.token(self._spec)
         if token:
             request.headers["authorization"] = f"Bearer {token}"
         response = yield request
-        if response.status_code == 401 and token and (another := await self._token(token)) not in ("", token):
+        if response.status_code == 401 and token and (another := await self._another(token)) not in ("", token):
             request.headers["authorization"] = f"Bearer {another}"
+            response.stream = _Short(response.stream)  # what is read of it first may have no end
             yield request
 
-    async def _token(self, refused: str) -> str:
+    async def _another(self, refused: str) -> str:
         try:
             return await self._sign_ins.token(self._spec, refused)
         except (ToolError, OSError):
             return ""  # the server says what is missing
+
+
+class _Short(httpx2.AsyncByteStream):
+    """The body of a refusal, which nobody wants; a long one is not read to its end."""
+
+    def __init__(self, whole: Any) -> None:
+        self._whole = whole
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._whole:
+            size += len(chunk)
+            if size > _MAX_BYTES:
+                raise httpx2.ReadError("the server refuses, and does not come to an end")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._whole.aclose()
 
 
 def _name(spec: ServerSpec) -> str:
@@ -311,7 +335,8 @@ async def _granted(client: httpx2.AsyncClient, endpoint: str, form: Mapping[str,
     granted = _read(response)
     if response.status_code != 200 or not isinstance(granted, Mapping):
         raise failure(f"its sign-in gives no token: {_said(response)}")
-    if str(granted.get("token_type", "")).lower() != "bearer" or not isinstance(granted.get("access_token"), str):
+    token = granted.get("access_token")
+    if str(granted.get("token_type", "")).lower() != "bearer" or not isinstance(token, str) or not can_be_named(token):
         raise failure("its sign-in gives a token of a kind that North does not know")
     return granted
 

@@ -15,6 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from north_lsp import __version__
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
+from north_lsp.errors import ToolError
 from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, failure
 from north_lsp.providers.adapters.sse import NoEventStream, ServerEvent, SseDecoder
 from north_lsp.providers.tls import verification
@@ -23,6 +24,7 @@ from north_lsp.rpc.framing import Frame
 JSON, EVENTS = "application/json", "text/event-stream"
 _CONNECT_SECONDS = 10.0
 _MOST_AT_ONCE = 50
+_PORTS = 65_536
 _ERROR = -32000
 
 
@@ -61,6 +63,8 @@ class PostingTransport:
         problem = ""
         try:
             problem = await self._answered(message)
+        except ToolError as error:  # of the sign-in
+            problem = error.message.removeprefix("MCP error: ")
         except (httpx2.HTTPError, NoEventStream) as error:
             problem = reason(error, self._url)
         finally:
@@ -89,18 +93,35 @@ async def http_client(
     spec: ServerSpec, environ: Mapping[str, str], auth: httpx2.Auth
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Make the client for one server. It follows no redirects: the headers are for the host that was named. What they
-    say of the user counts before a sign-in."""
+    say of the user counts before a sign-in. Raises ToolError."""
+    if (problem := unusable(spec.url)) is not None:
+        raise failure(f"its address cannot be used: {problem}")
+    limits = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
+    used = auth if "authorization" not in {name.lower() for name in spec.headers} else None
     try:
         verify = await anyio.to_thread.run_sync(verification, environ, spec.url)
         headers = httpx2.Headers({"user-agent": f"north-lsp/{__version__}", **spec.headers})
-    except (OSError, ValueError, UnicodeEncodeError) as error:
-        raise failure(f"its connection cannot be prepared: {error}") from None
-    limits = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
-    used = auth if "authorization" not in {name.lower() for name in spec.headers} else None
-    async with httpx2.AsyncClient(
-        headers=headers, timeout=limits, verify=verify, follow_redirects=False, auth=used
-    ) as client:
+        client = httpx2.AsyncClient(headers=headers, timeout=limits, verify=verify, follow_redirects=False, auth=used)
+    except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:  # the last ones: of a proxy
+        raise failure(f"its connection cannot be prepared: {one_line(str(error), 200)}") from None
+    async with client:
         yield client
+
+
+def unusable(address: str) -> str | None:
+    """Say why nobody can be asked at an address, None if somebody can."""
+    try:
+        url = httpx2.URL(address)
+    except httpx2.InvalidURL as error:
+        return one_line(str(error), 200)
+    if not url.host or url.scheme not in ("http", "https"):
+        return "it has no host"
+    return None if url.port is None or 0 < url.port < _PORTS else "there is no such port"
+
+
+def can_be_named(text: str) -> bool:
+    """Tell whether a text of a server's can be sent back to it in a header."""
+    return text.isascii() and text.isprintable()
 
 
 async def events(response: httpx2.Response) -> AsyncIterator[ServerEvent]:

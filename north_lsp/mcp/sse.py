@@ -13,7 +13,7 @@ import httpx2
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.mcp.posting import EVENTS, PostingTransport, events, http_client, reason, refusal
+from north_lsp.mcp.posting import EVENTS, PostingTransport, events, http_client, reason, refusal, unusable
 from north_lsp.mcp.transport import beside, decoded, failure
 from north_lsp.providers.adapters.sse import NoEventStream
 
@@ -50,10 +50,7 @@ class SseTransport(PostingTransport):
 
     async def _take(self, name: str, data: str) -> None:
         if name == "endpoint":
-            address = urljoin(self._url, data.strip())
-            if urlsplit(address)[:2] != urlsplit(self._url)[:2]:
-                raise failure(f"it wants messages to be sent to another host: {one_line(address, 200)}")
-            self._address = address
+            self._address = _place(self._url, data.strip())
             self._named.set()
             return
         await self._put(await decoded(data.encode("utf-8", "replace")))
@@ -65,6 +62,18 @@ class SseTransport(PostingTransport):
             return ""  # the stream has ended, and with it every request
         async with self._posted(self._address, message, {}) as response:
             return await refusal(response) if response.status_code >= 300 else ""
+
+
+def _place(stream: str, said: str) -> str:
+    """Return the address that messages are sent to, as a server's stream names it. Raises ToolError."""
+    try:
+        address = urljoin(stream, said)
+        is_here = urlsplit(address)[:2] == urlsplit(stream)[:2]
+    except ValueError:
+        is_here, address = False, said
+    if not is_here or unusable(address) is not None:
+        raise failure(f"it wants messages to be sent where North does not send them: {one_line(address, 200)}")
+    return address
 
 
 @asynccontextmanager

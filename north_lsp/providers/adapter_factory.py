@@ -1,7 +1,9 @@
 """Makes the provider for a model that is served over the network. Imports the vendor's SDK."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
+
+import httpx2
 
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
@@ -11,8 +13,22 @@ from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
 from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
 from north_lsp.providers.keys.rotation import RotatingProvider
+from north_lsp.providers.keys.routes import Route
 from north_lsp.providers.keys.sources import NO_KEYS, Keys, as_credential
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model
+
+_HELD = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
+"""Who has the credentials where North has no key, for people."""
+
+
+class _Shared(TypedDict):
+    """What every adapter takes."""
+
+    endpoint: Endpoint
+    wire_id: str | None
+    http: httpx2.AsyncClient
+    extra_body: Mapping[str, object]
+    timeouts: Timeouts
 
 
 def make_remote(
@@ -49,103 +65,73 @@ def _make(
         how = what_to_set(info.api) or f"set baseUrl of {info.id} in models.yml"
         raise MissingCredential(f"{model.title} has no address: {how}")
     secret = key.secret if key is not None else None
-    sources = {**info.headers, **model.headers} if route is None else {}
-    headers = {name: source.resolve(environ).secret for name, source in sources.items()}
-    headers |= route.headers if route is not None else {}
-    if key is not None:
-        _check(key.secret, key.source)
-    for name, value in headers.items():
-        _check(value, f"the header {name} of {info.id}")
-    if info.auth_header and secret is not None:
-        headers["Authorization"] = f"Bearer {secret}"
     api = model.api or info.api
-    if api == AZURE and secret is not None:
-        headers["api-key"] = secret
-    if api == CLAUDE_ON_VERTEX and secret is not None:
-        headers["Authorization"] = f"Bearer {secret}"
     put = {**info.transform.put, **model.transform.put}
-    rules = HeaderRules(headers, model.transform.strip or info.transform.strip, put)
-    body = {**_tier(model, address, extras), **info.transform.body, **model.transform.body}
+    rules = HeaderRules(_headers(model, environ, route, key), model.transform.strip or info.transform.strip, put)
     sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
-    held = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
-    endpoint = Endpoint(info.title, address, key.source if key is not None else held.get(api, ""))
+    shared: _Shared = {
+        "endpoint": Endpoint(info.title, address, key.source if key is not None else _HELD.get(api, "")),
+        "wire_id": model.wire_id,
+        "http": http,
+        "extra_body": {**_tier(model, address, extras), **info.transform.body, **model.transform.body},
+        "timeouts": timeouts,
+    }
     match api:
+        case "anthropic-messages":
+            from north_lsp.providers.adapters.anthropic import AnthropicProvider
+
+            is_token = key is not None and key.is_token
+            return AnthropicProvider(secret, address, is_token=is_token, long_cache=extras.long_cache, **shared)
         case "anthropic-bedrock" | "anthropic-vertex":
             from north_lsp.providers.adapters import anthropic_clouds
             from north_lsp.providers.adapters.anthropic import AnthropicProvider
 
             if api == BEDROCK:
-                changed = rules.strip or rules.put
-                cloud = anthropic_clouds.bedrock(address, _aws_token(secret, environ, changed), environ, http, timeouts)
+                token = _aws_token(secret, environ, rules.strip or rules.put)
+                cloud = anthropic_clouds.bedrock(address, token, environ, http, timeouts)
             else:
                 cloud = anthropic_clouds.vertex(address, http, timeouts)
-            return AnthropicProvider(
-                secret,
-                address,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-                cloud=cloud,
-            )
-        case "anthropic-messages":
-            from north_lsp.providers.adapters.anthropic import AnthropicProvider
-
-            return AnthropicProvider(
-                secret,
-                address,
-                is_token=key is not None and key.is_token,
-                long_cache=extras.long_cache,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-            )
+            return AnthropicProvider(secret, address, cloud=cloud, **shared)
         case "openai-responses" | "azure-openai-responses":
             from north_lsp.providers.adapters.openai_responses import ResponsesProvider
 
-            return ResponsesProvider(
-                secret,
-                address,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-                strict_tools=compat_for(address, {**info.compat, **model.compat}).strict_tools,
-                query=azure_query(environ) if api == AZURE else None,
-            )
+            strict = compat_for(address, {**info.compat, **model.compat}).strict_tools
+            query = azure_query(environ) if api == AZURE else None
+            return ResponsesProvider(secret, address, strict_tools=strict, query=query, **shared)
         case "google-generative-ai" | "google-vertex":
             from north_lsp.providers.adapters.google import GoogleProvider
 
-            return GoogleProvider(
-                secret,
-                address,
-                reasons=model.thinking is not None,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-            )
+            return GoogleProvider(secret, address, reasons=model.thinking is not None, **shared)
         case _:
             from north_lsp.providers.adapters.openai_chat import ChatProvider
 
-            return ChatProvider(
-                secret,
-                address,
-                compat=compat_for(address, {**info.compat, **model.compat}),
-                reasons=model.thinking is not None,
-                endpoint=endpoint,
-                wire_id=model.wire_id,
-                http=http,
-                extra_body=body,
-                timeouts=timeouts,
-                note=extras.note,
-            )
+            compat = compat_for(address, {**info.compat, **model.compat})
+            reasons = model.thinking is not None
+            return ChatProvider(secret, address, compat=compat, reasons=reasons, note=extras.note, **shared)
+
+
+def _headers(model: Model, environ: Mapping[str, str], route: Route | None, key: Credential | None) -> dict[str, str]:
+    """Return the headers of each request. An endpoint of the editor's gets its headers alone. Raises
+    MissingCredential."""
+    info = model.provider
+    if key is not None:
+        _check(key.secret, key.source)
+    if route is not None:
+        headers = dict(route.headers)
+    else:
+        sources = {**info.headers, **model.headers}
+        headers = {name: source.resolve(environ).secret for name, source in sources.items()}
+    for name, value in headers.items():
+        _check(value, f"the header {name} of {info.id}")
+    if key is None:
+        return headers
+    api = model.api or info.api
+    if info.auth_header or api == CLAUDE_ON_VERTEX:
+        headers["Authorization"] = f"Bearer {key.secret}"
+    if api == AZURE:
+        headers["api-key"] = key.secret
+    return headers
 
 
 def _aws_token(secret: str | None, environ: Mapping[str, str], is_changed: object) -> str | None:

@@ -1,6 +1,7 @@
 """The trash: deleted conversations, each in a folder of its own that is named after its id and the time."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,15 +69,17 @@ def deleted_at(folder: Path) -> str:
         return ""
 
 
-def trashed(store: Locations, limit: int | None = None) -> list[Trashed]:
-    """List the conversations in the trash, the one that was deleted last first. Blocks."""
-    found: list[Trashed] = []
-    for _, folder, id in _folders(store):
-        if limit is not None and len(found) >= limit:
-            break
+def trashed(store: Locations) -> Iterator[Trashed]:
+    """Yield the conversations in the trash, the one that was deleted last first. Each is read when it is asked for:
+    there may be thousands. Blocks."""
+    for folder, id in _folders(store):
         with suppress(OSError):
-            found.append(Trashed(folder, deleted_at(folder), summarize(folder / f"{id}.jsonl").summary))
-    return found
+            yield Trashed(folder, deleted_at(folder), summarize(folder / f"{id}.jsonl").summary)
+
+
+def trashed_ids(store: Locations) -> list[str]:
+    """Return the ids of the conversations in the trash, each once, the one that was deleted last first. Blocks."""
+    return list(dict.fromkeys(id for _, id in _folders(store)))
 
 
 def restore(store: Locations, id: str) -> Trashed:
@@ -86,7 +89,7 @@ def restore(store: Locations, id: str) -> Trashed:
     Raises UnknownConversation, NotRestored if there is one with this id, ConversationBusy, and OSError. A restoring
     that was interrupted is finished by the next one.
     """
-    folder = next((folder for _, folder, known in _folders(store) if known == id), None)
+    folder = next((folder for folder, known in _folders(store) if known == id), None)
     if folder is None:
         raise UnknownConversation(id)
     log = store.conversations / f"{id}.jsonl"
@@ -113,19 +116,22 @@ def restore(store: Locations, id: str) -> Trashed:
     return restored
 
 
-def _folders(store: Locations) -> list[tuple[tuple[str, int], Path, str]]:
-    """Return the folders in the trash that have a log, with its id, the latest first."""
-    found: list[tuple[tuple[str, int], Path, str]] = []
-    with suppress(OSError), os.scandir(store.conversations / "trash") as entries:
-        for entry in entries:
-            named = _NAME.fullmatch(entry.name)
-            if named is None or not valid_conversation_id(named[1]) or not entry.is_dir(follow_symlinks=False):
-                continue
-            folder = Path(entry.path)
-            log = folder / f"{named[1]}.jsonl"
-            if log.is_file() and not log.is_symlink():
-                found.append(((named[2], int(named[3] or 0)), folder, named[1]))
-    return sorted(found, reverse=True)
+def _folders(store: Locations) -> Iterator[tuple[Path, str]]:
+    """Yield the folders in the trash that have a log, with its id, the latest first."""
+    trash = store.conversations / "trash"
+    named = [found for name in _names(trash) if (found := _NAME.fullmatch(name)) and valid_conversation_id(found[1])]
+    for found in sorted(named, key=lambda found: (found[2], int(found[3] or 0)), reverse=True):
+        folder = trash / found[0]
+        log = folder / f"{found[1]}.jsonl"
+        if not folder.is_symlink() and log.is_file() and not log.is_symlink():
+            yield folder, found[1]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _new_folder(trash: Path, id: str) -> Path:

@@ -8,22 +8,7 @@ bed=acp
 source "$here/setup-common.sh"
 
 one_at_a_time
-
-key=$(cat "$here/acp/requirements.txt" "$here/acp/package.json" | sha256sum)
-target=$cache/acp-${key:0:12}
-
-if [[ ! -e $target/stamp ]]; then
-  python=$here/../../.venv/bin/python
-  [[ -x $python ]] || python=$(command -v python3) || die "needs python3 on the PATH"
-  command -v npm >/dev/null || die "needs npm on the PATH"
-  say "PyPI and npm packages"
-  rm -rf "$target"
-  logged venv "$python" -m venv "$target"
-  logged pip "$target/bin/python" -m pip install --disable-pip-version-check --requirement "$here/acp/requirements.txt"
-  cp "$here/acp/package.json" "$target"
-  logged npm npm install --prefix "$target" --no-audit --no-fund --loglevel=error
-  echo "acp $(date -u +%F)" >"$target/stamp.new" && mv "$target/stamp.new" "$target/stamp"
-fi
+packages
 
 say "ready"
 echo "$target"

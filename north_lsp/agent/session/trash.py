@@ -1,6 +1,8 @@
 """The deleted conversations of all projects: listed, and put back."""
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import anyio.to_thread
@@ -8,7 +10,7 @@ import anyio.to_thread
 from north_lsp.agent.session.library import CANDIDATES, NoConversation, SeveralConversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.summaries import Summary
-from north_lsp.storage.trash import Trashed, restore, trashed
+from north_lsp.storage.trash import Trashed, restore, trashed, trashed_ids
 from north_lsp.workspace.roots import project_hash
 
 
@@ -30,19 +32,32 @@ class Trash:
 
     def _listed(self, query: str, folder: Path | None, limit: int | None) -> list[Trashed]:
         words = query.casefold().split()
-        rows = [row for row in trashed(self._store) if folder is None or _is_about(row.summary, folder)]
-        return [row for row in rows if _has(row.summary, words)][:limit]
+        wanted = (
+            row
+            for row in trashed(self._store)
+            if (folder is None or _is_about(row.summary, folder)) and _has(row.summary, words)
+        )
+        return list(islice(wanted, limit))
 
     def _restore(self, target: str) -> Trashed:
-        ids = dict.fromkeys(row.id for row in trashed(self._store) if target and row.id.startswith(target))
+        ids = [id for id in trashed_ids(self._store) if target and id.startswith(target)]
         if target in ids:
             return restore(self._store, target)
         if not ids:
             raise NoConversation(f"no conversation in the trash starts with {target[:64]!r}")
         if len(ids) > 1:
-            newest = {row.id: row.summary for row in reversed(trashed(self._store)) if row.id in ids}
-            raise SeveralConversations(target, [newest[id] for id in ids if id in newest][:CANDIDATES])
-        return restore(self._store, next(iter(ids)))
+            raise SeveralConversations(target, self._newest(ids[:CANDIDATES]))
+        return restore(self._store, ids[0])
+
+    def _newest(self, ids: Sequence[str]) -> list[Summary]:
+        """Return what there is to say of conversations: of several with one id, of the one that was deleted last."""
+        found: dict[str, Summary] = {}
+        for row in trashed(self._store):
+            if row.id in ids:
+                found.setdefault(row.id, row.summary)
+            if len(found) == len(ids):
+                break
+        return list(found.values())
 
 
 def _is_about(summary: Summary, folder: Path) -> bool:
