@@ -68,7 +68,12 @@ await bed.each({
     assert.match(shown, /The next request has about [\d,]+ of 200,000 tokens/);
     assert.match(shown, /\.windsurf\/rules\/wiki\.md\s+active\s+named\s+windsurf, project\s+wiki/);
     await screenshot(page, "context-chat");
-    await answered("follow @rule:wiki now");
+    await chat.input.pressSequentially("follow @rule:wi");
+    await chat.frame.locator("#offers [role=option]", { hasText: "rule:wiki" }).waitFor();
+    await screenshot(page, "context-names");
+    await chat.input.press("Enter");
+    assert.equal(await chat.input.inputValue(), "follow @rule:wiki ");
+    await answered(`${await chat.input.inputValue()}now`);
     assert.match(model.last(), /The wiki is in English\./);
   },
 
