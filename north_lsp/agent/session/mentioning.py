@@ -1,8 +1,6 @@
 """What a user may mean by the letters behind an `@`: files and folders, and the names of rules, skills and earlier
 conversations."""
 
-from collections.abc import Iterable
-
 import anyio
 import anyio.to_thread
 
@@ -73,18 +71,19 @@ class Mentioning:
         return [one for each in _KINDS if each.startswith(kind) for one in (await self._known(each))[:_FEW]][:limit]
 
     async def _known(self, kind: str) -> list[FoundName]:
+        return [FoundName(kind, name, one_line(detail, 200)) for name, detail in await self._named(kind)]
+
+    async def _named(self, kind: str) -> list[tuple[str, str]]:
         match kind:
             case "rule":
-                rules = await self._context.rules()
-                found = ((rule.name, rule.description or rule.shown) for rule in rules)
+                return [(rule.name, rule.description or rule.shown) for rule in await self._context.rules()]
             case "skill":
                 await self._templates.load()
                 skills = (one for one in self._templates.callable if one.kind == "skill")
-                found = ((one.name.removeprefix("skill:"), one.description) for one in skills)
+                return [(one.name.removeprefix("skill:"), one.description) for one in skills]
             case _:
-                found = await anyio.to_thread.run_sync(self._conversations)
-        return [FoundName(kind, name, one_line(detail, 200)) for name, detail in found]
+                return await anyio.to_thread.run_sync(self._conversations)
 
-    def _conversations(self) -> Iterable[tuple[str, str]]:
+    def _conversations(self) -> list[tuple[str, str]]:
         rows = list_conversations(self._locations, repo_hash=project_hash(self._workspace.roots.main))
         return [(row.id, row.name) for row in rows if row.id != self._id]
