@@ -79,18 +79,18 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
         oauth = oauth if isinstance(oauth, Mapping) else {}
         client = oauth.get("clientId", "")
         if not isinstance(client, str):
-            raise Unusable("`clientId` of its `oauth` must be a text")
+            raise Unusable("`clientId` of its `oauth` must be a string")
         trusted = _list(oauth, "hosts") if place.origin != "project" else []
         spec = replace(spec, url=address, headers=_texts(entry, "headers", "http_headers"), client_id=client)
         spec = replace(spec, sign_in_hosts=frozenset(host.lower() for host in trusted))
     else:
         words = [command, *_list(entry, "args")] if isinstance(command, str) else command
         if not isinstance(words, list) or not words or not all(isinstance(one, str) for one in words) or not words[0]:
-            raise Unusable("its `command` must be a text")
+            raise Unusable("its `command` must be a string")
         spec = replace(spec, command=words[0], args=tuple(words[1:]), env=_texts(entry, "env", "environment"))
         cwd = entry.get("cwd")
         if cwd is not None and not isinstance(cwd, str):
-            raise Unusable("its `cwd` must be a text")
+            raise Unusable("its `cwd` must be a string")
         spec = replace(spec, cwd=Path(cwd) if cwd else None)
     tools = entry.get("tools")
     tools = tools if isinstance(tools, Mapping) else {}
