@@ -78,7 +78,7 @@ def _keep_from_the_users_files(event: str, arguments: tuple[Any, ...]) -> None:
     if not isinstance(path, str | bytes | os.PathLike):
         return
     name = os.path.abspath(os.fsdecode(path)) + "/"
-    if name.startswith(_HOME) and not name.startswith(_FREE):
+    if name.startswith(_HOME) and not name.startswith(_FREE) and "/__pycache__/" not in name:
         if (record := os.environ.get("TESTS_REFUSED")) is not None:
             with open(record, "a", encoding="utf-8") as file:
                 file.write(f"a test changes {name[:-1]!r} of the user's own files\n")
