@@ -340,7 +340,7 @@ async def test_a_server_that_does_not_answer_while_it_is_idle_is_connected_to_ag
     world: World, server: ModelServer
 ) -> None:
     configure(world, **{"mcp.pingIntervalMs": 20})
-    own(world, good=entry(), bad=entry("no-pings", timeout=400))
+    own(world, good=entry(), bad=entry("no-pings", timeout=3000))
     async with talk(world) as (client, session):
         await command(client, session, "/mcp")
         while "pinged" not in await command(client, session, "/mcp logs good"):
