@@ -1,17 +1,19 @@
 """Fixtures that several rooms share."""
 
+import gc
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.end_to_end.world import WARM_SERVER, WARM_SOCKET, World, make_world
+from tests.end_to_end.world import WARM, WARM_SERVER, WARM_SOCKET, World, make_world
 from tests.support.guard import environment, take_refusals
 from tests.support.guard.path import sitecustomize as _here  # noqa: F401 - in this process too
 from tests.support.model_server import ModelServer
@@ -21,8 +23,11 @@ from tests.support.web_site import Site
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Whatever a test starts is held to the vendors' rules, and records here what they would have refused.
-REFUSED = WARM_SOCKET.with_suffix(".refused")
+REFUSED = Path(tempfile.gettempdir()) / f"north-tests-{os.getpid()}.refused"
 os.environ |= environment(REFUSED)
+
+# Processes that pytest-xdist starts use the warm server of this one.
+os.environ[WARM] = str(WARM_SOCKET)
 
 # The machine's speed says nothing about the code: on a busy one, examples may take as long as they need. The suite
 # runs the same examples every time; `just fuzz` searches for new ones, and what it finds is written into the test.
@@ -31,6 +36,18 @@ settings.register_profile(
 )
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector of garbage from what is imported and collected here. It stays until the end, and looking
+    through it took a third of the time until the first test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager
@@ -50,6 +67,15 @@ def warm_server() -> Iterator[None]:
         WARM_SOCKET.unlink(missing_ok=True)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Run the warm server while tests run, one for all processes of pytest-xdist."""
+    if hasattr(session.config, "workerinput"):
+        return (yield)
+    with warm_server():
+        return (yield)
+
+
 @pytest.fixture
 def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reach every address directly, whatever the environment says."""
@@ -62,13 +88,6 @@ def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 def site() -> Iterator[Site]:
     with Site() as site:
         yield site
-
-
-@pytest.fixture(scope="session", autouse=True)
-def warm() -> Iterator[None]:
-    """Run the warm server until the end of the test session."""
-    with warm_server():
-        yield
 
 
 @pytest.fixture(autouse=True)

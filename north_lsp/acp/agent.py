@@ -228,10 +228,11 @@ class AcpAgent:
         return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
-        """Open a session; if its folder is gone and this one is not like it, the user is asked first. With `shown`, the
-        beginning of a long one is shown before the rest is read; the entries of that are added to `shown`."""
+        """Open a session; if its folder is gone and this one is not like it, the user is asked first, unless the client
+        has done so. With `shown`, the beginning of a long one is shown before the rest is read; the entries of that are
+        added to `shown`."""
         try:
-            return await self._open_in(params, shown)
+            return await self._open_in(params, shown, agreed=read.north_flag(params, "continuesHere"))
         except UnlikeFolder as unlike:
             await ensure_agreed(unlike, self._editor(read.text(params, "sessionId")))
             return await self._open_in(params, shown, agreed=True)

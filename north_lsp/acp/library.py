@@ -57,7 +57,7 @@ def library_methods(
         except SeveralConversations as error:
             candidates = [summary_row(one) for one in error.candidates]
             raise RpcError(INVALID_REQUEST, visible(str(error)), {"candidates": candidates}) from None
-        return {**summary_row(found), "isHere": found.cwd == folder}
+        return {**summary_row(found), "isHere": await library.is_here(found, folder)}
 
     async def last(params: Params, call: Call) -> object:
         """Return what to continue in `cwd`: what the window (`windowId`) had last, else the newest; `session` is null

@@ -79,6 +79,12 @@ def north_text(params: Params, field: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def north_flag(params: Params, field: str) -> bool:
+    """Read a switch from `_meta.north`; off if there is none."""
+    north = meta(params).get("north")
+    return isinstance(north, dict) and north.get(field) is True
+
+
 def prompt_parts(params: Params) -> tuple[Part, ...]:
     """Read the content blocks of a prompt. Raises RpcError for kinds that North did not announce."""
     blocks = params.get("prompt")

@@ -1,10 +1,13 @@
-"""Commands that only look, as strictly as can be: what runs where nothing may be changed. Loading the grammar takes a
-while: for a thread."""
+"""Commands that only look, as strictly as can be: what runs where nothing may be changed; and those that change files
+for certain. Loading the grammar takes a while: for a thread."""
 
+from north_lsp.command_policy.grammar import name_of, read
 from north_lsp.command_policy.parsing import NotSimple, Simple, parse
+from north_lsp.command_policy.tables import git_writes, reason_against
 
 _GIT = frozenset({"status", "log", "diff", "show"})
 _GIT_WRITES = ("--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager")
+_CHANGES = ("writes to ", "changes ", "installs ")
 _VERSION = ("--version", "-V", "version")
 
 
@@ -16,6 +19,27 @@ def only_looks(command: str) -> bool:
     except NotSimple:
         return False
     return bool(simples) and all(map(_looks, simples))
+
+
+def changes_files(command: str) -> str:
+    """Say why a command changes files; empty where it does not, or where nobody knows, as for what runs a project's
+    code."""
+    try:
+        simples = parse(command)
+    except NotSimple as problem:
+        return "redirects to a file" if problem.part.lstrip("0123456789&").startswith(">") else ""
+    return next((why for simple in simples if (why := _changes(simple))), "")
+
+
+def _changes(simple: Simple) -> str:
+    reading = read(simple)
+    if not isinstance(reading, str):
+        return "changes files" if reading.kind == "writes" else ""
+    name = name_of(simple.program)
+    if name == "git" and any(word.text in git_writes() for word in simple.words[1:2]):
+        return "changes the repository"
+    reason = reason_against(name) or ""
+    return reason if reason.startswith(_CHANGES) else ""
 
 
 def _looks(simple: Simple) -> bool:

@@ -1,7 +1,7 @@
 """What editors offer in a chat document: lenses and actions for all that can be done, completion, results of calls on
 hover, links, folding and the list of prompts. Types of LSP are made where pygls is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from north_lsp.agent.log.modes import MODES
@@ -9,7 +9,7 @@ from north_lsp.agent.ports.events import CommandInfo
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line, visible
 from north_lsp.lazy_pattern import lazy_pattern
-from north_lsp.lsp import chat_text
+from north_lsp.lsp import chat_text, work_text
 from north_lsp.lsp.chat import Chat
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.chat_edits import ChatEdits
@@ -85,6 +85,7 @@ class ChatFeatures:
                 (0, "Redo", "north.redo", []),
                 (0, "Costs", "north.run", ["/costs"]),
                 (0, "New conversation", "north.run", ["/new"]),
+                *self._work(session),
             ]
         rows.append((0, "Other conversations", "north.openConversation", []))
         if document is not None and not self._conversation.is_running:
@@ -98,6 +99,13 @@ class ChatFeatures:
         else:
             rows.append((at, "Send", "north.send", here))
         return rows
+
+    def _work(self, session: Session) -> Iterator[tuple[int, str, str, list[Any]]]:
+        """Yield how far the goal and the workflow are, and what the user can decide about them once nothing runs."""
+        work = session.goal_and_work.now
+        found = [*work_text.words(work), *(() if self._conversation.is_running else work_text.choices(work))]
+        for title, prompt in found:
+            yield 0, visible(title), "north.run", [prompt]
 
     def _decisions(self, line: int) -> list[tuple[int, str, str, list[Any]]]:
         """Return the answers to the question that waits."""
@@ -151,10 +159,14 @@ class ChatFeatures:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def hover(self, uri: object, at: Position) -> str | None:
-        """Return the result of the call in a line, or the change that waits at a place of a file, as Markdown."""
+        """Return the result of the call in a line, the goal and the workflow on the first one, or the change that waits
+        at a place of a file, as Markdown."""
         text, document = self.text(uri), self._known(uri)
         if text is None:
             return self._conversation.editor.reviews.hover(local_path(uri), at.line)
+        session = self._conversation.session
+        if at.line == 0 and document is not None and session is not None:
+            return work_text.markdown(session.goal_and_work.now) or None
         call = chat_text.call_at(text, at.line, document.calls) if document is not None else None
         return visible(call.details)[:_LONGEST_HOVER] if call is not None else None
 

@@ -360,8 +360,9 @@ class Host(Protocol):
         """Return the goal in Markdown; empty if there is none."""
         ...
 
-    async def set_goal(self, text: str) -> None:
-        """Replace the goal by one in Markdown; an empty text drops it."""
+    async def set_goal(self, text: str) -> str:
+        """Replace the goal by one in Markdown; an empty text drops it. Say which of its commands change files; empty
+        if none does."""
         ...
 
     async def confirm_criterion(self, id: str) -> None:

@@ -8,18 +8,19 @@ _NONE = "There is no goal. `/goal set` takes one: a heading, and a line for each
 
 
 async def _goal(host: Host, words: Sequence[str]) -> Reply:
-    text = words[0] if words else ""
+    text, changes = words[0] if words else "", ""
     if text == "drop":
         await host.set_goal("")
         return Reply("The goal is dropped.")
     match text.split(None, 1):
         case ["set", *_]:
-            await host.set_goal(text.removeprefix("set").strip())
+            changes = await host.set_goal(text.removeprefix("set").strip())
         case ["confirm", id]:
             await host.confirm_criterion(id)
         case [_, *_]:
             raise CommandError("/goal takes no words, `set` with a goal in Markdown, `confirm <criterion>`, or `drop`")
-    return Reply(host.goal() or _NONE)
+    warning = f"\n\nThese commands do more than check, which makes no evidence stale: {changes}." if changes else ""
+    return Reply((host.goal() or _NONE) + warning)
 
 
 async def _work(host: Host, words: Sequence[str]) -> Reply:

@@ -30,9 +30,11 @@ _HARMLESS = frozenset(
         b"archived",
         b"conversation_ended",
         b"secret_index",
+        b"roots_changed",
     }
 )
-"""Annotations that change no entry and move nothing."""
+"""Annotations that change no entry and move nothing: how a conversation begins does not depend on its further
+folders."""
 
 
 class Place(NamedTuple):
@@ -86,8 +88,10 @@ def grow_head(
 ) -> LogState | None:
     """Return a state with the lines of a `head`, which `leaf` follows in the tree, and of the lines after that what
     belongs to the first entries; None where these lines do more than go on."""
-    ids = set[bytes]()
-    entries = [line for line in head if _is_entry(line)]
+    known = [place for line in head if (place := place_of(line)) is not None]
+    ids = {place.id for place in known}
+    first = {place.id for place in known if place.is_entry}
+    begun: list[bytes] = []
     updates: list[tuple[bytes, bytes]] = []
     for line in lines:
         place = place_of(line)
@@ -98,27 +102,17 @@ def grow_head(
             if place.parent != leaf:
                 return None
             leaf = place.id
-            if len(entries) < most:
-                entries.append(line)
-                head = (*head, line)
+            if len(first) < most:
+                first.add(leaf)
+                begun.append(line)
         elif place.is_update and place.target is not None:
             updates.append((place.target, line))
         elif not place.is_harmless:
             return None
-    if any(b"<<$env:S" in line for line in head):
+    wanted = [*head, *begun, *(line for target, line in updates if target in first)]
+    if any(b"<<$env:S" in line for line in wanted):
         return None  # what stands there is not known yet
-    return state if all(_add(state, line) for line in [*head, *_of(updates, entries)]) else None
-
-
-def _is_entry(line: bytes) -> bool:
-    place = place_of(line)
-    return place is not None and place.is_entry
-
-
-def _of(updates: list[tuple[bytes, bytes]], entries: list[bytes]) -> list[bytes]:
-    """Return the updates of these entries, in order."""
-    ids = {place.id for line in entries if (place := place_of(line)) is not None}
-    return [line for target, line in updates if target in ids]
+    return state if all(_add(state, line) for line in wanted) else None
 
 
 def _add(state: LogState, line: bytes) -> bool:

@@ -3,71 +3,100 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from north_lsp.storage.entries import Record
-from north_lsp.storage.log_state import LogState
 from north_lsp.storage.partial_file import PartialFile, Piece, recover
+from north_lsp.storage.stored_log import StoredLog
 
-Stamp = tuple[int, int]
+_Stamp = tuple[int, int]
 
 
 class PartialAnswer:
-    """That of one conversation, by the path of its log. All but `add` and `stamp` are for one thread at a time."""
+    """That of one conversation. Every method may be called from any thread, and raises no OSError."""
 
-    def __init__(self, log: Path) -> None:
-        self.path = log.with_suffix(".partial.jsonl")
-        self._former = log.with_suffix(".partial.json")
-        self._growing: PartialFile | None = None
-        self._seen: tuple[Stamp, Record | None] | None = None
+    def __init__(self, log: StoredLog) -> None:
+        self.path = log.path.with_suffix(".partial.jsonl")
         self.mask: Callable[[Record], Record] = lambda record: record
+        self._former = log.path.with_suffix(".partial.json")  # an older North wrote the answer whole
+        self._log = log
+        self._growing: PartialFile | None = None
+        self._seen: tuple[_Stamp, Record | None] | None = None
 
-    @property
-    def is_growing(self) -> bool:
-        return self._growing is not None
-
-    def begin(self, entry_id: str, parent: str | None, message: Mapping[str, Any]) -> None:
-        """Begin an answer, which gets that id and follows `parent`."""
-        self._growing = PartialFile(self.path, entry_id, parent, message, self.mask)
+    def begin(self, message: Mapping[str, Any], entry_id: str) -> None:
+        """Begin an answer that will be appended under that id; `message` is what is known of it besides its content."""
+        with self._log.mutex:
+            self.clear()
+            state = self._log.state
+            if self._log.has_written and entry_id not in state.ids:
+                self._growing = PartialFile(self.path, entry_id, state.leaf, message, self.mask)
 
     def add(self, kind: Piece, index: int, value: object) -> None:
+        """Add to it: text, thinking, the beginning of a call, its arguments, or a whole block."""
         if (growing := self._growing) is not None:
             growing.add(kind, index, value)
 
     def flush(self) -> None:
-        """Write what has arrived. Best effort: an OSError is ignored."""
-        if (growing := self._growing) is not None:
-            growing.flush()
+        """Write what has arrived of it, before it is shown."""
+        if self._growing is None:
+            return
+        with self._log.mutex:
+            if (growing := self._growing) is not None:
+                growing.flush()
+            self._log.record_numbers()
 
     def close(self) -> None:
         """Leave the file as it is."""
-        if self._growing is not None:
-            self._growing.close()
-            self._growing = None
+        with self._log.mutex:
+            if self._growing is not None:
+                self._growing.close()
+                self._growing = None
 
     def clear(self) -> None:
-        """Remove what this process has written."""
-        if self._growing is not None:
-            self.close()
-            with suppress(OSError):
-                self.path.unlink(missing_ok=True)
+        """Remove what this process has written: the answer is in the log by now, or there is none."""
+        with self._log.mutex:
+            if self._growing is not None:
+                self.close()
+                with suppress(OSError):
+                    self.path.unlink(missing_ok=True)
 
-    def stamp(self) -> Stamp | None:
+    def arriving(self) -> Record | None:
+        """Return what has arrived of the answer that another process gets, as the entry that it would be now."""
+        if (stamp := self._stamp()) is None:
+            return None
+        with self._log.mutex:
+            if self._seen is None or self._seen[0] != stamp:
+                self._seen = stamp, recover(self.path, self._log.state)
+            found = self._seen[1]
+            if found is None or found["id"] in self._log.state.ids:
+                return None
+            return self._log.lines.veil.loaded(found)
+
+    def recover(self) -> bool:
+        """Append what a killed process left of an answer, unless it lives; returns whether there was anything."""
+        log, has_recovered = self._log, False
+        with log.mutex:
+            found = [path for path in (self.path, self._former) if path.exists()]
+            if not found or log.state.read_only_reason is not None or log.lock() is not None:
+                return False
+            try:
+                for path in found:
+                    if (entry := recover(path, log.state)) is not None:
+                        log.store(log.lines.veil.loaded(entry))
+                        log.state.warn("an interrupted answer was recovered")
+                        has_recovered = True
+                    if log.write_error is None:
+                        with suppress(OSError):
+                            path.unlink(missing_ok=True)
+            finally:
+                self.close()
+                log.close()
+        return has_recovered
+
+    def _stamp(self) -> _Stamp | None:
         """Return the state of the file, which changes with it; None if there is none."""
         try:
             status = os.stat(self.path)
         except OSError:
             return None
         return status.st_size, status.st_mtime_ns
-
-    def read(self, stamp: Stamp, state: LogState) -> Record | None:
-        """Return what another process has written, as the entry that it would be now; None if it is one already."""
-        if self._seen is None or self._seen[0] != stamp:
-            self._seen = stamp, recover(self.path, state)
-        found = self._seen[1]
-        return found if found is not None and found["id"] not in state.ids else None
-
-    def left(self) -> list[Path]:
-        """Return the files there are; an older North wrote the answer whole, under another name."""
-        return [path for path in (self.path, self._former) if path.exists()]

@@ -17,6 +17,12 @@ class PlanningSettings:
         "Remind a model that stops while its todo list has open tasks, three times at most.",
         project="yes",
     )
+    plan_in_project: bool = setting(
+        "plan.inProject",
+        False,
+        "Keep the plan of plan mode in `.north/plans/` of the project instead of with the conversation.",
+        project="yes",
+    )
     ask_timeout_s: int = setting(
         "ask.timeout",
         0,

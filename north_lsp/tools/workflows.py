@@ -1,8 +1,8 @@
 """Workflows: their phases, what leads from one to the next, and what their documents must have. Pure."""
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -10,6 +10,13 @@ from north_lsp.lazy_pattern import lazy_pattern
 WorkflowName = Literal["clarify", "plan", "execute-and-verify", "parallelise"]
 Document = Literal["unknowns", "spec", "plan", "packages"]
 WorkflowAction = Literal["start", "move", "write", "view", "stop"]
+Option = Literal["auto", "research"]
+FILES: Mapping[Document, str] = {
+    "unknowns": "unknowns.json",
+    "spec": "spec.md",
+    "plan": "plan.json",
+    "packages": "packages.json",
+}
 ALIASES: Mapping[str, WorkflowName] = {
     "deep-interview": "clarify",
     "ralplan": "plan",
@@ -20,6 +27,11 @@ ENDED = ("done", "abandoned", "blocked")
 MOST_CALLS = 20
 MOST_QUESTIONS, MOST_ROUNDS = 4, 5
 MOST_LOOPS = 3
+MOST_WEB = 10
+MOST_TRIES = 3
+"""How often a check may fail in a phase before it is left."""
+MOST_TIMES = 2
+"""How often a package is given to an agent: once, and once more where it did not fit."""
 _FEWEST_PACKAGES = 3
 _SPEC = (
     "Goal",
@@ -35,6 +47,7 @@ _SPEC = (
 _HEADING = lazy_pattern(r" {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
 _CRITERION = lazy_pattern(r"\s*(?:[-*]|\d+[.)])?\s*[*_`]{0,2}(A\d+)\b")
 _NAMED = lazy_pattern(r"\bA\d+\b")
+_ADDRESS = lazy_pattern(r"https?://\S")
 _SLUG = lazy_pattern(r"[^a-z0-9]+")
 _WILD = lazy_pattern(r"[*?\[{]")
 _LONGEST_SLUG = 48
@@ -157,34 +170,57 @@ class Unknown:
     question: str
     impact: Literal["high", "medium", "low"]
     status: Literal["open", "answered", "assumed", "dropped"]
+    confidence: Literal["high", "medium", "low"] | None = None
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether it matters, and was assumed without being sure."""
+        return (self.impact, self.status, self.confidence) == ("high", "assumed", "low")
 
 
-def unknowns_in(text: str) -> list[Unknown]:
-    """Read the list of what is unknown. Raises WorkflowError naming the row."""
+def unknowns_in(text: str, *, is_auto: bool = False) -> list[Unknown]:
+    """Read the list of what is unknown; `is_auto`: nobody is asked, so that what is assumed says how sure that is.
+    Raises WorkflowError naming the row."""
     found: list[Unknown] = []
     for at, row in enumerate(_rows(text, "unknowns"), 1):
         missing = [key for key in ("id", "question", "why", "impact", "default") if not _words(row, key)]
         if missing:
             raise WorkflowError(f"unknown {at} lacks {', '.join(missing)}")
-        impact, status = row["impact"], row.get("status", "open")
+        impact, status, sure = row["impact"], row.get("status", "open"), row.get("confidence")
         if impact not in ("high", "medium", "low"):
             raise WorkflowError(f"unknown {at}: impact is high, medium or low, not {str(impact)[:40]!r}")
         if status not in ("open", "answered", "assumed", "dropped"):
             raise WorkflowError(f"unknown {at}: status is open, answered, assumed or dropped")
         if status in ("answered", "assumed") and not _words(row, "source"):
             raise WorkflowError(f"unknown {at} is {status}: say in `source` by whom or what")
-        found.append(Unknown(_words(row, "id"), _words(row, "question"), impact, status))
+        if sure not in ("high", "medium", "low", None) or (is_auto and status == "assumed" and sure is None):
+            raise WorkflowError(f"unknown {at} is {status}: say in `confidence` how sure that is: high, medium or low")
+        found.append(Unknown(_words(row, "id"), _words(row, "question"), impact, status, sure))
     return found
 
 
 def check_spec(text: str) -> None:
     """Raise WorkflowError naming the headings that a specification lacks, or that it has no criteria."""
-    there = {match[1].strip().rstrip(":").casefold() for line in text.splitlines() if (match := _HEADING.match(line))}
-    missing = [name for name in _SPEC if name.casefold() not in there]
+    missing = [name for name in _SPEC if name.casefold() not in _headings(text)]
     if missing:
         raise WorkflowError(f"the specification lacks the headings {', '.join(missing)}")
     if not criteria_in(text):
         raise WorkflowError("the acceptance criteria must be numbered A1, A2, … (each on a line of its own)")
+
+
+def check_sources(text: str) -> None:
+    """Raise WorkflowError unless a specification names what it was compared with."""
+    if "sources" not in _headings(text) or _ADDRESS.search(text) is None:
+        raise WorkflowError("the specification lacks the heading Sources, with the addresses of what you compared")
+
+
+def criteria_named(texts: Iterable[str]) -> set[str]:
+    """Return the numbers of acceptance criteria that texts name."""
+    return {name for text in texts for name in _NAMED.findall(text)}
+
+
+def _headings(text: str) -> set[str]:
+    return {match[1].strip().rstrip(":").casefold() for line in text.splitlines() if (match := _HEADING.match(line))}
 
 
 def criteria_in(text: str) -> list[str]:
@@ -214,6 +250,8 @@ class Step:
 def steps_in(text: str) -> tuple[str, list[Step]]:
     """Read a plan: its goal and its steps. Raises WorkflowError naming the step."""
     whole = _json(text, "plan")
+    if not isinstance(whole, Mapping):
+        raise WorkflowError("plan must be a JSON object")
     steps: list[Step] = []
     for at, row in enumerate(_listed(whole, "steps"), 1):
         missing = [key for key in ("id", "title", "do", "verify") if not _words(row, key)]
@@ -238,7 +276,7 @@ def steps_in(text: str) -> tuple[str, list[Step]]:
 
 def uncovered(criteria: Sequence[str], steps: Sequence[Step]) -> list[str]:
     """Return the acceptance criteria that no step verifies."""
-    named = {name for step in steps for name in _NAMED.findall(step.verify)}
+    named = criteria_named(step.verify for step in steps)
     return [one for one in criteria if one not in named]
 
 
@@ -309,21 +347,15 @@ def _certain(pattern: str) -> list[str]:
     return parts[: next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))]
 
 
-def _json(text: str, what: str) -> Mapping[str, Any]:
+def _json(text: str, what: str) -> object:
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise WorkflowError(f"{what} must be JSON") from None
-    if not isinstance(value, Mapping):
-        raise WorkflowError(f"{what} must be a JSON object")
-    return value
 
 
 def _rows(text: str, what: str) -> list[Mapping[str, Any]]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise WorkflowError(f"{what} must be JSON: a list of objects") from None
+    value = _json(text, what)
     return _listed(value if isinstance(value, Mapping) else {what: value}, what)
 
 
@@ -342,6 +374,3 @@ def _words(row: Mapping[str, Any], key: str) -> str:
 def _texts(row: Mapping[str, Any], key: str) -> list[str]:
     value = row.get(key)
     return [one for one in value if isinstance(one, str) and one.strip()] if isinstance(value, list) else []
-
-
-DOCUMENTS: tuple[Document, ...] = get_args(Document)

@@ -65,6 +65,8 @@ def _paper(feed: str) -> str:
         found = re.findall(rf"<{name}(?: [^<>]*)?>([^<]*)</{name}>", entry)
         return [" ".join(unescape(one).split()) for one in found]
 
+    if field("title")[0] == "Error":  # which comes as a paper, with the status 200
+        raise ValueError("no paper")
     kept = [("authors", ", ".join(field("name"))), ("published", "".join(field("published")[:1]))]
     kept += [("updated", "".join(field("updated")[:1])), ("comment", "".join(field("arxiv:comment")[:1]))]
     return sheet(field("title")[0], field("summary")[0], *kept)
@@ -143,13 +145,13 @@ REFERENCE_SITES = (
         "nuget.org",
         rf"/packages/(?P<name>{_NAME})(?:/.*)?",
         "https://azuresearch-usnc.nuget.org",
-        "/query?q=packageid:{name}&prerelease=false",
+        "/query?q=packageid:{name}&prerelease=false&semVerLevel=2.0.0",
         _nuget,
     ),
     Site(
         ".readthedocs.io",
         r"(?P<page>/[^?#]*)",
-        "https://readthedocs.org",
+        "https://app.readthedocs.org",
         "/api/v3/embed/?url=https%3A//{host}{page}",
         _docs_page,
     ),

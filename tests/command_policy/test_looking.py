@@ -2,7 +2,7 @@
 
 import pytest
 
-from north_lsp.command_policy.looking import only_looks
+from north_lsp.command_policy.looking import changes_files, only_looks
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,29 @@ def test_what_only_looks(command: str) -> None:
 )
 def test_what_may_do_more(command: str) -> None:
     assert not only_looks(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "touch x",
+        "true && mkdir out",
+        "cp a b",
+        "git commit -m x",
+        "rm -rf build",
+        "tee x",
+        "git push",
+        "apt-get install x",
+        "echo x > y",
+        "pytest 2>> log",
+    ],
+)
+def test_what_changes_files_for_certain(command: str) -> None:
+    assert changes_files(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["test -f x", "pytest -q", "make test", "git diff --quiet", "grep -q x y 2>/dev/null", "cat < x", "$(x)"]
+)
+def test_what_may_only_check(command: str) -> None:
+    assert changes_files(command) == ""

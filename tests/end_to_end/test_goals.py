@@ -1,13 +1,17 @@
 """A goal with evidence, over ACP: that a criterion is met is what the log shows, not what a model says."""
 
+import asyncio
 import json
 from typing import Any
 
-from tests.end_to_end.test_agents import talking, told
+import pytest
+
+from tests.end_to_end.test_agents import submit, talking, task, tasks, told
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import prompt, sent, texts
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Say, answer, call
 
 WELL = answer(Say("Well."))
@@ -22,7 +26,9 @@ def run(command: str) -> Any:
     return answer(call("shell_run", command=command))
 
 
-SET = goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}, {"text": "it is tidy"}])
+MADE = {"text": "made", "command": CHECK}
+SET = goal("set", statement="It works", criteria=[MADE, {"text": "it is tidy"}])
+CHECKED = [goal("set", statement="It works", criteria=[MADE]), run(CHECK), goal("evidence", id="c1")]
 MAKE = answer(call("edit_create_file", path="made.txt", content="x\n"))
 MORE = answer(call("edit_create_file", path="more.txt", content="x\n"))
 
@@ -122,10 +128,9 @@ async def test_the_tool_is_looked_up_first_and_offered_while_there_is_a_goal(wor
 
 
 async def test_a_model_cannot_replace_the_goal_of_the_user(world: World, server: ModelServer) -> None:
-    mine = {"text": "made", "command": CHECK}
     server.script(
         goal("set", statement="It works", criteria=[{"text": "trust me"}]),
-        goal("set", statement="Easy", criteria=[mine, {"text": "it is tidy"}]),
+        goal("set", statement="Easy", criteria=[MADE, {"text": "it is tidy"}]),
         goal("evidence", id="c2", text="looks fine"),
         goal("complete"),
         WELL,
@@ -143,9 +148,7 @@ async def test_a_model_cannot_replace_the_goal_of_the_user(world: World, server:
 async def test_evidence_is_stale_after_a_command_that_does_more_than_look(world: World, server: ModelServer) -> None:
     (world.project / "made.txt").write_text("x\n")
     server.script(
-        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
-        run(CHECK),
-        goal("evidence", id="c1"),
+        *CHECKED,
         run("ls json"),
         goal("view"),
         run("rm made.txt"),
@@ -165,7 +168,7 @@ async def test_a_run_where_a_word_means_something_else_is_no_evidence(world: Wor
     elsewhere = answer(call("shell_run", command=CHECK, cwd="json"))
     part = answer(call("shell_run", command=CHECK, head=1))
     server.script(
-        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        goal("set", statement="It works", criteria=[MADE]),
         elsewhere,
         goal("evidence", id="c1"),
         part,
@@ -186,3 +189,66 @@ async def test_a_run_where_a_word_means_something_else_is_no_evidence(world: Wor
     assert "run it without `head` and `tail`" in came[4]
     assert "defined the function test" in came[7]
     assert "[x] c1: made" in came[10]
+
+
+@pytest.mark.parametrize(
+    ("does", "decision", "is_stale"),
+    [
+        (call("edit_create_file", path="more.txt", content="x"), "accept", True),
+        (call("edit_create_file", path="more.txt", content="x"), "reject", False),
+        (call("shell_run", command="touch more.txt"), "run", True),
+        (call("shell_run", command="touch more.txt"), "deny", False),
+        (call("shell_run", command="ls json"), "run", False),
+        (call("shell_run", command=CHECK), "run", False),
+    ],
+)
+async def test_what_an_agent_does_to_files_makes_evidence_stale(
+    world: World, server: ModelServer, does: Any, decision: str, is_stale: bool
+) -> None:
+    (world.project / "made.txt").write_text("x\n")
+    server.script(*CHECKED, tasks(task("task", "Do it")), answer(does), submit("Done."), goal("complete"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, "run", decision)
+        await prompt(client, session, "Make it work")
+    assert ("c1 is stale" in told(server)) == is_stale
+    assert ("Status: complete" in told(server)) != is_stale
+
+
+async def test_a_command_that_was_stopped_halfway_makes_evidence_stale(world: World, server: ModelServer) -> None:
+    (world.project / "made.txt").write_text("x\n")
+    server.script(*CHECKED, run("touch more.txt; sleep 30"))
+    async with talking(world) as (client, session):
+        answering(client, "run", "run")
+        request = await client.start_request(
+            "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "Make it work"}]}
+        )
+        async with asyncio.timeout(PATIENCE):
+            while not (world.project / "more.txt").exists():
+                await asyncio.sleep(0.02)
+        await client.notify("session/cancel", {"sessionId": session})
+        await client.answer(request)
+        server.drop()
+        server.script(goal("complete"), WELL)
+        await prompt(client, session, "Go on")
+    assert "c1 is stale" in told(server)
+
+
+async def test_a_command_that_changes_files_is_no_criterion(world: World, server: ModelServer) -> None:
+    wrong = {"text": "gone", "command": "rm made.txt"}
+    server.script(
+        goal("set", statement="It works", criteria=[MADE, wrong]),
+        goal("set", statement="It works", criteria=[MADE]),
+        goal("add_criterion", text="gone", command="true && rm made.txt"),
+        WELL,
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Make it work")
+        came = [json.dumps(one[-1]) for one in sent(server)[1:]]
+        await prompt(client, session, "/goal set # It works\n- gone: `rm made.txt`")
+        assert "`rm made.txt` changes files" in texts(client)
+        await prompt(client, session, "Go on")
+    assert "a criterion's command only checks: `rm made.txt` changes files" in came[0]
+    assert "[ ] c1: made" in came[1]
+    assert "`true && rm made.txt` changes files" in came[2]
+    assert "c1: gone" in json.dumps(sent(server)[-1])

@@ -210,6 +210,38 @@ async def test_without_a_yes_it_is_not_taken_over(
     assert b"session_moved" in log.read_bytes()
 
 
+async def test_a_client_that_has_asked_itself_says_so(world: World, copied: tuple[str, Path]) -> None:
+    session, target = copied
+    other = await another_repository(world)
+    target.rename(world.folder / "gone")
+    async with another(world) as client:
+        for said in (False, "yes"):  # only a plain yes is one
+            with pytest.raises(RpcFailure):
+                await client.request("session/load", there(session, other) | asked_there(said))
+        assert len(questions(client)) == 2
+        await client.request("session/load", there(session, other) | asked_there(True))
+        assert len(questions(client)) == 2
+        assert texts(client).startswith("One.")
+        found = await client.request("_north/sessions/find", {"target": session, "cwd": str(other)})
+        assert found["isHere"] is True
+
+
+def asked_there(said: object) -> dict[str, Any]:
+    return {"_meta": {"north": {"continuesHere": said}}}
+
+
+async def test_what_a_folder_was_called_before_is_here(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "first")
+    renamed = world.folder / "renamed"
+    world.project.rename(renamed)
+    async with another(world) as client:
+        for folder, is_here in ((renamed, True), (world.folder, False)):
+            found = await client.request("_north/sessions/find", {"target": session, "cwd": str(folder)})
+            assert (found["cwd"], found["isHere"]) == (str(world.project), is_here)
+
+
 async def cancelled(params: dict[str, Any]) -> dict[str, Any]:
     return {"outcome": {"outcome": "cancelled"}}
 

@@ -44,8 +44,8 @@ def write(text: str = PLAN) -> Answer:
 
 
 @asynccontextmanager
-async def planning(world: World) -> AsyncIterator[tuple[RawAcpClient, str]]:
-    configure(world, **{"todo.reminders": False})
+async def planning(world: World, **settings: object) -> AsyncIterator[tuple[RawAcpClient, str]]:
+    configure(world, **{"todo.reminders": False}, **settings)
     async with inside(world.environ, north={"events": True}) as client:
         session = await opened(client, world)
         await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
@@ -307,3 +307,75 @@ async def test_a_model_proposes_plan_mode_and_the_user_decides(world: World, ser
     assert "Work out the plan" in json.dumps(sent(server)[3][-1])
     assert "PLAN_REQUIRED" in json.dumps(sent(server)[4][-1])
     assert not (world.project / "made.txt").exists()
+
+
+async def test_the_model_for_plans_works_the_plan_out_and_the_chosen_one_carries_it_out(
+    world: World, server: ModelServer
+) -> None:
+    server.script(write(), answer(Say("So far.")), SHOW, answer(Say("Done.")))
+    async with planning(world, modelRoles={"plan": "opus-4-5"}) as (client, session):
+        answering(client, "execute")
+        await prompt(client, session, "Plan it")
+        await prompt(client, session, "Present it")
+        assert "opus-4-5" not in (await client.request("_north/state/get", {"sessionId": session}))["model"]
+    assert ["opus" in one.body["model"] for one in server.requests] == [True, True, True, False]
+    changes = [entry for entry in entries(world) if entry["type"] == "model_change"]
+    assert [(one["reason"], one.get("temporary")) for one in changes] == [("plan", True)]
+
+
+async def test_a_model_for_plans_that_cannot_be_used_is_named(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Hm.")))
+    async with planning(world, modelRoles={"plan": "no-such-model"}) as (client, session):
+        assert await prompt(client, session, "Plan it") == "end_turn"
+        assert any("the model for the role plan cannot be used" in json.dumps(one) for one in client.updates)
+
+
+async def test_the_plan_is_kept_in_the_project_if_that_is_wanted(world: World, server: ModelServer) -> None:
+    server.script(write(), answer(Say("So far.")), write(PLAN.replace("Check it", "Read it")), SHOW, answer(Say("Ok.")))
+    async with planning(world, **{"plan.inProject": True}) as (client, session):
+        plans_folder = world.project / ".north" / "plans"
+        plans_folder.mkdir(parents=True)
+        (plans_folder / "a-new-file.md").write_text("# another conversation's\n")
+        await prompt(client, session, "Plan it")
+        path = plans_folder / "a-new-file-2.md"
+        assert path.read_text() == PLAN
+        await prompt(client, session, "/plan")
+        assert str(path) in texts(client)
+
+        async def decide(params: dict[str, Any]) -> dict[str, Any]:
+            written.append(path.read_text())
+            path.write_text(PLAN.replace("2. Check it", "2. Check it twice"))
+            return {"outcome": {"outcome": "selected", "optionId": "approve"}}
+
+        written: list[str] = []
+        client.handlers["session/request_permission"] = decide
+        await prompt(client, session, "Read it instead")
+        assert written == [PLAN.replace("Check it", "Read it")]
+        await prompt(client, session, "Now do it")
+    assert "2. Check it twice" in sent(server)[-1][-1][1]
+    assert (plans_folder / "a-new-file.md").read_text() == "# another conversation's\n"
+    assert not list(world.data.glob("conversations/*/plan.md"))
+
+
+async def test_a_plan_is_neither_written_nor_read_through_a_link(world: World, server: ModelServer) -> None:
+    outside = world.folder / "outside"
+    outside.mkdir()
+    (world.project / ".north").mkdir()
+    folder = world.project / ".north" / "plans"
+    folder.symlink_to(outside)
+    server.script(write(), answer(Say("Hm.")), write(), answer(Say("So far.")), answer(Say("Hm.")))
+    async with planning(world, **{"plan.inProject": True}) as (client, session):
+        await prompt(client, session, "Plan it")
+        assert "OUTSIDE_WORKSPACE" in json.dumps(results(server)[-1])
+        assert list(outside.iterdir()) == []
+        folder.unlink()
+        await prompt(client, session, "Again")
+        secret = outside / "secret.txt"
+        secret.write_text("hidden words")
+        path = folder / "a-new-file.md"
+        path.unlink()
+        path.symlink_to(secret)
+        await prompt(client, session, "/plan")
+        await prompt(client, session, "And now?")
+    assert "hidden words" not in texts(client)
+    assert "hidden words" not in json.dumps(sent(server))

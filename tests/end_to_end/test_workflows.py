@@ -1,6 +1,8 @@
 """Workflows, over ACP: their phases, and that their guards hold whatever a model tries."""
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,10 @@ import pytest
 from tests.end_to_end.test_agents import submit, talking, task, tasks, told
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import prompt, sent, texts
-from tests.end_to_end.test_goals import CHECK, MAKE, goal, run
+from tests.end_to_end.test_goals import CHECK, MADE, MAKE, goal, run
 from tests.end_to_end.test_mcp import entry, own, talk
 from tests.end_to_end.test_plan_mode import hostile, tree
+from tests.end_to_end.test_todo import plans, rows
 from tests.end_to_end.test_work_trees import git
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
@@ -153,6 +156,15 @@ async def test_reading_and_asking_have_their_limits(world: World, server: ModelS
     assert "all rounds of questions are used" in told_of[30]
 
 
+def left_behind(world: World, slug: str) -> Path:
+    """A folder with the specification of an earlier workflow."""
+    folder = world.project / ".north/work" / slug
+    folder.mkdir(parents=True)
+    (folder / "spec.md").write_text(SPEC)
+    (folder / "state.json").write_text(json.dumps({"version": 1, "slug": slug, "history": []}))
+    return folder
+
+
 STEP = {"id": "s1", "title": "Make it", "do": "Write made.txt", "verify": "A1: test -f made.txt", "size": "S"}
 
 
@@ -160,10 +172,7 @@ async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: 
     assessed = {"assessment": "Fine.", "risks": [], "alternatives": []}
     approved, against = {"verdict": "approve", "issues": []}, {"verdict": "revise", "issues": ["A2?"]}
     whole = {"goal": "It is made", "steps": [STEP | {"verify": "A1 and A2"}]}
-    folder = world.project / ".north/work/something"
-    folder.mkdir(parents=True)
-    (folder / "spec.md").write_text(SPEC)
-    (folder / "state.json").write_text(json.dumps({"version": 1, "slug": "something", "history": []}))
+    folder = left_behind(world, "something")
     server.script(
         write("plan", {"steps": [STEP | {"dependsOn": ["s0"]}]}),
         write("plan", {"goal": "It is made", "steps": [STEP]}),
@@ -217,7 +226,7 @@ async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: 
 async def test_work_is_done_only_when_all_is_checked_and_reviewed(world: World, server: ModelServer) -> None:
     server.script(
         move("baseline"),  # there is no goal
-        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        goal("set", statement="It works", criteria=[MADE]),
         move("baseline"),
         move("work"),  # nothing was run
         run(CHECK),
@@ -252,6 +261,12 @@ async def test_work_is_done_only_when_all_is_checked_and_reviewed(world: World, 
     assert state(world, "something")["phase"] == "done"
 
 
+def as_repository(world: World) -> None:
+    git(world.project, "init", "--quiet")
+    git(world.project, "add", "--all")
+    git(world.project, "commit", "--quiet", "-m", "first")
+
+
 def package(id: str, *owns: str) -> dict[str, Any]:
     return {"id": id, "steps": [id], "owns": list(owns), "reads": [], "agent": "task"}
 
@@ -259,9 +274,7 @@ def package(id: str, *owns: str) -> dict[str, Any]:
 async def test_packages_are_worked_on_side_by_side_and_each_changes_only_what_it_owns(
     world: World, server: ModelServer
 ) -> None:
-    git(world.project, "init", "--quiet")
-    git(world.project, "add", "--all")
-    git(world.project, "commit", "--quiet", "-m", "first")
+    as_repository(world)
     three = [package("a", "one/**"), package("b", "two/**"), package("c", "three.txt")]
     work = [task("task", f"DO-{id}", id=id, isolation="worktree") for id in "abc"]
     server.route(
@@ -311,6 +324,170 @@ async def test_packages_are_worked_on_side_by_side_and_each_changes_only_what_it
         "c\n",
     ]
     assert not (world.project / "one.txt").exists()
+
+
+def options_of(world: World, slug: str) -> object:
+    return state(world, slug)["data"]["options"]
+
+
+UNSURE = HIGH | {"status": "assumed", "source": "the code", "confidence": "low"}
+
+
+async def test_with_auto_nothing_is_asked_but_once_what_matters_and_is_not_sure(
+    world: World, server: ModelServer
+) -> None:
+    ask = answer(call("ask", questions=[QUESTION]))
+    server.script(
+        move("explore"),
+        write("unknowns", [HIGH]),
+        move("question"),
+        ask,  # not now
+        move("draft"),
+        write("unknowns", [HIGH | {"status": "assumed", "source": "the code"}]),
+        move("draft"),  # how sure is that?
+        write("unknowns", [UNSURE]),
+        move("draft"),
+        write("spec", SPEC),
+        move("confirm"),
+        move("done"),  # what is not sure is asked about first
+        ask,
+        ask,  # once
+        move("done"),
+        WELL,
+    )
+    async with talking(world) as (client, session):
+        shown = answering(client, "0", "accept")
+        await prompt(client, session, "/work start clarify A login page --auto")
+    told_of = came(server)
+    assert "Ask nothing on the way" in json.dumps(sent(server)[0][-1])
+    assert "clarify is active (phase question, --auto): all rounds of questions are used" in told_of[3]
+    assert "u1; take their defaults" in told_of[4]
+    assert "say in `confidence` how sure that is" in told_of[6]
+    assert "u1 matter and are not sure" in told_of[11]
+    assert "all rounds of questions are used" in told_of[13]
+    assert len(shown) == 2
+    assert options_of(world, "a-login-page") == ["auto"]
+    assert state(world, "a-login-page")["phase"] == "done"
+
+
+async def test_research_looks_up_ten_things_and_names_its_sources(world: World, server: ModelServer) -> None:
+    pages = [answer(call("web_fetch", url=f"http://127.0.0.1:9/{number}")) for number in range(11)]
+    named = SPEC + "\n# Sources\n\n- https://example.org/login\n"
+    server.script(move("explore"), *pages, write("unknowns", [KNOWN]), move("question"), move("draft"))
+    server.script(write("spec", SPEC), move("confirm"), write("spec", named), move("confirm"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, *["deny"] * 10)
+        await prompt(client, session, "/work start clarify A login page --research")
+    told_of = came(server)
+    assert "BLOCKED" not in told_of[10]
+    assert "all searches and pages of the web are used" in told_of[11]
+    assert "lacks the heading Sources" in told_of[16]
+    assert "phase **confirm**" in told_of[18]
+
+
+async def test_a_new_project_is_researched_without_being_told(world: World, server: ModelServer) -> None:
+    shutil.rmtree(world.project)
+    world.project.mkdir()
+    (world.project / "README.md").write_text("# To be\n")
+    server.script(WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start clarify A login page")
+    assert "at most 10 searches and fetches" in json.dumps(sent(server)[0][-1])
+    assert options_of(world, "a-login-page") == ["research"]
+
+
+async def test_a_resumed_workflow_has_the_options_that_it_was_begun_with(world: World, server: ModelServer) -> None:
+    server.script(WELL, answer(call("ask", questions=[QUESTION])), WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start clarify One thing --auto")
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work resume one-thing")
+    assert "(phase intake, --auto): all rounds of questions are used" in came(server, 2)[0]
+
+
+HIGHLY = {"file": "made.txt", "line": 1, "severity": "high", "text": "It is empty", "suggestion": "Fill it"}
+
+
+async def test_work_follows_its_plan_and_is_compared_with_what_was_there(world: World, server: ModelServer) -> None:
+    (world.project / "there.txt").write_text("x\n")
+    there = "test -f there.txt"
+    criteria = [{"text": "A1 made", "command": CHECK}, {"text": "A2 still there", "command": there}]
+    spoil = run("mv there.txt gone.txt")
+    fixed = run("mv gone.txt there.txt")
+    server.script(
+        goal("set", statement="It works", criteria=[MADE]),
+        move("baseline"),  # A1 and A2 are in no criterion
+        goal("set", statement="It works", criteria=criteria),
+        move("baseline"),
+        run(CHECK),
+        run(there),
+        move("work"),
+        MAKE,
+        spoil,
+        move("verify"),
+        run(CHECK),
+        run(there),
+        move("review"),  # it is worse than before
+        fixed,
+        run(CHECK),
+        run(there),
+        move("review"),
+        tasks(task("reviewer", "Review it")),
+        submit({"verdict": "request_changes", "findings": [HIGHLY]}),
+        goal("evidence", id="c1"),
+        goal("evidence", id="c2"),
+        goal("complete"),
+        move("done"),  # what was found is neither fixed nor explained
+        move("done", "It is meant to be empty."),
+        WELL,
+    )
+    plan = {"goal": "It is made", "steps": [STEP, STEP | {"id": "s2"}]}
+    (left_behind(world, "something") / "plan.json").write_text(json.dumps(plan))
+    async with talking(world, **{"todo.reminders": False}) as (client, session):
+        answering(client, *["run", "run", "accept", *["run"] * 6])
+        await prompt(client, session, "/work start execute-and-verify something")
+        assert [row[0] for row in rows(plans(client)[-1])] == ["Make it"]
+    everything = [json.dumps(one[-1]) for one in sent(server)]
+    for words in (
+        "no criterion of the goal names the acceptance criteria A1, A2",
+        f"| `{CHECK}` | fails (1) | fails (1) |",
+        f"passed before the work began, and fails now: {there}",
+        f"| `{CHECK}` | fails (1) | passes |",
+        "the reviewer found something of high severity",
+    ):
+        assert any(words in one for one in everything), words
+    assert "The workflow is done." in told(server)
+    kept = state(world, "something")
+    assert kept["data"]["baseline"] == {CHECK: 1, there: 0}
+    assert kept["history"][-1]["why"] == "It is meant to be empty."
+
+
+async def test_a_check_that_failed_three_times_is_left_until_all_are_run_again(
+    world: World, server: ModelServer
+) -> None:
+    tries = [run(CHECK)] * 4
+    server.script(goal("set", statement="It works", criteria=[MADE]), move("baseline"), run(CHECK), move("work"))
+    server.script(*tries, run("ls json"), move("verify"), run(CHECK), WELL)
+    async with talking(world) as (client, session):
+        answering(client, *["run"] * 6)
+        await prompt(client, session, "/work start execute-and-verify Something")
+    told_of = came(server)
+    assert "BLOCKED" not in told_of[6]
+    assert f"{CHECK} has failed too often" in told_of[7]
+    assert "ask the user about it at the end" in told_of[7]
+    assert "BLOCKED" not in told_of[8]
+    assert "BLOCKED" not in told_of[10]
+
+
+async def test_a_package_is_given_back_once(world: World, server: ModelServer) -> None:
+    as_repository(world)
+    again = tasks(task("task", "DO-a", id="a", isolation="worktree"))
+    three = [package("a", "one/**"), package("b", "two/**"), package("c", "three.txt")]
+    server.route("I began the workflow", write("packages", three), move("work"), again, again, again, WELL)
+    server.route("DO-a", submit("Done."), submit("Done."), submit("Done."))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start parallelise Something")
+    assert "a was given to an agent 2 times" in told(server)
 
 
 async def test_a_model_begins_a_workflow_only_if_the_user_agrees(world: World, server: ModelServer) -> None:
@@ -385,7 +562,7 @@ async def test_neither_the_baseline_nor_a_review_of_the_last_change_is_skipped(
 ) -> None:
     review = [tasks(task("reviewer", "Review it")), submit({"verdict": "approve", "findings": []})]
     server.script(
-        goal("set", statement="It works", criteria=[{"text": "made", "command": CHECK}]),
+        goal("set", statement="It works", criteria=[MADE]),
         move("blocked"),
         move("work"),
         run(CHECK),

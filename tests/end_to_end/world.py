@@ -16,10 +16,12 @@ COLD_SERVER = [str(Path(sys.executable).with_name("north-lsp"))]
 """As a user starts it."""
 
 WARM_SERVER = Path(warm_server.__file__)
-WARM_SOCKET = Path(tempfile.gettempdir()) / f"north-tests-{os.getpid()}.socket"
+WARM = "TESTS_WARM"
+"""The environment variable that names the socket of the warm server, if another process keeps it."""
+WARM_SOCKET = Path(os.environ.get(WARM) or f"{tempfile.gettempdir()}/north-tests-{os.getpid()}.socket")
 
 SERVER = [sys.executable, "-I", "-S", warm_run.__file__, str(WARM_SOCKET)]
-"""The same server, from a process that has done the imports (the fixture `warm`)."""
+"""The same server, from a process that has done the imports (`tests/conftest.py`)."""
 
 
 PACE: dict[str, object] = {"retry.baseDelayMs": 8, "mcp.startupWaitMs": 60_000}

@@ -404,10 +404,10 @@ BASE = {"role": "assistant", "model": "m", "content": []}
 
 def stream(conversation: Conversation, id: str, *pieces: tuple[Any, int, Any]) -> None:
     """Bring the pieces of an answer up to the moment before they are shown."""
-    conversation.begin_partial(BASE, id)
+    conversation.answer.begin(BASE, id)
     for kind, index, value in pieces:
-        conversation.append_partial(kind, index, value)
-        conversation.flush_partial()
+        conversation.answer.add(kind, index, value)
+        conversation.answer.flush()
 
 
 def partial_of(conversation: Conversation) -> Path:
@@ -441,7 +441,7 @@ def test_a_stored_answer_leaves_no_partial_and_a_stale_one_is_ignored(store: Loc
     partial = partial_of(conversation)
     stale = partial.read_bytes()
     conversation.append("message", entry_id=id, message=ANSWER)
-    conversation.clear_partial()
+    conversation.answer.clear()
     stream(conversation, id, HALF)
     assert not partial.exists()
     conversation.append("message", message=user("next"))
@@ -493,8 +493,8 @@ def test_what_could_not_be_written_of_an_answer_is_written_with_what_comes_next(
     partial.mkdir()
     stream(conversation, "p1", HALF)
     partial.rmdir()
-    conversation.append_partial("text", 0, "wer")
-    conversation.flush_partial()
+    conversation.answer.add("text", 0, "wer")
+    conversation.answer.flush()
     conversation.close()
     again = Conversation.open(store, conversation.id)
     assert again.entries[-1]["message"]["content"] == [{"type": "text", "text": "half an answer"}]

@@ -9,33 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.storage.log_head import read_head
-from north_lsp.storage.log_state import read_state
 from north_lsp.storage.records import encode
 from tests.agent.log.test_foreign_logs import LOG, ODD, changed
-
-TIME = "2026-01-02T03:04:05.678Z"
-HEADER = {"type": "conversation_started", "version": 4, "id": "a1b2c3", "timestamp": TIME, "repoHash": "0" * 16}
-
-
-def entry(number: int, parent: int | None, type: str = "review", **fields: Any) -> dict[str, Any]:
-    place = {"parentId": None if parent is None else f"{parent:08x}"}
-    return {"type": type, "id": f"{number:08x}", **place, "timestamp": TIME, **fields}
-
-
-def note(number: int, type: str, **fields: Any) -> dict[str, Any]:
-    return {"type": type, "id": f"{number:08x}", "timestamp": TIME, **fields}
-
-
-def update(number: int, target: int, status: str = "accept") -> dict[str, Any]:
-    return note(number, "entry_updated", targetId=f"{target:08x}", patch={"status": status})
-
-
-def log(*lines: dict[str, Any]) -> bytes:
-    return b"".join(map(encode, [HEADER, *lines]))
-
-
-def path(data: bytes) -> list[dict[str, Any]]:
-    return read_state(data).active_path()
+from tests.storage.log_lines import HEADER, STEPS, does_more_than_go_on, entry, lines_of, log, note, path, update
 
 
 def test_the_first_entries_are_as_all_lines_leave_them() -> None:
@@ -46,6 +22,7 @@ def test_the_first_entries_are_as_all_lines_leave_them() -> None:
         note(4, "title_changed", title="t"),
         entry(5, 2),
         update(6, 2, "reject"),
+        note(7, "roots_changed", roots=["/further"]),
     )
     for most in (1, 2, 3, 9):
         head = read_head(BytesIO(data), most)
@@ -82,38 +59,17 @@ def test_where_it_is_not_certain_there_is_no_head(data: bytes) -> None:
     assert read_head(BytesIO(data), 9) is None
 
 
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["entry", "update", "title", "move", "branch"]), st.integers(0, 30)), max_size=25
-)
-
-
 @settings(max_examples=300)
 @given(steps=STEPS, most=st.integers(1, 12), cut=st.one_of(st.none(), st.integers(0, 3000)))
 @example(steps=[("entry", 0), ("entry", 0), ("update", 0), ("entry", 0)], most=2, cut=None)
 def test_a_head_is_the_beginning_of_the_path_whatever_comes_later(
     steps: list[tuple[str, int]], most: int, cut: int | None
 ) -> None:
-    lines: list[dict[str, Any]] = []
-    entries: list[int] = []
-    leaf: int | None = None
-    for number, (kind, choice) in enumerate(steps, 1):
-        chosen = entries[choice % len(entries)] if entries else None
-        if kind in ("entry", "branch"):
-            lines.append(entry(number, leaf if kind == "entry" else chosen))
-            entries.append(number)
-            leaf = number
-        elif kind == "title" or chosen is None:
-            lines.append(note(number, "title_changed", title=str(number)))
-        elif kind == "update":
-            lines.append(update(number, chosen, str(number)))
-        else:
-            lines.append(note(number, "leaf_moved", leafId=f"{chosen:08x}"))
-            leaf = chosen
-    data = log(*lines)[:cut]
+    data = log(*lines_of(steps))[:cut]
     head = read_head(BytesIO(data), most)
     if head is not None:
         assert head.active_path() == path(data)[:most]
-    if cut is None and not {"move", "branch"} & {kind for kind, _ in steps}:
+    if cut is None and not does_more_than_go_on(steps):
         assert head is not None
 
 

@@ -116,10 +116,12 @@ def _ask_once() -> None:
 
 
 def serve(descriptor: int) -> None:
+    gc.disable()  # what is made here stays
     _import_all()
     _make_what_is_lazy()
     _ask_once()
     gc.collect()
+    gc.enable()
     gc.freeze()  # servers would copy the pages that the collector touches
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # until here it just ends; from here on it ends its children first
     listener = socket.socket(fileno=descriptor)

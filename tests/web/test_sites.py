@@ -90,7 +90,7 @@ PAGES: list[tuple[str, dict[str, object], list[str]]] = [
     ("https://mvnrepository.com/artifact/org.a/wings/1.4", {MAVEN_ASKED: MAVEN}, ["- packaging: jar"]),
     (
         "https://www.nuget.org/packages/A.Wings/",
-        {"/query?q=packageid:A.Wings&prerelease=false": NUGET},
+        {"/query?q=packageid:A.Wings&prerelease=false&semVerLevel=2.0.0": NUGET},
         ["# A.Wings", "- version: 5.0.1", "- authors: Ann"],
     ),
     (

@@ -1,6 +1,6 @@
 /** What the extension and the chat's page say to each other. */
 
-import type { TodoPhase } from "./acp";
+import type { TodoPhase, Work } from "./acp";
 import type { FormValues } from "./forms";
 import type { ChangesItem, FailureAction, Item } from "./items";
 
@@ -64,6 +64,8 @@ export interface State {
   queued: QueuedRow[];
   /** What is to be done in the conversation. */
   todo: TodoPhase[];
+  /** What it is to reach, and by which workflow. */
+  work: Work;
   elsewhere: ElsewhereBanner | undefined;
   /** There is no conversation yet. */
   starting: Starting | undefined;
@@ -216,6 +218,8 @@ export type FromPage =
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   /** What the user does with the task of an agent. */
   | { type: "task"; task: string; act: TaskAct }
+  /** What the user decides about the goal or the workflow: the `prompt` of one of the decisions that there are. */
+  | { type: "work"; prompt: string }
   /** What a summary took the place of. */
   | { type: "replaced"; compaction: string }
   | { type: "elsewhere"; act: ElsewhereAct }
@@ -225,8 +229,8 @@ export type FromPage =
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** What can be done with a block of code. `terminal` types it there, and runs nothing. */
-export const CODE_USES = ["copy", "insert", "apply", "terminal"] as const;
+/** What can be done with a block of code. `terminal` types it there, and runs nothing; `diagram` draws what is one. */
+export const CODE_USES = ["copy", "insert", "apply", "terminal", "diagram"] as const;
 export type CodeUse = (typeof CODE_USES)[number];
 
 export const PROMPT_ACTS = ["edit", "rewind", "branch"] as const;
@@ -247,6 +251,7 @@ export const PAGE_COMMANDS = [
   "north.openWalkthrough",
   "north.showTerminal",
   "north.editTodo",
+  "north.editGoal",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -14,15 +14,20 @@ function memory(value: unknown): Memento {
 test("a conversation that is handed over is taken once, by the window of its folder, and not much later", () => {
   const handed = { folder: "/other", id: "aa11", at: 1000 };
   const shared = memory(handed);
-  assert.equal(takeHandedOver(shared, "/here", 2000), "");
-  assert.equal(takeHandedOver(shared, "/other", 2000), "aa11");
-  assert.equal(takeHandedOver(shared, "/other", 2000), "");
-  assert.equal(takeHandedOver(memory(handed), "/other", 1000 + 6 * 60_000), "");
+  assert.equal(takeHandedOver(shared, "/here", 2000), undefined);
+  assert.deepEqual(takeHandedOver(shared, "/other", 2000), { id: "aa11", isAgreed: false });
+  assert.equal(takeHandedOver(shared, "/other", 2000), undefined);
+  assert.equal(takeHandedOver(memory(handed), "/other", 1000 + 6 * 60_000), undefined);
+});
+
+test("that it goes on in the other folder was agreed to only if the window before says so", () => {
+  const taken = (isAgreed: unknown): boolean | undefined => takeHandedOver(memory({ folder: "/other", id: "aa11", at: 1000, isAgreed }), "/other", 2000)?.isAgreed;
+  assert.deepEqual([taken(true), taken("yes"), taken(undefined)], [true, false, false]);
 });
 
 test("what is not a conversation's id is not taken", () => {
   for (const value of [undefined, null, {}, { folder: "/other" }, { folder: "/other", id: "../x", at: 1000 }, { folder: "/other", id: 1, at: 1000 }]) {
-    assert.equal(takeHandedOver(memory(value), "/other", 2000), "");
+    assert.equal(takeHandedOver(memory(value), "/other", 2000), undefined);
   }
 });
 

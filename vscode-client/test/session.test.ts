@@ -84,7 +84,7 @@ test("a request without a token has one parameter: more of them would be sent as
 
 test("a turn that ended with the window is said, once", async () => {
   const { session, notes } = world();
-  session.restore("old", true);
+  session.restore("old", { wasRunning: true });
   await session.open();
   assert.equal(notes().filter((text) => text.includes("/continue")).length, 1);
   await session.renew("old");
@@ -186,7 +186,7 @@ test("a turn that an earlier process left goes on, and it is no turn that was cu
     "session/load": () => ({ _meta: { north: { unfinished: { reason: "review" } } } }),
     "_north/turn/resume": () => (asked.push("resume"), new Promise((done) => (end = done))),
   });
-  session.restore("old", true);
+  session.restore("old", { wasRunning: true });
   await session.open();
   await until(() => asked.length === 1);
   assert.equal(session.busy, true);

@@ -12,7 +12,7 @@ test("a conversation without a title has a name all the same, and says where it 
     { sessionId: "c", name: null, updatedAt: "nonsense" },
   ];
   const found = storedConversations(rows, new Map([["b", "in a tab"]]), now, "");
-  const plain = { snippet: "", folder: "", archived: false };
+  const plain = { snippet: "", folder: "", isHere: true, archived: false };
   assert.deepEqual(found, [
     { id: "a", title: "Rename greet", facts: "30 min ago", ...plain },
     { id: "b", title: "Untitled", facts: "in a tab", ...plain },
@@ -26,6 +26,11 @@ test("a row says how long it is, what it cost, who answered, and what it is abou
   assert.equal(facts({}), "archived · 1 h ago · 4 messages · $0.13 · opus · /other");
   assert.equal(facts({ costUsd: 0.001, archived: false }, "/other"), "1 h ago · 4 messages · <$0.01 · opus");
   assert.equal(facts({ costUsd: 0, archived: false, model: null }, "/other"), "1 h ago · 4 messages");
+});
+
+test("a row says whether it is about the folder that is open", () => {
+  const isHere = (cwd: string): boolean | undefined => storedConversations([{ sessionId: "a", cwd }], new Map(), now, "/here")[0]?.isHere;
+  assert.deepEqual([isHere("/here"), isHere("/other"), isHere("")], [true, false, true]);
 });
 
 test("the words that were found are shown unless the title has them", () => {

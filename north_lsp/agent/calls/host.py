@@ -116,9 +116,10 @@ class CallHost:
         """Have a command approved and run; `make` may read the disk. Raises StopTurn, ToolError."""
         self._ensure("run")
         command = await anyio.to_thread.run_sync(make)
-        hold = self._context.rules.hold()
-        if hold is not None and hold.closes and (command.background or not await _only_looks(command)):
-            raise hold.error("only git status, log, diff and show, ls, and questions for a version are run now")
+        if (hold := self._context.rules.hold()) is not None:
+            hold.refuse_command(command.command)
+            if hold.closes and (command.background or not await _only_looks(command)):
+                raise hold.error("only git status, log, diff and show, ls, and questions for a version are run now")
         return await self._abilities.shell.run(self._context, self._call, self._title, command)
 
     async def control_jobs(self, request: JobRequest) -> Result:
@@ -139,7 +140,9 @@ class CallHost:
     async def write_plan(self, content: str) -> Result:
         """Write the plan of the conversation. Raises ToolError."""
         self._ensure("plan")
-        return await self._abilities.planning.plan.write(self._call, self._title, content)
+        workspace, in_project = self._context.workspace, self._context.settings.planning.plan_in_project
+        plan = self._abilities.planning.plan
+        return await plan.write(workspace, self._call, self._title, content, in_project=in_project)
 
     async def propose_planning(self, reason: str) -> Result:
         """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""
@@ -172,12 +175,12 @@ class CallHost:
 
     async def fetch(self, request: FetchRequest) -> Output | Result:
         """Fetch a page of the web; if the turn is cancelled, so is this. Raises ToolError."""
-        self._ensure("network")
+        self._ensure_web()
         return await self._abilities.outside.web.fetch(self._context, self._call, self._title, request)
 
     async def search_web(self, query: Query) -> Output | Result:
         """Search the web; if the turn is cancelled, so is this. Raises ToolError."""
-        self._ensure("network")
+        self._ensure_web()
         return await self._abilities.outside.search.search(self._context, self._call, self._title, query)
 
     async def delegate(self, work: Callable[[Caller], Awaitable[_T]]) -> _T:
@@ -190,7 +193,7 @@ class CallHost:
     async def change_goal(self, change: GoalChange) -> Result:
         """Change the goal, or look at it. Raises ToolError."""
         self._ensure("todo")
-        return self._abilities.planning.goal.change(self._call, self._title, change)
+        return await self._abilities.planning.goal.change(self._call, self._title, change)
 
     async def change_workflow(self, wanted: WorkflowCall) -> Result:
         """Take the conversation through a workflow. Raises StopTurn, ToolError."""
@@ -202,6 +205,11 @@ class CallHost:
         """Change the todo list, by all operations or none."""
         self._ensure("todo")
         return self._abilities.planning.todo.change(self._call, self._title, changes)
+
+    def _ensure_web(self) -> None:
+        self._ensure("network")
+        if (hold := self._context.rules.hold()) is not None:
+            hold.refuse_web()
 
     def _ensure(self, need: Need) -> None:
         if need not in self._tool.needs:

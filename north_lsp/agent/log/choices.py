@@ -59,19 +59,22 @@ class TodoEditEntry:
 
 @dataclass(frozen=True, slots=True)
 class PlanEntry:
-    """The plan as the model wrote it or was told it, or as the user approved it."""
+    """The plan as the model wrote it or was told it, or as the user approved it. `file` is where it is in the project;
+    empty for one that is kept with the conversation."""
 
     text: str
     approved: bool = False
+    file: str = ""
     more: Json = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, record: Json) -> "PlanEntry":
         data, known = as_object(record.get("data")), FIXED | {"customType", "data"}
-        return cls(as_text(data.get("text")), data.get("approved") is True, unknown(record, known))
+        text, file = as_text(data.get("text")), as_text(data.get("file"))
+        return cls(text, data.get("approved") is True, file, unknown(record, known))
 
     def to_json(self) -> dict[str, Any]:
-        data = {"text": self.text, "approved": self.approved}
+        data = {"text": self.text, "approved": self.approved} | ({"file": self.file} if self.file else {})
         return {"type": "custom", "customType": PLAN, "data": data, **self.more}
 
 

@@ -226,12 +226,12 @@ class Log:
     def begin_answer(self, entry_id: str, answer: AnswerEntry) -> None:
         """Begin an answer that will be appended under that id; `answer` is what is known of it. What arrives is stored
         as a partial answer, in case this process is killed before the end."""
-        self.conversation.begin_partial(answer.message(), entry_id)
+        self.conversation.answer.begin(answer.message(), entry_id)
 
     def note_arrived(self, event: StreamEvent, known: Block | None) -> None:
         """Store more of the answer; `known` is what had arrived of the block. It is written to the disk when something
         is shown."""
-        grow = self.conversation.append_partial
+        grow = self.conversation.answer.add
         match event:
             case TextDelta(index, text):
                 grow("text", index, text)
@@ -248,7 +248,7 @@ class Log:
 
     def end_answer(self) -> None:
         """Drop the partial answer: the answer is in the log now, or there is none."""
-        self.conversation.clear_partial()
+        self.conversation.answer.clear()
 
 
 def _state(record: Mapping[str, Any]) -> object:

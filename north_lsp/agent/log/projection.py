@@ -92,7 +92,8 @@ def result_shown(result: ResultEntry, files: Sequence[FileChange]) -> Iterator[E
 
 def _ended(call_id: str, details: ResultDetails, files: Sequence[FileChange]) -> Event:
     shown = tuple(files) if details.changed else ()
-    return CallEnded(call_id, details.title, details.ok, details.text, shown, details.locations, details.truncation)
+    rest = (details.locations, details.truncation, details.of_tool)
+    return CallEnded(call_id, details.title, details.ok, details.text, shown, *rest)
 
 
 def slash_shown(logged: Logged) -> Iterator[Event]:

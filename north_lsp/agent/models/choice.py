@@ -4,18 +4,21 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import anyio.to_thread
 
-from north_lsp.agent.log.choices import ModelEntry, ThinkingEntry
+from north_lsp.agent.log.choices import ModeEntry, ModelEntry, ThinkingEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.notices import clamped, obstacles
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import ModelChanged, Notice, UsageChanged
 from north_lsp.providers.base import Failed, Provider
+from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, larger_models
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
 from north_lsp.providers.thinking import LEVELS, Level, as_level
 from north_lsp.storage.settings import Settings
+
+_PLAN = "plan"
 
 
 class ModelChoice:
@@ -154,6 +157,22 @@ class ModelChoice:
             return other[0].with_level(self.model.level), other[1]
         return self.model, await self.provider_of(self.model)
 
+    async def planning(self) -> tuple[Model, Provider] | None:
+        """Return the model that the user has named for the role `plan`, which answers in plan mode; None without one.
+        The user is told where it cannot be used, and once where it begins."""
+        if self._models.catalog.is_left_open(_PLAN):
+            return None
+        try:
+            found = await self.find(_PLAN)
+            provider = await self.provider_of(found)
+        except (UnknownModel, ValueError, MissingCredential) as error:
+            await self._tell([f"the model for the role plan cannot be used ({error}); {self.model.title} plans"])
+            return None
+        if _last_choice(self._log) != ModelEntry(found.selector, _PLAN, temporary=True):
+            self._log.append(ModelEntry(found.selector, _PLAN, temporary=True))
+            await self._editor.show(Notice("info", f"{found.title} works out the plan: it has the role plan."))
+        return found.with_level(found.level or self.model.level), provider
+
     async def provider_of(self, model: Model) -> Provider:
         """Return the provider of a model. Raises MissingCredential."""
         return await self._models.providers.get(model)
@@ -176,3 +195,9 @@ class ModelChoice:
             except MissingCredential:
                 continue
         return None
+
+
+def _last_choice(log: Log) -> ModeEntry | ModelEntry | None:
+    """Return the last change of mode or model."""
+    entries = (one.entry for one in reversed(log.path()))
+    return next((one for one in entries if isinstance(one, ModeEntry | ModelEntry)), None)

@@ -1,6 +1,6 @@
 """Plan mode: the plan is a document that the model writes, the user edits, and only the user approves."""
 
-from pathlib import Path
+from functools import partial
 
 import anyio.to_thread
 
@@ -10,6 +10,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.plans import last_plan
 from north_lsp.agent.log.projection import mode_shown
 from north_lsp.agent.log.reviews import OtherRequest, StoredDecision
+from north_lsp.agent.planning.plan_place import MOST_BYTES, plan_file, put_plan, read_plan
 from north_lsp.agent.planning.plan_text import difference, digest_of, missing_of, name_of, steps_of
 from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.editor import NOBODY, Choice, Decided
@@ -21,11 +22,10 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id, timestamp
-from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.tools.todo_list import Phase, Task, TodoList
 from north_lsp.vocabulary import Location, Mode
+from north_lsp.workspace.workspace import Workspace
 
-_MAX_BYTES = 200_000
 _OPTIONS = (
     ("execute", "Approve and execute"),
     ("compact", "Approve and compact the context, then execute"),
@@ -50,22 +50,24 @@ class PlanKeeper:
     todo: TodoKeeper
     ports: Ports
 
-    async def write(self, call: ToolCall, title: str, content: str) -> Result:
-        """Write a model's plan. Raises ToolError."""
+    async def write(
+        self, workspace: Workspace, call: ToolCall, title: str, content: str, *, in_project: bool = False
+    ) -> Result:
+        """Write a model's plan, a first one into the project if that is wanted. Raises ToolError."""
         content = content.replace("\r\n", "\n")  # as it is read
         if missing := missing_of(content):
             told = f"the plan lacks {', '.join(missing)}"
             raise ToolError("INVALID_INPUT", told, "write the whole plan again with all headings")
-        if len(content.encode("utf-8", "replace")) > _MAX_BYTES:
-            raise ToolError("TOO_LARGE", f"the plan is longer than {_MAX_BYTES:,} bytes", "write a shorter one")
+        if len(content.encode("utf-8", "replace")) > MOST_BYTES:
+            raise ToolError("TOO_LARGE", f"the plan is longer than {MOST_BYTES:,} bytes", "write a shorter one")
         await self._ensure_seen()
-        path = plan_file(self.log)
+        put = partial(put_plan, self.log, workspace, content, in_project=in_project)
         try:
-            await anyio.to_thread.run_sync(_write, path, content)
+            file = await anyio.to_thread.run_sync(put)
         except OSError as error:
             raise ToolError("IO_ERROR", f"the plan could not be written: {error.strerror or error}") from None
-        self.log.append(PlanEntry(content))
-        ended = CallEnded(call.id, title, True, visible(content), locations=(Location(path),))
+        self.log.append(PlanEntry(content, file=file))
+        ended = CallEnded(call.id, title, True, visible(content), locations=(Location(plan_file(self.log)),))
         return Result(ok({"written": True, "steps": len(steps_of(content))}), False, ended)
 
     async def _ensure_seen(self) -> None:
@@ -73,7 +75,7 @@ class PlanKeeper:
         known, now = last_plan(self.log.path()), await anyio.to_thread.run_sync(read_plan, self.log)
         if now is None or (known is not None and now == known.text):
             return
-        self.log.append(PlanEntry(now))
+        self.log.append(PlanEntry(now, file=known.file if known is not None else ""))
         # Without a plan in the conversation, as after going back, the file may be the user's own work, too.
         before = known.text if known is not None else ""
         told = f"the user has edited the plan, so nothing was written:\n{difference(before, now)}"
@@ -140,8 +142,8 @@ class PlanKeeper:
             note = "**Save the plan when you have edited it, then decide.** What is in the file then counts."
 
     async def _approve(self, call: ToolCall, title: str, final: str, option: str) -> Result:
-        path = plan_file(self.log)
-        self.log.append(PlanEntry(final, approved=True))
+        path, known = plan_file(self.log), last_plan(self.log.path())
+        self.log.append(PlanEntry(final, approved=True, file=known.file if known is not None else ""))
         await self._set_mode({"acceptedPlan": {"planFile": str(path), "sha256": digest_of(final)}})
         if (name := name_of(final)) and self.log.set_title(name, "plan"):
             await self.ports.show(TitleChanged(name, timestamp()))
@@ -165,25 +167,6 @@ class PlanKeeper:
         self.log.mode = mode
         for event in mode_shown(entry):
             await self.ports.show(event)
-
-
-def plan_file(log: Log) -> Path:
-    """Return where the plan of a conversation is kept; it may not be there."""
-    return log.folder / "plan.md"
-
-
-def read_plan(log: Log) -> str | None:
-    """Read the plan as it is now; None if there is none."""
-    try:
-        with plan_file(log).open("rb") as file:
-            return file.read(_MAX_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
-    except OSError:
-        return None
-
-
-def _write(path: Path, content: str) -> None:
-    private_directory(path.parent)
-    write_atomic(path, content.encode("utf-8", "replace"))
 
 
 def _status(decided: Decided) -> str:

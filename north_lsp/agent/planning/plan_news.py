@@ -7,7 +7,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import News, PromptEntry
 from north_lsp.agent.log.plans import ABOUT_PLAN, last_plan, told_digest
-from north_lsp.agent.planning.plan import read_plan
+from north_lsp.agent.planning.plan_place import read_plan
 from north_lsp.agent.planning.plan_text import difference, digest_of
 from north_lsp.agent.prompts import render
 from north_lsp.vocabulary import Mode

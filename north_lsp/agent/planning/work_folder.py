@@ -1,4 +1,5 @@
-"""The folders of a project's workflows, `.north/work/<slug>/`. Blocks: for a thread."""
+"""The folders of a project's workflows, `.north/work/<slug>/`, and how North writes documents of its own into a
+project. Blocks: for a thread."""
 
 import json
 import os
@@ -33,7 +34,7 @@ class WorkFolder:
     def slugs(self) -> list[str]:
         """List the folders there are."""
         with suppress(OSError, ToolError):
-            self._ensure_real(self._base)
+            _ensure_real(self.workspace, self._base)
             return sorted(one for one in os.listdir(self._base) if _SLUG.fullmatch(one))
         return []
 
@@ -64,24 +65,33 @@ class WorkFolder:
         """Return a document; None if there is none. Raises ToolError."""
         if not _SLUG.fullmatch(slug):
             return None
-        path = self._base / slug / name
-        self._ensure_real(path)
-        try:
-            return read_text(path).text
-        except ToolError as error:
-            if error.code != "NOT_FOUND":
-                raise
-            return None
+        return _read(self.workspace, self._base / slug / name)
 
     def put(self, slug: str, name: str, text: str) -> None:
         """Write a document. Raises ToolError."""
-        path = self._base / slug / name
-        before = self.read(slug, name)
-        if before == text:
-            return
-        form = TextEncoding() if before is None else read_text(path).form
-        apply([make_change(path, f".north/work/{slug}/{name}", before, text, form)], self.workspace.roots)
+        put_document(self.workspace, self._base / slug / name, text)
 
-    def _ensure_real(self, path: Path) -> None:
-        if self.workspace.trees.resolve(str(path)).path != path:
-            raise ToolError("OUTSIDE_WORKSPACE", f"{path} leads somewhere else", "ask the user to look at .north/work")
+
+def put_document(workspace: Workspace, path: Path, text: str) -> None:
+    """Write a document of North's below the main root. Raises ToolError, also where a link is on the way."""
+    before = _read(workspace, path)
+    if before == text:
+        return
+    form = TextEncoding() if before is None else read_text(path).form
+    shown = path.relative_to(workspace.roots.main).as_posix()
+    apply([make_change(path, shown, before, text, form)], workspace.roots)
+
+
+def _read(workspace: Workspace, path: Path) -> str | None:
+    _ensure_real(workspace, path)
+    try:
+        return read_text(path).text
+    except ToolError as error:
+        if error.code != "NOT_FOUND":
+            raise
+        return None
+
+
+def _ensure_real(workspace: Workspace, path: Path) -> None:
+    if workspace.trees.resolve(str(path)).path != path:
+        raise ToolError("OUTSIDE_WORKSPACE", f"{path} leads somewhere else", "ask the user to look at .north")

@@ -8,9 +8,10 @@ from north_lsp.agent.log.entries import Entry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.work import concerns_work
 from north_lsp.agent.log.workflows import SkillStateEntry
-from north_lsp.agent.planning.goal import GoalKeeper
-from north_lsp.agent.planning.workflow import hold_on
+from north_lsp.agent.planning.evidence import runs_in
+from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.workflow_course import state_on
+from north_lsp.agent.planning.workflow_hold import hold_on
 from north_lsp.agent.ports.work import (
     CriterionState,
     CriterionView,
@@ -35,11 +36,10 @@ def work_on(log: Log) -> WorkView:
 
 
 def _goal(log: Log) -> GoalView | None:
-    keeper = GoalKeeper(log)
-    goal = keeper.now
+    goal = goal_on(log)
     if goal is None:
         return None
-    state = keeper.state
+    state = runs_in(log).state
     return GoalView(goal.statement, goal.status, goal.blocked, tuple(_criterion(one, state) for one in goal.criteria))
 
 
@@ -62,7 +62,10 @@ def _workflow(log: Log) -> WorkflowView | None:
     phases = tuple(PhaseView(name, _phase_state(name, now.phase, been)) for name in names)
     view = WorkflowView(now.skill, f".north/work/{now.slug}", now.phase, phases, now.note)
     hold = hold_on(log, None)
-    return view if hold is None else replace(view, held=_HELD, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
+    if hold is None:
+        return view
+    held = _HELD if hold.closes else f"not run again in this phase: {', '.join(sorted(hold.spent))}"
+    return replace(view, held=held, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
 
 
 def _is_of(entry: Entry, now: SkillStateEntry) -> TypeGuard[SkillStateEntry]:
@@ -83,6 +86,7 @@ def _decisions(goal: GoalView | None, workflow: WorkflowView | None) -> Iterator
         if not one.command and one.state != "met":
             yield WorkDecision("confirm", f"Confirm {one.id}", f"/goal confirm {one.id}", one.id)
     if workflow is not None:
-        yield WorkDecision("stop", "End the workflow", "/work stop", consequence=_LIFTED if workflow.held else "")
+        is_lifted = workflow.phase in WORKFLOWS[workflow.name].held
+        yield WorkDecision("stop", "End the workflow", "/work stop", consequence=_LIFTED if is_lifted else "")
     if goal is not None:
         yield WorkDecision("drop", "Drop the goal", "/goal drop")

@@ -123,7 +123,7 @@ class TasksChanged:
 @dataclass(frozen=True, slots=True)
 class CallEnded:
     """The call has its result; `text` is a short form for people, empty where the changes say enough. `truncation`
-    describes what the model did not get of the result."""
+    describes what the model did not get of the result, `details` are the tool's own."""
 
     call_id: str
     title: str
@@ -132,6 +132,7 @@ class CallEnded:
     files: tuple[FileChange, ...] = ()
     locations: tuple[Location, ...] = ()
     truncation: Mapping[str, object] | None = None
+    details: Mapping[str, object] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from north_lsp.lazy_dataclass import dataclass
 class Hold:
     """`why` and `way_out` are for the model. Only files that `may_write` lets through are written; `closes` also
     commands that do more than look, and tools of servers that do not say that they only read. `calls_left` is how many
-    calls that read are left, `questions` how many a call of `ask` may have, `rounds_left` how many such calls are; None
-    for any number."""
+    calls that read are left, `questions` how many a call of `ask` may have, `rounds_left` how many such calls are,
+    `web_left` how many searches and pages of the web; None for any number. The commands that are `spent` have failed
+    too often to be run again."""
 
     why: str
     way_out: str
@@ -23,6 +24,8 @@ class Hold:
     calls_left: int | None = None
     questions: int | None = None
     rounds_left: int | None = None
+    web_left: int | None = None
+    spent: frozenset[str] = frozenset()
 
     def error(self, what: str) -> ToolError:
         return ToolError("BLOCKED", f"BLOCKED: {self.why}: {what}", self.way_out)
@@ -37,6 +40,16 @@ class Hold:
         """Raise ToolError if no calls that read are left."""
         if self.calls_left is not None and self.calls_left <= 0:
             raise self.error("all calls that may read in this phase are used")
+
+    def refuse_web(self) -> None:
+        """Raise ToolError if nothing is left to be looked up on the web."""
+        if self.web_left is not None and self.web_left <= 0:
+            raise self.error("all searches and pages of the web are used")
+
+    def refuse_command(self, command: str) -> None:
+        """Raise ToolError for a command that has failed too often."""
+        if command.strip() in self.spent:
+            raise self.error(f"{one_line(command, 80)} has failed too often")
 
     def refuse_questions(self, count: int) -> None:
         """Raise ToolError for too many questions, in a call or in all."""

@@ -38,7 +38,7 @@ class PhaseView:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowView:
-    """The workflow that is active. `held` says why edits and commands are refused; empty if they are not. `calls_left`
+    """The workflow that is active. `held` says why edits or commands are refused; empty if none is. `calls_left`
     and `rounds_left` are how many calls that read, and rounds of questions, its phase has left; None for any number."""
 
     name: str

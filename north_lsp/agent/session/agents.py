@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from north_lsp.shell.runner import CommandRunner
     from north_lsp.tools.base import Caller, Output, Tool
 
-_ROLES = frozenset(
-    {"default", "fast", "smol", "slow", "vision", "plan", "reviewer", "oracle", "designer", "commit", "task"}
-)
-
 
 class AgentsSession(Protocol):
     """The part of a session that this needs."""
@@ -200,7 +196,7 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
-        from north_lsp.agent.planning.workflow import owned_by
+        from north_lsp.agent.planning.workflow_hold import owned_by
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
@@ -254,9 +250,7 @@ class Agents:
         cannot be used."""
         choice, environ = self._session.choice, self._means.environment.environ
         catalog = choice.models.catalog
-        role = wanted.partition(":")[0]
-        is_set = bool(catalog.roles.get(role) or environ.get(f"NORTH_{role.upper()}_MODEL", "").strip())
-        if not wanted or (role in _ROLES and not is_set):
+        if not wanted or catalog.is_left_open(wanted):
             return otherwise
         try:
             found = await choice.find(wanted)

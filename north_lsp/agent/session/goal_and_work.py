@@ -36,11 +36,15 @@ class GoalAndWork:
         """The goal as Markdown; empty without one."""
         return visible(self._keeper.document)
 
-    async def edit(self, text: str) -> None:
-        """Replace the goal by what the user wrote; empty text drops it. Raises GoalError; then nothing is changed."""
+    async def edit(self, text: str) -> list[str]:
+        """Replace the goal by what the user wrote; empty text drops it. Say which of its commands change files. Raises
+        GoalError; then nothing is changed."""
+        from north_lsp.agent.planning.goal import changing
+
         self._ensure_writable()
-        self._keeper.edit(text)
+        goal = self._keeper.edit(text)
         await self.tell()
+        return await changing(one.command for one in goal.criteria) if goal is not None else []
 
     async def confirm(self, id: str) -> None:
         """Take the user's word that a criterion is met. Raises GoalError; then nothing is changed."""

@@ -10,7 +10,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.planning.workflow import hold_on
+from north_lsp.agent.planning.workflow_hold import hold_on
 from north_lsp.agent.ports.events import CallEnded, CallNamed, Notice
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.session.agent_run import Outcome

@@ -76,6 +76,11 @@ class Library:
         in the store. Raises NoConversation, SeveralConversations."""
         return await _on_thread(partial(self._find, target.strip(), folder))
 
+    async def is_here(self, one: Summary, folder: Path) -> bool:
+        """Tell whether a conversation is about a folder, by what that one was called before, too."""
+        rows = await self.listed(Scope(folder, "shown", -1))
+        return one.cwd == folder or any(row.id == one.id for row in rows)
+
     async def last(self, window: str | None, folder: Path) -> Summary | None:
         """Return the conversation that an editor window had last in a folder, else the newest one about it."""
         return await _on_thread(partial(self._last, window, folder))

@@ -82,7 +82,8 @@ class ModelTurns:
         mode, means = batch[-1].mode, self._means
         diagnostics, status = means.ports.diagnostics, means.ports.status
         queue, delivery = self._prompts.queue, self._prompts.delivery
-        model, provider = await self._choice.answering()
+        planning = await self._choice.planning() if mode == "plan" else None
+        model, provider = planning or await self._choice.answering()
         started = anyio.current_time()
         diagnostics.begin_turn()
         diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)

@@ -114,7 +114,7 @@ class Session:
         self.status = Status(guarded)
         self.goal_and_work = GoalAndWork(log, guarded.show)
         self._editor = WatchedEditor(
-            editor, diagnostics, self.status, conversation.flush_partial, self.goal_and_work.after
+            editor, diagnostics, self.status, conversation.answer.flush, self.goal_and_work.after
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)

@@ -168,7 +168,8 @@ class Sharing:
         if self._conversation.is_writer:
             return self._log.path(), ()
         tools = await self._session.tools()
-        arriving = await anyio.to_thread.run_sync(self._conversation.arriving) if self.holder is not None else None
+        arrives = self.holder is not None
+        arriving = await anyio.to_thread.run_sync(self._conversation.answer.arriving) if arrives else None
         path = self.reading.begin()
         gone = arriving is None or any(one.id == arriving["id"] for one in path)
         return path, () if gone else self.reading.arrived(arriving, tools)
@@ -183,7 +184,7 @@ class Sharing:
             return _Look(wanted=conversation.ownership.wanted())
         holder = conversation.holder()  # first: what is read then was written before it let go
         conversation.refresh()
-        return _Look(holder, conversation.arriving() if holder is not None else None)
+        return _Look(holder, conversation.answer.arriving() if holder is not None else None)
 
     async def _step(self, look: _Look) -> None:
         if look.is_gone:
@@ -231,7 +232,7 @@ class Sharing:
     def _settle(self) -> bool:
         """Keep what a killed process left, if nobody else has; returns whether an answer was recovered."""
         with self._conversation.borrowed() as is_mine:
-            recovered = is_mine and self._conversation.recover_partial()
+            recovered = is_mine and self._conversation.answer.recover()
             if is_mine:
                 with suppress(ConversationBusy):
                     self._session.left_turn.settle()

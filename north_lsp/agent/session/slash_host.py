@@ -15,7 +15,7 @@ from north_lsp.agent.log.modes import MODES, find_mode
 from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.log.transcript import broke_off
-from north_lsp.agent.planning.plan import plan_file, read_plan
+from north_lsp.agent.planning.plan_place import plan_file, read_plan
 from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged

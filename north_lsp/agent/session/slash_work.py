@@ -1,5 +1,7 @@
 """The slash commands about the goal and workflows, as far as they need a session."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -11,9 +13,11 @@ from north_lsp.slash.base import CommandError
 
 if TYPE_CHECKING:
     from north_lsp.agent.planning.work_folder import WorkFolder
+    from north_lsp.agent.planning.workflow_course import WorkflowCourse
     from north_lsp.agent.session.live import LiveSession
+    from north_lsp.tools.workflows import Option
 
-_AUTO, _RESEARCH = "--auto", "--research"
+_OPTIONS: "Mapping[str, Option]" = {"--auto": "auto", "--research": "research"}
 
 
 class WorkHost:
@@ -26,9 +30,9 @@ class WorkHost:
     def goal(self) -> str:
         return self._working.goal_and_work.document
 
-    async def set_goal(self, text: str) -> None:
+    async def set_goal(self, text: str) -> str:
         try:
-            await self._working.goal_and_work.edit(text)
+            return visible("; ".join(await self._working.goal_and_work.edit(text)))
         except ValueError as error:
             raise CommandError(f"{visible(str(error))}. The goal is as it was.") from None
 
@@ -48,69 +52,74 @@ class WorkHost:
 
     async def work(self) -> str:
         from north_lsp.agent.planning.work_folder import WorkFolder
-        from north_lsp.agent.planning.workflow_course import WorkflowCourse
 
         folder = WorkFolder(self._working.workspace)
         slugs = await anyio.to_thread.run_sync(folder.slugs)
         rows = [await anyio.to_thread.run_sync(_row, folder, slug) for slug in slugs]
         known = "\n".join(row for row in rows if row)
-        return f"{WorkflowCourse(self._work_log).described()}" + (f"\n\n{known}" if known else "")
+        return _course(self._work_log).described() + (f"\n\n{known}" if known else "")
 
     async def begin_work(self, name: str, words: str) -> str:
-        from north_lsp.agent.planning.workflow_course import WorkflowCourse
         from north_lsp.agent.prompts import render
-        from north_lsp.tools.workflows import WorkflowError, workflow_called
+        from north_lsp.tools.workflows import workflow_called
 
-        self._ensure_writable()
-        options = [word for word in words.split() if word in (_AUTO, _RESEARCH)]
-        title = " ".join(word for word in words.split() if word not in options)
+        options = [_OPTIONS[word] for word in words.split() if word in _OPTIONS]
+        title = " ".join(word for word in words.split() if word not in _OPTIONS)
         if not title:
             raise CommandError("say what it is about: `/work start clarify a login page`")
-        try:
+        with self._changing():
             workflow = workflow_called(name)
-            slug = await WorkflowCourse(self._work_log).begin(self._working.workspace, workflow, title)
-            await self._working.goal_and_work.tell()
-        except (WorkflowError, ToolError) as error:
-            raise CommandError(visible(str(error))) from None
-        given = {"auto": "x" if _AUTO in options else "", "research": "x" if _RESEARCH in options else ""}
-        return render("work_begins", workflow=workflow.name, title=title, slug=slug, phase=workflow.first, **given)
+            begun = await _course(self._work_log).begin(self._working.workspace, workflow, title, options)
+        await self._working.goal_and_work.tell()
+        given = {option: "x" if option in begun.options else "" for option in _OPTIONS.values()}
+        return render("work_begins", workflow=workflow.name, title=title, slug=begun.slug, phase=begun.phase, **given)
 
     async def resume_work(self, slug: str) -> str:
-        from north_lsp.agent.planning.workflow_course import WorkflowCourse
-        from north_lsp.tools.workflows import WorkflowError
-
-        self._ensure_writable()
-        try:
-            where = await WorkflowCourse(self._work_log).resume(self._working.workspace, slug)
-            await self._working.goal_and_work.tell()
-            return where
-        except (WorkflowError, ToolError) as error:
-            raise CommandError(visible(str(error))) from None
+        with self._changing():
+            where = await _course(self._work_log).resume(self._working.workspace, slug)
+        await self._working.goal_and_work.tell()
+        return where
 
     async def stop_work(self) -> None:
-        from north_lsp.agent.planning.workflow_course import WorkflowCourse
-        from north_lsp.tools.workflows import WorkflowError
-
-        self._ensure_writable()
-        try:
-            await WorkflowCourse(self._work_log).stop(self._working.workspace, "abandoned", "the user stopped it")
-            await self._working.goal_and_work.tell()
-        except (WorkflowError, ToolError) as error:
-            raise CommandError(visible(str(error))) from None
+        with self._changing():
+            await _course(self._work_log).stop(self._working.workspace, "the user stopped it")
+        await self._working.goal_and_work.tell()
 
     async def archive_work(self, slug: str) -> None:
         from north_lsp.agent.planning.work_folder import WorkFolder
 
         folder = WorkFolder(self._working.workspace)
-        try:
+        with _told():
             state = await anyio.to_thread.run_sync(folder.state, slug)
             await anyio.to_thread.run_sync(folder.put_state, slug, {**state, "archived": True})
-        except ToolError as error:
-            raise CommandError(visible(str(error))) from None
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change the workflow of this conversation."""
+        self._ensure_writable()
+        with _told():
+            yield
 
     def _ensure_writable(self) -> None:
         if (reason := self._working.read_only_reason) is not None:
             raise CommandError(f"this conversation cannot be changed: {visible(reason)}")
+
+
+def _course(log: Log) -> "WorkflowCourse":
+    from north_lsp.agent.planning.workflow_course import WorkflowCourse
+
+    return WorkflowCourse(log)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell the user what is not possible."""
+    from north_lsp.tools.workflows import WorkflowError
+
+    try:
+        yield
+    except (WorkflowError, ToolError) as error:
+        raise CommandError(visible(str(error))) from None
 
 
 def _row(folder: "WorkFolder", slug: str) -> str:

@@ -89,7 +89,7 @@ class ModelSurroundings:
         """Return what holds for a turn that begins now."""
         workspace, settings = self._settings.workspace, self._environment.settings
         system, tools = await self._told.system(model), await self.tools()
-        from north_lsp.agent.planning.workflow import hold_on
+        from north_lsp.agent.planning.workflow_hold import hold_on
 
         hold = partial(hold_on, self._log, workspace.roots.main)
         rules = TurnRules(self._told.follow, self._told.project.stream_rules, hold)

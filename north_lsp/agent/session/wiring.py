@@ -89,7 +89,7 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         plan, goal = PlanKeeper(log, reviews, todo, ports), GoalKeeper(log)
-        workflow = WorkflowKeeper(log, plan, goal, ports)
+        workflow = WorkflowKeeper(log, plan, ports)
         planning = Planning(todo, QuestionAsker(reviews, editor), plan, goal, workflow)
         web, has_secret = self.web, self.has_secret
         pages = WebAccess(HostApprover(reviews, has_secret, editor), web.client, web.reader, ports)

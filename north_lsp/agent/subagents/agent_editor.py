@@ -47,6 +47,8 @@ from north_lsp.vocabulary import Kind
 
 _HIDDEN = (SUBMIT, TASK)
 _LONGEST_ARGUMENT = 2000
+_OF_COMMANDS = ("exitCode", "jobId", "onlyLooks")
+"""What is kept of a command's details: evidence for a goal is stale after one that may have changed files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ class AgentEditor(PassingEditor):
             bool(ended.files),
             locations=ended.locations or begun.details.locations,
             truncation=ended.truncation,
+            of_tool={name: ended.details[name] for name in _OF_COMMANDS if name in ended.details},
         )
         with suppress(ConversationBusy, ConversationClosed):
             self._log.append(replace(begun, details=details))

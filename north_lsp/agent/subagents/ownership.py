@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.planning.workflow import hold_on
+from north_lsp.agent.planning.workflow_hold import hold_on
 from north_lsp.agent.ports.holds import Hold
 from north_lsp.workspace.files.wildmatch import any_matches
 from north_lsp.workspace.workspace import Workspace

@@ -31,6 +31,11 @@ class Catalog(ModelList):
         followed by a thinking level (`sonnet-4:high`). Raises UnknownModel."""
         return selectors.find(self, selector)
 
+    def is_left_open(self, selector: str) -> bool:
+        """Tell whether a selector is a role for which the user has named no model."""
+        role = selectors.role_of(selector.partition(":")[0])
+        return role is not None and not selectors.is_role_set(self, role)
+
     def default(self, environ: Mapping[str, str]) -> Model:
         """Return the model of the default role if it can be used, else the shipped default of the first provider with a
         credential, else the first model that can be used: the offline model, if there is no other."""

@@ -110,6 +110,11 @@ def role_of(text: str) -> str | None:
     return name if name in ROLES else None
 
 
+def is_role_set(known: ModelList, role: str) -> bool:
+    """Tell whether the user has named a model for a role."""
+    return bool(known.environ.get(_VARIABLES.get(role, ""), "").strip() or known.roles.get(role))
+
+
 def by_role(known: ModelList, role: str, environ: Mapping[str, str], seen: tuple[str, ...] = ()) -> "Model":
     """Return the model of a role: the environment's, the configured one, or a suitable one. Raises UnknownModel."""
     if role in seen:

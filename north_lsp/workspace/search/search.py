@@ -13,6 +13,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -198,18 +199,21 @@ def _count(
     open_files = {path.relative_to(root).as_posix() for path in texts}
     open_files &= set(files)
     saved = [relative for relative in files if relative not in open_files] if open_files else files
-    huge = _huge(root, saved)
     named = saved if whole is None else whole
-    counting = [name for name in named if name not in huge] if huge else named
+    named_huge = _huge(root, named)  # ripgrep searches what is named, whatever its size
+    counting = [name for name in named if name not in named_huge] if named_huge else named
     options = ["--no-unicode", f"--max-filesize={_MAX_COUNTED}", *(("--multiline",) if wanted.multiline else ())]
     ended = True
     begun = time.time_ns()
-    try:
-        counts = count_lines(binary, root, counting, pattern.source, options=options, over=over)
-    except Stopped as stopped:
-        counts, ended = stopped.counts, False
-    except CannotSearch:
-        return None, True
+    with ThreadPoolExecutor(1) as beside:  # asking for the size of each file takes long, and ripgrep, too
+        sizes = beside.submit(_huge, root, () if named is saved else saved)
+        try:
+            counts = count_lines(binary, root, counting, pattern.source, options=options, over=over)
+        except Stopped as stopped:
+            counts, ended = stopped.counts, False
+        except CannotSearch:
+            return None, True
+    huge = named_huge | sizes.result()
     # In their order, and without those to be left out that appeared after the listing.
     known: dict[str, int | None] = {
         relative: counts.get(relative) for relative in saved if relative in counts or relative in huge

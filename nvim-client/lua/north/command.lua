@@ -21,6 +21,7 @@ local summaries = require("north.summaries")
 local tasks = require("north.tasks")
 local todo = require("north.todo")
 local undo = require("north.undo")
+local work = require("north.work")
 
 local M = {}
 
@@ -28,6 +29,7 @@ local MODES = { "ask", "agent", "plan" }
 local STYLES = { "tab", "inline" }
 local WORDS = {
   conversations = { "--all", "--archived" },
+  goal = { "edit" },
   log = storage.levels,
   mode = MODES,
   restore = { "--all" },
@@ -232,6 +234,18 @@ local subcommands = {
   end,
   todo = function()
     todo.edit(conversation.ask_server)
+  end,
+  goal = function(words)
+    if words == "" then
+      work.open(conversation.ask_server, conversation.say)
+    elseif words == "edit" then
+      work.edit(conversation.ask_server)
+    else
+      vim.notify("North: :North goal, or :North goal edit", vim.log.levels.ERROR)
+    end
+  end,
+  work = function()
+    work.open(conversation.ask_server, conversation.say)
   end,
   takeover = function()
     conversation.take_over()

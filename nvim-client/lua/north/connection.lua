@@ -117,6 +117,8 @@ end
 function M.load_session()
   state.replacing, state.replayed = true, nil
   local params = { cwd = state.root, sessionId = state.session_id, mcpServers = {}, _meta = window_meta() }
+  params._meta.north.continuesHere = state.agreed
+  state.agreed = nil
   state.request("session/load", params, function(error, result)
     if state.session_id ~= params.sessionId then
       M.new_session() -- a new conversation was asked for in the meantime

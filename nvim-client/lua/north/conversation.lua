@@ -19,6 +19,7 @@ local server = require("north.server")
 local state = require("north.state")
 local summaries = require("north.summaries")
 local todo = require("north.todo")
+local work = require("north.work")
 
 local M = {}
 
@@ -165,6 +166,15 @@ function M.ask(text, selection)
   connection.when_ready(function()
     prompts.send({ blocks = blocks, text = text, shown = shown, visible = false, attached = attached })
   end, text, attached)
+end
+
+---Send words as they are, without what is attached to the next prompt.
+---@param text string
+function M.say(text)
+  attention.reset()
+  connection.when_ready(function()
+    prompts.send({ blocks = { { type = "text", text = text } }, text = text, shown = text, visible = false })
+  end, text)
 end
 
 ---Stop the running turn and give up the prompts that wait.
@@ -330,6 +340,7 @@ local function leave(following)
   options.clear()
   summaries.clear()
   todo.clear()
+  work.clear()
   return old
 end
 
@@ -354,8 +365,10 @@ end
 ---Put another conversation in place of the one that is shown, of another project, too.
 ---@param id? string a stored one, or none for a new one
 ---@param root string
-local function replace(id, root)
+---@param agreed? boolean the user wants it to go on in this folder, although it is about another one
+local function replace(id, root, agreed)
   local old = leave(id)
+  state.agreed = agreed
   M.open(true)
   local client = state.client()
   if client and state.phase == "ready" and root == state.root then
@@ -393,7 +406,8 @@ end
 ---Begin a conversation of its own in a new tab page, or show a stored one there; all others go on.
 ---@param id? string
 ---@param cwd? string the folder that it is about
-function M.in_tab(id, cwd)
+---@param agreed? boolean the user wants it to go on there, although it is about another one
+function M.in_tab(id, cwd, agreed)
   local root = cwd and vim.fn.isdirectory(cwd) == 1 and cwd or state.root or server.root()
   local one = id and M.open_with(id)
   if one then
@@ -402,7 +416,7 @@ function M.in_tab(id, cwd)
   one = live.new()
   vim.cmd(vim.bo.buftype == "" and "tab split" or "tabnew")
   live.claim(one)
-  live.with(one, replace, id, root)
+  live.with(one, replace, id, root, agreed)
   for _, other in ipairs(live.all()) do
     live.with(other, state.show) -- what it is called has its number now
   end
@@ -437,7 +451,8 @@ end
 ---Show a stored conversation; what runs in the one that is shown is stopped, if the user agrees.
 ---@param id string
 ---@param cwd string the folder that it is about
-function M.switch(id, cwd)
+---@param agreed? boolean the user wants it to go on there, although it is about another one
+function M.switch(id, cwd, agreed)
   compat.validate("id", id, "string")
   compat.validate("cwd", cwd, "string")
   local one = M.open_with(id)
@@ -448,15 +463,15 @@ function M.switch(id, cwd)
     cwd = state.root or server.root() -- it has moved, or is gone
   end
   if #state.prompts == 0 then
-    return replace(id, cwd)
+    return replace(id, cwd, agreed)
   end
   local stop, beside = "Stop the turn and show the other conversation", "Show the other one in a tab page of its own"
   local options = { prompt = "A turn runs in the conversation that is shown", format_item = tostring }
   live.select({ "Let it run", stop, beside }, options, function(choice)
     if choice == stop then
-      replace(id, cwd)
+      replace(id, cwd, agreed)
     elseif choice == beside then
-      M.in_tab(id, cwd)
+      M.in_tab(id, cwd, agreed)
     end
   end)
 end

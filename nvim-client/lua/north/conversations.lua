@@ -17,6 +17,7 @@ local SHOWN = 200
 ---@field costUsd number
 ---@field model? string
 ---@field archived boolean
+---@field isHere? boolean it goes on in the project's folder without a question
 ---@field deletedAt? string only in the trash
 ---@field match? { snippet: string, place: string }
 
@@ -116,6 +117,9 @@ local function pick(title, query, on_choice)
         vim.notify("North: " .. found, vim.log.levels.INFO)
         return
       end
+      for _, row in ipairs(result.sessions) do
+        row.isHere = not everywhere -- also what the folder was called before
+      end
       local prompt = result.truncated and title .. " (not all could be searched in time)" or title
       live.select(result.sessions, {
         prompt = prompt,
@@ -190,12 +194,39 @@ local function fork_here(row)
   end)
 end
 
+---Show a conversation whose folder is gone: here, or in the folder that the user names.
+---@param row north.Row
+---@param root string
+---@param show fun(id: string, cwd: string, agreed: boolean)
+local function open_gone(row, root, show)
+  local here, named = "Continue it here", "Name its folder …"
+  local about = vim.fn.fnamemodify(row.cwd, ":~")
+  choose({ here, named, "Leave it" }, ("It is about %s, which is gone"):format(about), function(choice)
+    if choice == here then
+      show(row.sessionId, root, true)
+    elseif choice == named then
+      live.input({ prompt = "Its folder now: ", default = row.cwd, completion = "dir" }, function(typed)
+        local folder = vim.fs.normalize(vim.fn.fnamemodify(vim.trim(typed or ""), ":p"))
+        if vim.trim(typed or "") == "" then
+          return
+        elseif vim.fn.isdirectory(folder) == 0 then
+          vim.notify(("North: there is no folder %s"):format(folder), vim.log.levels.ERROR)
+        else
+          show(row.sessionId, folder, true)
+        end
+      end)
+    end
+  end)
+end
+
 ---Show a conversation; one of another folder that is there in a copy for this project, or with its own folder.
 ---@param row north.Row
 local function open(row)
   conversation.with_server(function(_, root)
-    if row.cwd == root or vim.fn.isdirectory(row.cwd) == 0 or conversation.open_with(row.sessionId) then
+    if row.isHere or row.cwd == root or conversation.open_with(row.sessionId) then
       return conversation.switch(row.sessionId, row.cwd)
+    elseif vim.fn.isdirectory(row.cwd) == 0 then
+      return open_gone(row, root, conversation.switch)
     end
     local copy, own = "Copy it into this project", "Open it with its own folder"
     local about = vim.fn.fnamemodify(row.cwd, ":~")
@@ -211,7 +242,13 @@ end
 
 ---@param row north.Row
 local function open_in_tab(row)
-  conversation.in_tab(row.sessionId, row.cwd)
+  conversation.with_server(function(_, root)
+    local is_gone = vim.fn.isdirectory(row.cwd) == 0
+    if row.isHere or not is_gone or conversation.open_with(row.sessionId) then
+      return conversation.in_tab(row.sessionId, row.cwd)
+    end
+    open_gone(row, root, conversation.in_tab)
+  end)
 end
 
 ---@type table<string, fun(row: north.Row)>
@@ -288,6 +325,7 @@ function M.continue()
       end
       local row = result.session
       if type(row) == "table" then
+        row.isHere = true
         open(row)
       else
         vim.notify("North: there is no conversation of this folder yet", vim.log.levels.INFO)

@@ -8,6 +8,7 @@ local options = require("north.options")
 local permission = require("north.permission")
 local running = require("north.running")
 local todo = require("north.todo")
+local work = require("north.work")
 
 ---@class north.Prompt
 ---@field blocks table[]
@@ -28,6 +29,7 @@ local todo = require("north.todo")
 ---@field root? string
 ---@field client_id? integer
 ---@field session_id? string
+---@field agreed? boolean the stored one that is to be loaded goes on in this folder, although it is about another one
 ---@field mode? string
 ---@field prompts north.Prompt[] sent and not answered, the running one first
 ---@field waiting north.Waiting[] what is to be done when the conversation is ready
@@ -92,6 +94,7 @@ function M.show()
     parts[#parts + 1] = ("%d queued"):format(#M.prompts - 1)
   end
   parts[#parts + 1] = todo.counts()
+  parts[#parts + 1] = work.words()
   if M.root and M.session_id and M.phase == "ready" then
     local works = #M.prompts > 0 or (M.elsewhere ~= nil and M.elsewhere.leaving)
     running.note(M.root, M.session_id, works)

@@ -11,6 +11,7 @@ local M = {}
 ---@field unasked string[] what happens without a question: "edits", "commands"
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
 ---@field todo? string such as "todo 2/5"
+---@field work? string such as "clarify: question, changes are held · goal 1/2"
 ---@field others { working: integer, asking: integer } open conversations beside the one that this tab page shows
 ---@field session_id? string
 ---@field root? string
@@ -43,6 +44,7 @@ function M.get()
     unasked = options.unasked(),
     usage = options.usage(),
     todo = require("north.todo").counts(),
+    work = require("north.work").words(),
     session_id = state.session_id,
     root = state.root,
     others = others,
@@ -73,6 +75,7 @@ function M.line()
     end
   end
   parts[#parts + 1] = now.todo
+  parts[#parts + 1] = now.work
   parts[#parts + 1] = require("north.options").usage_words()
   if #now.unasked > 0 then
     parts[#parts + 1] = table.concat(now.unasked, " and ") .. " without asking"

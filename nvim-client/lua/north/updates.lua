@@ -14,6 +14,7 @@ local state = require("north.state")
 local summaries = require("north.summaries")
 local terminals = require("north.terminals")
 local todo = require("north.todo")
+local work = require("north.work")
 
 local M = {}
 
@@ -85,6 +86,7 @@ function M.replace_chat()
     chat.clear()
     summaries.clear()
     todo.clear()
+    work.clear()
   end
 end
 
@@ -170,6 +172,10 @@ M.handlers = {
       chat.clear() -- all of it follows
       summaries.clear()
       todo.clear()
+      work.clear()
+    end
+    if params.event == "work_changed" then
+      work.set(params)
     end
     if params.event == "open_elsewhere" then
       state.elsewhere = elsewhere.read(params.by)

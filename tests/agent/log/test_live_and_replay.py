@@ -100,6 +100,20 @@ FILE = "".join(f"ITEM = {number}\n{GAP}" for number in range(4))
 LITTLE = st.sampled_from(["", "a\n", "a\nb\n", "no end", "ü\n"])
 NAMES = st.sampled_from(["many.py", "one.txt", "../out.txt", "new/two.txt"])
 RENAME = st.builds(lambda: replace("many.py", "ITEM", "X", 4))
+GOALS: list[dict[str, Any]] = [
+    {"action": "set", "statement": "It works", "criteria": [{"text": "said", "command": "echo hi"}, {"text": "tidy"}]},
+    {"action": "evidence", "id": "c1"},
+    {"action": "evidence", "id": "c2", "text": "seen"},
+    {"action": "complete"},
+]
+WORK: list[dict[str, Any]] = [
+    {"action": "start", "workflow": "clarify", "title": "It"},
+    {"action": "start", "workflow": "ultragoal", "title": "It"},
+    {"action": "move", "to": "explore"},
+    {"action": "move", "to": "baseline"},
+    {"action": "write", "document": "unknowns", "content": "[]"},
+    {"action": "stop"},
+]
 PARTS = st.one_of(
     st.builds(say, st.sampled_from(["Words. ", "<b>", "one\ntwo\n", "🙂"]), st.integers(1, 3)),
     st.builds(think, st.sampled_from(["hm", "a\nb"])),
@@ -118,6 +132,8 @@ PARTS = st.one_of(
     st.just(asked(COLOR)),
     st.just(call("write_plan", content=PLAN)),
     st.just(call("exit_plan_mode", summary="So.")),
+    st.builds(lambda change: call("goal", **change), st.sampled_from(GOALS)),
+    st.builds(lambda wanted: call("workflow", **wanted), st.sampled_from(WORK)),
 )
 TASKS = st.builds(lambda agent: tasks({"agent": agent, "prompt": "Do it"}), st.sampled_from(["task", "explore", "?"]))
 ENDS = st.sampled_from([(), (), (), (Cut(),), (Stop("max_tokens"),), (StreamError("overloaded_error", "busy"),)])
@@ -144,6 +160,10 @@ PROMPTS = st.sampled_from(
         "/plan off",
         "/todo done a",
         "/redo",
+        "/goal set # It works\n- said: `echo hi`",
+        "/goal drop",
+        "/work start clarify it",
+        "/work stop",
         "/x",
         "/summarize --keep-last 1",
         "/summarize --keep-last 0",

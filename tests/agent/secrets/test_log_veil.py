@@ -93,9 +93,9 @@ def test_numbers_are_written_before_the_lines_that_have_them(conversation: Conve
 
 def test_what_streams_is_masked_too_and_comes_back(store: Locations, conversation: Conversation) -> None:
     conversation.append("message", message=user("Hello"))
-    conversation.begin_partial({"role": "assistant", "content": []}, conversation.reserve_id())
-    conversation.append_partial("text", 0, f"It is {TOKEN}")
-    conversation.flush_partial()
+    conversation.answer.begin({"role": "assistant", "content": []}, conversation.reserve_id())
+    conversation.answer.add("text", 0, f"It is {TOKEN}")
+    conversation.answer.flush()
     (partial,) = conversation.path.parent.glob("*.partial.jsonl")
     assert "It is <<$env:S0>>" in partial.read_text()
     assert TOKEN not in conversation.path.read_text() + partial.read_text()

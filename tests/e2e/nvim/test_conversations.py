@@ -167,6 +167,46 @@ def test_one_of_another_folder_is_copied_into_the_project(bed: Bed) -> None:
     assert header["id"] in copy.read_text().split("\n")[0]
 
 
+def test_one_whose_folder_is_gone_goes_on_here_or_where_the_user_says(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+    folder, renamed = bed.folder / "data" / "conversations", bed.folder / "renamed"
+    renamed.mkdir()
+    header = json.loads(next(folder.glob("*.jsonl")).read_text().split("\n")[0])
+    place = {"repoRoot": "/no/such", "repoHash": "0" * 16, "cwd": "/no/such", "rootInode": None}
+    message = {"role": "user", "content": [{"type": "text", "text": "about numbats"}]}
+    entry = {"type": "message", "id": "1", "parentId": None, "timestamp": header["timestamp"], "message": message}
+    for id in ("90ne01", "90ne02"):
+        (folder / f"{id}.jsonl").write_text(f"{json.dumps(header | place | {'id': id})}\n{json.dumps(entry)}\n")
+
+    def belongs(id: str) -> str:
+        rows = [json.loads(line) for line in (folder / f"{id}.jsonl").read_text().splitlines()]
+        return str([row["cwd"] for row in rows if row["type"] == "session_moved"][-1])
+
+    with bed.nvim() as nvim:
+        for answer, typed, there in (
+            ("Continue it here", "", str(bed.project)),
+            ("Name its folder …", "/no/such/either", ""),
+            ("Name its folder …", str(renamed), str(renamed)),
+        ):
+            nvim.command("North new")
+            nvim.lua("local typed = ...; vim.ui.input = function(_, done) done(typed) end", typed)
+            replace_select(nvim, answer)
+            id = "90ne01" if not typed else "90ne02"
+            nvim.command(f"North resume {id}")
+            if not there:
+                nvim.until(
+                    "vim.api.nvim_exec2('messages', { output = true }).output:find('no folder /no/such/e') ~= nil"
+                )
+                continue
+            nvim.until(in_chat("about numbats"))
+            nvim.until(IDLE)
+            (asked_once,) = asked(nvim)
+            assert asked_once["prompt"] == "It is about /no/such, which is gone"
+            assert names(nvim) == ["Continue it here", "Name its folder …", "Leave it"]
+            assert belongs(id) == there
+
+
 def test_what_was_shown_last_goes_on_after_neovim_was_left(bed: Bed) -> None:
     with bed.nvim() as nvim:
         two_conversations(nvim)

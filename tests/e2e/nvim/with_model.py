@@ -18,8 +18,8 @@ def model() -> Iterator[ModelServer]:
 def asking(bed: Bed, model: ModelServer) -> dict[str, str]:
     """The environment of a server that asks the model."""
     keys = {"ANTHROPIC_API_KEY": "test-key", "ANTHROPIC_BASE_URL": model.url, "HOME": str(bed.folder)}
-    switches = {"NORTH_MODEL": "anthropic/claude-sonnet-4-5", "NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1"}
-    return keys | switches
+    switches = {"NORTH_DISCOVERY": "off", "NORTH_NO_TITLE": "1", "NORTH_NO_OFFER": "1"}
+    return keys | switches | {"NORTH_MODEL": "anthropic/claude-sonnet-4-5"}
 
 
 def nvim_with(bed: Bed, model: ModelServer, init: str | None = None, **env: str) -> Nvim:

@@ -275,6 +275,56 @@ const cases = {
     await rm(path.join(stored, "0ther1.jsonl"));
   },
 
+  async "one whose folder is gone goes on here, or where the user says that its folder is"(chat) {
+    const stored = path.join(folder, "data/conversations");
+    const gone = path.join(folder, "gone");
+    const renamed = path.join(folder, "renamed");
+    await mkdir(renamed);
+    const put = async (id, words) => {
+      const header = { type: "conversation_started", version: 4, id, repoRoot: gone, repoHash: "0".repeat(16), cwd: gone };
+      const message = { role: "user", content: [{ type: "text", text: words }] };
+      const title = { type: "title_changed", id: "00000002", title: words, titleSource: "auto" };
+      const lines = [header, { type: "message", id: "00000001", parentId: null, message }, title];
+      await writeFile(path.join(stored, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    };
+    const ask = async (words) => {
+      await palette(page, "North: Show Conversations…");
+      await page.locator(".quick-input-titlebar .codicon-globe").click();
+      await listInput().fill(words);
+      await focusedRow(`about ${words}`).filter({ hasText: gone }).waitFor();
+      await page.keyboard.press("Enter");
+      await dialog().filter({ hasText: `This conversation is about ${gone}, which is gone.` }).waitFor();
+    };
+    const movedTo = (id, to) => async () => (await readFile(path.join(stored, `${id}.jsonl`), "utf8")).includes(`"cwd":"${to}"`);
+
+    await put("90ne01", "about numbats");
+    await ask("numbats");
+    await screenshot(page, "conversations-18-gone");
+    await dialog().getByRole("button", { name: "Continue It Here" }).click();
+    await chat.row("user").filter({ hasText: "about numbats" }).waitFor();
+    assert.equal(await chat.question("choice").count(), 0, "it is asked once");
+    await until("the conversation to belong here", movedTo("90ne01", project));
+
+    await put("90ne02", "about wombats");
+    await ask("wombats");
+    const windows = page.context().waitForEvent("page");
+    await dialog().getByRole("button", { name: "Choose Its Folder…" }).click();
+    await page.locator(".quick-input-title", { hasText: "North: The Folder of This Conversation" }).waitFor();
+    await until("the folder to stay", async () => {
+      await listInput().fill(`${renamed}/`);
+      return (await listInput().inputValue()) === `${renamed}/`;
+    });
+    await screenshot(page, "conversations-19-folder");
+    await page.locator(".quick-input-widget .quick-input-action, .quick-input-widget .monaco-button", { hasText: "Continue There" }).first().click();
+    const opened = await windows;
+    await opened.locator(".monaco-workbench .statusbar").waitFor();
+    await palette(opened, "North: Show Chat");
+    await new Chat(opened, webview(opened, "north.north", "view")).row("user").filter({ hasText: "about wombats" }).waitFor();
+    await until("the conversation to belong there", movedTo("90ne02", renamed));
+    await screenshot(opened, "conversations-20-there");
+    await opened.close();
+  },
+
   async "a word of an old answer finds its conversation, by the keyboard alone; archived ones are hidden"(chat) {
     await newChat(chat);
     await answered(chat, "explain greet");

@@ -305,6 +305,23 @@ const cases = {
     assert.doesNotMatch(found.closed + found.searched, /the key\\n/);
     assert.doesNotMatch(found.searched, /secret\.txt/);
   },
+
+  async "VS Code's own chat asks North by its name, and goes on in the same conversation"(chat) {
+    model.answers.push("A lamp has watts.");
+    const sent = await asked(chat, () => palette(page, "Probe: Ask in the Chat"));
+    assert.match(sent, /what is lamp\?/);
+    const answers = page.locator(".interactive-session .interactive-response");
+    await until("the answer", async () => /A lamp has watts\./.test(await answers.last().innerText()));
+    await screenshot(page, "places-12-participant");
+    model.answers.push("Forty.");
+    const before = model.requests.length;
+    await page.locator(".interactive-session .interactive-input-part .monaco-editor").click();
+    await page.keyboard.type("@north how many?");
+    await page.keyboard.press("Enter");
+    await until("the second answer", async () => /Forty\./.test(await answers.last().innerText()));
+    assert.equal(model.requests.length, before + 1);
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /what is lamp\?.*A lamp has watts\..*how many\?/);
+  },
 };
 
 const wanted = process.argv.slice(2);

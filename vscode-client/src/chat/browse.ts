@@ -10,7 +10,7 @@ import type { Conversation, Conversations } from "./conversations";
 import { exportConversation } from "./exporting";
 import { importLog } from "./importing";
 import { Library, type Row } from "./library";
-import { askWhere } from "./otherFolder";
+import { askForFolder, askWhere } from "./otherFolder";
 import type { StoredConversation } from "./stored";
 import { restoreDeleted } from "./trash";
 
@@ -119,7 +119,7 @@ async function choose(conversations: Conversations, title: string, value: string
 /** A conversation that was asked for by its id, or a new one. */
 export async function showWanted(conversations: Conversations, id: string | null, folder: string): Promise<void> {
   if (id === null) return conversations.main.session.renew();
-  await goOn(conversations, { id, title: "", facts: "", snippet: "", folder, archived: false }, true);
+  await goOn(conversations, { id, title: "", facts: "", snippet: "", folder, isHere: isOpenHere(folder), archived: false }, true);
 }
 
 /** In the side bar; a turn that runs there is stopped, if the user agrees. `isAgreed`: if it is about another folder, the
@@ -128,48 +128,69 @@ async function goOn(conversations: Conversations, stored: StoredConversation, is
   const { id } = stored;
   const open = conversations.find(id);
   if (open !== undefined) return open.panel.show(false);
-  if (await wentElsewhere(conversations, stored, isAgreed)) return;
+  const place = await placeOf(conversations, stored, isAgreed);
+  if (place === "elsewhere") return;
   const { session, panel } = conversations.main;
   if (session.busy) {
     const detail = vscode.l10n.t("A turn runs in the conversation that is shown. It is stopped when another one takes its place.");
     const [tab, stop] = [vscode.l10n.t("Open in a Tab"), vscode.l10n.t("Stop the Turn")];
     const chosen = await vscode.window.showWarningMessage(vscode.l10n.t("Show the other conversation here?"), { modal: true, detail }, tab, stop);
-    if (chosen === tab) return conversations.openTab(id);
+    if (chosen === tab) return conversations.openTab(id, undefined, place === "agreed");
     if (chosen !== stop) return;
   }
   await panel.show(false);
-  await session.renew(id);
+  await session.renew(id, place === "agreed");
 }
 
-/** Whether it is about another folder that is still there; then it has gone on there, or in a copy, or not at all. */
-async function wentElsewhere(conversations: Conversations, { id, folder }: StoredConversation, isAgreed: boolean): Promise<boolean> {
-  if (folder === "" || folder === mainFolder()?.uri.fsPath) return false;
-  const isThere = await vscode.workspace.fs.stat(vscode.Uri.file(folder)).then(() => true, () => false);
-  if (!isThere) return false; // the server asks whether it goes on here
+function isOpenHere(folder: string): boolean {
+  return folder === "" || folder === mainFolder()?.uri.fsPath;
+}
+
+/** Where it goes on: here; here, since the user has said so (`agreed`); or `elsewhere`: there already, in a copy, or not at all. */
+async function placeOf(conversations: Conversations, { id, folder, isHere }: StoredConversation, isAgreed: boolean): Promise<"here" | "agreed" | "elsewhere"> {
+  if (isHere) return "here";
+  if (!(await isThere(folder))) return isAgreed ? "here" : placeOfGone(conversations, id, folder); // the server asks where nobody has
   const where = isAgreed ? "own" : await askWhere(folder);
   if (where === "fork") await fork(conversations, id);
   else if (where === "own") await conversations.openThere(folder, id);
-  return true;
+  return "elsewhere";
+}
+
+async function isThere(folder: string): Promise<boolean> {
+  return vscode.workspace.fs.stat(vscode.Uri.file(folder)).then(() => true, () => false);
+}
+
+/** The same for one whose folder is gone: the user says where that is now. */
+async function placeOfGone(conversations: Conversations, id: string, gone: string): Promise<"agreed" | "elsewhere"> {
+  const here = mainFolder()?.uri.fsPath ?? "";
+  const folder = await askForFolder(gone, here);
+  if (folder === here) return "agreed";
+  if (folder !== undefined) await conversations.openThere(folder, id, true);
+  return "elsewhere";
 }
 
 /** A log from anywhere becomes a conversation, which is gone on with. */
 export async function importConversation(conversations: Conversations): Promise<void> {
   const client = await conversations.main.session.open();
   const imported = await importLog((method, params) => client.sendRequest(method, params));
-  if (imported !== undefined) await goOn(conversations, { id: imported, title: "", facts: "", snippet: "", folder: "", archived: false });
+  if (imported !== undefined) await goOn(conversations, { id: imported, title: "", facts: "", snippet: "", folder: "", isHere: true, archived: false });
 }
 
 /** One of the deleted conversations comes back, and is gone on with. */
 export async function restore(conversations: Conversations): Promise<void> {
   const row = await restoreDeleted((method, params) => conversations.request(method, params));
   if (row === undefined) return;
-  await goOn(conversations, { id: row.sessionId, title: row.name ?? "", facts: "", snippet: "", folder: row.cwd ?? "", archived: row.archived === true });
+  const folder = row.cwd ?? "";
+  await goOn(conversations, { id: row.sessionId, title: row.name ?? "", facts: "", snippet: "", folder, isHere: isOpenHere(folder), archived: row.archived === true });
 }
 
 async function openInTab(conversations: Conversations, stored: StoredConversation): Promise<void> {
   const { id } = stored;
   const open = conversations.find(id);
-  if (open === undefined) return (await wentElsewhere(conversations, stored, false)) ? undefined : conversations.openTab(id);
+  if (open === undefined) {
+    const place = await placeOf(conversations, stored, false);
+    return place === "elsewhere" ? undefined : conversations.openTab(id, undefined, place === "agreed");
+  }
   if (!conversations.isInView(open)) return open.panel.show(false);
   if (open.session.busy) throw new Error(vscode.l10n.t("A turn runs in it. It can move to a tab when the turn has ended."));
   await open.session.renew();

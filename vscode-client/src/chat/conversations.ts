@@ -79,7 +79,8 @@ export class Conversations implements vscode.Disposable {
     const { session, panel, turns } = this.main;
     this.cut = parts.memory.get<string[]>(RUNNING) ?? [];
     const handed = takeHandedOver(parts.shared, mainFolder()?.uri.fsPath ?? "");
-    this.restoreIn(session, handed === "" ? (parts.memory.get<string>(LAST) ?? "") : handed);
+    if (handed === undefined) this.restoreIn(session, parts.memory.get<string>(LAST) ?? "");
+    else session.restore(handed.id, { isAgreed: handed.isAgreed });
     view.hold(session, panel);
     this.listeners = [
       this.editorStates,
@@ -134,8 +135,8 @@ export class Conversations implements vscode.Disposable {
   }
 
   /** Another window, of the folder that a conversation is about, shows it. */
-  openThere(folder: string, id: string): Promise<void> {
-    return openThere(this.parts.shared, folder, id);
+  openThere(folder: string, id: string, isAgreed = false): Promise<void> {
+    return openThere(this.parts.shared, folder, id, isAgreed);
   }
 
   isInView(conversation: Conversation): boolean {
@@ -162,9 +163,9 @@ export class Conversations implements vscode.Disposable {
   }
 
   /** A new conversation in a tab, or a stored one; with words for its input. */
-  async openTab(stored = "", content?: PromptContent): Promise<void> {
+  async openTab(stored = "", content?: PromptContent, isAgreed = false): Promise<void> {
     const conversation = this.addTab();
-    conversation.session.restore(stored);
+    conversation.session.restore(stored, { isAgreed });
     if (content !== undefined) conversation.panel.take(content);
     await conversation.panel.show(false);
   }
@@ -186,6 +187,7 @@ export class Conversations implements vscode.Disposable {
     const { session, transcript, turns, panel } = conversation;
     if (event === "open_elsewhere") session.elsewhereChanged(told);
     else if (event === "queue_changed") session.queue.take(told);
+    else if (event === "work_changed") session.setWork(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "document_wanted" && path !== undefined) void vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
@@ -195,6 +197,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "transcript_reset") {
       transcript.clear();
       session.setTodo([]);
+      session.setWork({});
       void turns.shownAnew(false);
       if (prompt.length > 0) panel.take(wordsOf(prompt));
     } else if (event === "conversation_copied" && typeof conversationId === "string") void this.openTab(conversationId, wordsOf(prompt));
@@ -207,7 +210,7 @@ export class Conversations implements vscode.Disposable {
   }
 
   private restoreIn(session: Session, id: string): void {
-    session.restore(id, this.cut.includes(id));
+    session.restore(id, { wasRunning: this.cut.includes(id) });
   }
 
   /** What is at work, for the case that the window ends; without a server nothing is, and nothing has come to its end. */

@@ -56,7 +56,8 @@ export class Library {
     const here = mainFolder()?.uri.fsPath ?? "";
     list.busy = true;
     try {
-      const cwd = this.everywhere ? {} : { cwd: here };
+      const { everywhere } = this;
+      const cwd = everywhere ? {} : { cwd: here };
       const found = await this.source.ask("_north/sessions/search", { query, ...cwd, limit: MOST, archived: this.archived ? "shown" : "hidden" });
       if (asked !== this.asked) return; // more was typed in the meantime
       const rows = storedConversations(found.sessions, this.source.places(), new Date(), here);
@@ -67,7 +68,7 @@ export class Library {
         ...(stored.snippet === "" ? {} : { detail: stored.snippet }),
         alwaysShow: true,
         buttons: this.buttonsOf(stored),
-        stored,
+        stored: everywhere ? stored : { ...stored, isHere: true }, // also what the folder was called before
       }));
       list.placeholder = this.words(rows.length, query, found.truncated === true);
     } finally {

@@ -22,6 +22,7 @@ export class Session extends ConversationState {
   private storedId = "";
   /** It had a turn that ended with the window. */
   private wasCut = false;
+  private isAgreed = false;
   private opening: Promise<LanguageClient> | undefined;
   private stopCount = 0;
   private leaveCount = 0;
@@ -82,10 +83,12 @@ export class Session extends ConversationState {
     return sessionId === this.current;
   }
 
-  /** The stored conversation that is opened at the next `open`. */
-  restore(id: string, wasRunning = false): void {
+  /** The stored conversation that is opened at the next `open`. `isAgreed`: the user wants it to go on in this folder, although
+   * it is about another one. */
+  restore(id: string, { wasRunning = false, isAgreed = false } = {}): void {
     this.storedId = id;
     this.wasCut = wasRunning;
+    this.isAgreed = isAgreed;
   }
 
   /** A client with this conversation open in its server. Throws with the reason, which the panel shows as well. */
@@ -174,10 +177,10 @@ export class Session extends ConversationState {
 
   /** Leaves this conversation (a running turn is stopped) and begins another, or goes on with the stored one. What
    * waited to be sent goes into the input. */
-  async renew(stored = ""): Promise<void> {
+  async renew(stored = "", isAgreed = false): Promise<void> {
     const unsent = this.prompts.waiting;
     await this.leave();
-    this.storedId = stored;
+    this.restore(stored, { isAgreed });
     this.storedIdChanged.fire(stored);
     this.transcript.clear();
     for (const content of unsent) this.prompts.restoreUnsent(content);
@@ -235,7 +238,8 @@ export class Session extends ConversationState {
     this.current = id;
     this.transcript.clear();
     try {
-      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders() });
+      const agreed = this.isAgreed ? { _meta: { north: { continuesHere: true } } } : {};
+      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders(), ...agreed });
       this.storedId = "";
       this.opened(answer);
       this.prompts.takeUnsent(answer, this.unsent);
@@ -243,7 +247,7 @@ export class Session extends ConversationState {
       this.setElsewhere(answer._meta?.north?.openElsewhere);
       if (answer._meta?.north?.unfinished !== undefined) void this.goOn();
       else if (this.wasCut && this.elsewhere === undefined) this.transcript.note("warning", vscode.l10n.t("The window was closed or reloaded in the middle of this turn, which ended it. Send /continue to resume it."));
-      this.wasCut = false;
+      this.wasCut = this.isAgreed = false;
       return true;
     } catch (error) {
       if (!this.isCurrent(id)) throw error; // it was left in the meantime

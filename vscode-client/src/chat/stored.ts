@@ -13,6 +13,8 @@ export interface StoredConversation {
   snippet: string;
   /** The folder that it is about. */
   folder: string;
+  /** It goes on in the folder that is open here without a question. */
+  isHere: boolean;
   archived: boolean;
 }
 
@@ -36,6 +38,7 @@ export function storedConversations(rows: SessionRow[], shown: ReadonlyMap<strin
       facts: facts.filter((part) => part !== "").join(" · "),
       snippet: row.match === undefined || row.match.place === "title" ? "" : row.match.snippet,
       folder,
+      isHere: folder === "" || folder === here,
       archived: row.archived === true,
     };
   });

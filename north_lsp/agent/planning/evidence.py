@@ -1,0 +1,106 @@
+"""What a log shows of commands that ran and of files that changed: whether a criterion of a goal is met follows from
+it. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from north_lsp.agent.log.checkpoints import CheckpointEntry
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.fields import Json
+from north_lsp.agent.log.goals import GoalEntry
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import AnswerEntry
+from north_lsp.agent.log.results import AgentCallEntry, ResultEntry
+from north_lsp.agent.log.reviews import ReviewEntry
+from north_lsp.lazy_dataclass import dataclass
+
+_RUN = "shell_run"
+_ALLOWED = ("ran", "always", "auto")
+_OLD = "an older North ran it; run it again"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a command: the `id` of its result's entry, its call, how it ended, and the last change of files before
+    its end. `unfit` says why it is no evidence; empty if it is."""
+
+    id: str
+    call_id: str
+    exit_code: int
+    state: str
+    unfit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What a log shows. `state` names the last change of files that the conversation or an agent of it made, on
+    whatever branch; `last` are the runs of each command on the path that have ended, the last one at the end."""
+
+    state: str
+    of: Mapping[str, Sequence[Run]]
+
+    def last(self, command: str) -> Run | None:
+        """Return the last run of exactly this command; what the user changed before it ran is another."""
+        found = self.of.get(command.strip())
+        return found[-1] if found else None
+
+
+def runs_in(log: Log) -> Runs:
+    """Look a log through, once."""
+    reader = _Reader({one.id for one in log.path()})
+    for one in log.entries():
+        reader.read(one)
+    return Runs(reader.state, reader.runs)
+
+
+@dataclass
+class _Reader:
+    """Reads entries in the order in which they were written."""
+
+    on_path: set[str]
+    state: str = ""
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    _own: frozenset[str] = frozenset()
+    _commands: dict[str, str] = field(default_factory=dict)
+    _allowed: set[str] = field(default_factory=set)
+    _edited: set[str] = field(default_factory=set)
+
+    def read(self, one: Logged) -> None:
+        match one.entry:
+            case GoalEntry(goal):
+                self._own = frozenset(each.command for each in goal.criteria) if goal is not None else frozenset()
+            case AnswerEntry(calls=calls):
+                self._commands |= {call.id: _command(call.arguments) for call in calls}
+            case ReviewEntry(call_id=call_id, status=status, decision=decision):
+                if status in _ALLOWED:
+                    self._allowed.add(call_id)
+                if decision is not None and decision.command:
+                    self._edited.add(call_id)
+            case CheckpointEntry(status="applied", files=files) if files:
+                self.state = one.id
+            case ResultEntry(call_id, tool, details=details) if tool == _RUN:
+                self._command_ended(one.id, call_id, self._commands.get(call_id, ""), details.of_tool)
+            case AgentCallEntry(call_id, tool, arguments=arguments, details=details) if tool == _RUN:
+                self._note_change(one.id, call_id, _command(arguments or {}), details.of_tool)
+            case _:
+                pass
+
+    def _command_ended(self, id: str, call_id: str, command: str, told: Json) -> None:
+        code = told.get("exitCode")
+        fits = id in self.on_path and call_id not in self._edited and told.get("timedOut") is not True
+        if fits and isinstance(code, int):
+            run = Run(id, call_id, code, self.state, str(told.get("unfit", _OLD)))
+            self.runs.setdefault(command, []).append(run)
+        self._note_change(id, call_id, command, told)
+
+    def _note_change(self, id: str, call_id: str, command: str, told: Json) -> None:
+        """Take a command for a change of files unless it is known that it is none: it did not run, only looks, or is
+        that of a criterion."""
+        ran = "exitCode" in told or "jobId" in told or call_id in self._allowed
+        checks = command in self._own and call_id not in self._edited
+        if ran and not checks and told.get("onlyLooks") is not True:
+            self.state = id
+
+
+def _command(arguments: Mapping[str, object]) -> str:
+    return str(arguments.get("command", "")).strip()

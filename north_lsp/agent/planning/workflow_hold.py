@@ -1,0 +1,125 @@
+"""What a workflow keeps models from at this moment. It follows from the log at each call, so that it begins and ends
+within a turn."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import AnswerEntry
+from north_lsp.agent.log.results import ResultEntry
+from north_lsp.agent.log.workflows import SkillStateEntry
+from north_lsp.agent.planning.goal import goal_on
+from north_lsp.agent.planning.work_folder import WorkFolder
+from north_lsp.agent.planning.workflow_checks import commands_of, package_tasks
+from north_lsp.agent.planning.workflow_course import since_phase, state_on
+from north_lsp.agent.ports.holds import Hold
+from north_lsp.errors import ToolError
+from north_lsp.tools.workflows import (
+    FILES,
+    MOST_CALLS,
+    MOST_QUESTIONS,
+    MOST_ROUNDS,
+    MOST_TIMES,
+    MOST_TRIES,
+    MOST_WEB,
+    WORKFLOWS,
+    packages_in,
+)
+from north_lsp.workspace.workspace import Workspace
+
+_WAY_OUT = "continue with the tool workflow (`move`), or the user ends it with /work stop"
+_LEAVE_IT = "drop its task, continue with what does not depend on it, and ask the user about it at the end"
+_NO_READING = ("workflow", "skill_phase", "goal", "todo", "ask")
+_WEB = ("web_search", "web_fetch")
+_RUN = "shell_run"
+
+
+def hold_on(log: Log, root: Path | None) -> Hold | None:
+    """Return what keeps models from changing or asking anything now. `root` is where the workflow's own documents may
+    be written; None for nowhere."""
+    state = state_on(log)
+    if state is None:
+        return None
+    if (state.skill, state.phase) == ("execute-and-verify", "work"):
+        return _on_commands(log, state)
+    if state.phase not in WORKFLOWS[state.skill].held:
+        return None
+    folder = root / ".north" / "work" / state.slug if root is not None else None
+    tools = _tools_in(since_phase(log))
+    reads = sum(tool not in _NO_READING for tool in tools)
+    is_research = state.skill == "clarify" and "research" in state.options
+    return Hold(
+        _why(state),
+        _WAY_OUT,
+        lambda path: folder is not None and path.is_relative_to(folder),
+        calls_left=MOST_CALLS - reads if (state.skill, state.phase) == ("clarify", "explore") else None,
+        questions=MOST_QUESTIONS if state.phase == "question" else None,
+        rounds_left=_rounds_left(state, tools.count("ask")),
+        web_left=MOST_WEB - _web_calls(since_phase(log, "intake")) if is_research else None,
+    )
+
+
+def owned_by(log: Log, workspace: Workspace, task_id: str) -> tuple[str, ...] | None:
+    """Return what a task may change if it is a package of a workflow that is at work; None if it is none. Raises
+    ToolError for one that was given back already. Blocks."""
+    state = state_on(log)
+    if state is None or (state.skill, state.phase) != ("parallelise", "work"):
+        return None
+    text = WorkFolder(workspace).read(state.slug, FILES["packages"])
+    known = packages_in(text) if text is not None else []
+    owns = next((one.owns for one in known if one.id == task_id), None)
+    if owns is not None and [name for name, _ in package_tasks(log)].count(task_id) >= MOST_TIMES:
+        told = f"{task_id} was given to an agent {MOST_TIMES} times"
+        raise ToolError("CONFLICT", told, "do what is left of it yourself once the packages are integrated")
+    return owns
+
+
+def _why(state: SkillStateEntry) -> str:
+    auto = ", --auto" if "auto" in state.options else ""
+    return f"{state.skill} is active (phase {state.phase}{auto})"
+
+
+def _rounds_left(state: SkillStateEntry, asked: int) -> int | None:
+    """Return how many rounds of questions are left; None for any number. With `auto`, what is not sure is asked once,
+    when the specification is confirmed."""
+    if state.skill != "clarify":
+        return None
+    if "auto" in state.options:
+        return 1 - asked if state.phase == "confirm" else 0
+    return MOST_ROUNDS - asked if state.phase == "question" else None
+
+
+def _on_commands(log: Log, state: SkillStateEntry) -> Hold | None:
+    """Return what keeps models from running checks again that have failed too often in this phase."""
+    goal = goal_on(log)
+    failed = _failures(since_phase(log))
+    spent = frozenset(one for one in commands_of(goal) if failed[one] >= MOST_TRIES) if goal is not None else None
+    if not spent:
+        return None
+    return Hold(_why(state), _LEAVE_IT, lambda path: True, closes=False, spent=spent)
+
+
+def _failures(entries: Sequence[Logged]) -> Counter[str]:
+    """Count how often each command has failed since it last succeeded."""
+    commands: dict[str, str] = {}
+    failed: Counter[str] = Counter()
+    for one in entries:
+        match one.entry:
+            case AnswerEntry(calls=calls):
+                commands |= {call.id: str(call.arguments.get("command", "")).strip() for call in calls}
+            case ResultEntry(call_id, tool, details=details) if tool == _RUN and "exitCode" in details.of_tool:
+                command = commands.get(call_id, "")
+                failed[command] = failed[command] + 1 if details.of_tool["exitCode"] != 0 else 0
+            case _:
+                pass
+    return failed
+
+
+def _tools_in(entries: Sequence[Logged]) -> list[str]:
+    return [one.entry.tool for one in entries if isinstance(one.entry, ResultEntry)]
+
+
+def _web_calls(entries: Sequence[Logged]) -> int:
+    return sum(tool in _WEB for tool in _tools_in(entries))
