@@ -104,7 +104,7 @@ async def test_a_server_with_another_token_starts_again_without_a_word(tmp_path:
     async with anyio.create_task_group() as background:
         settings = replace(Settings(), mcp=McpSettings(ping_interval_ms=1))
         means = ServerMeans(
-            locations, {"HOME": str(tmp_path)}, Connecting(), background, lambda: settings, frozenset, bool
+            locations, {"HOME": str(tmp_path)}, cast(Any, Connecting()), background, lambda: settings, frozenset, bool
         )
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), cast(Any, told), cast(Any, told))
         servers.begin([ServerSpec("mine", "client", "", command="x")])
