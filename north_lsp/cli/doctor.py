@@ -3,7 +3,7 @@
 import os
 import platform
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from north_lsp import __version__
 from north_lsp.cli.finding import Finding
 from north_lsp.cli.surroundings import editors, network, on_path, programs
-from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
+from north_lsp.cli.variables import NUMBERS, SET_BY_NORTH, SWITCHES, VARIABLES
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed, fits, prepared
@@ -23,6 +23,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings
 from north_lsp.storage.settings import load_settings
 from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.switches import is_number, is_on, is_switch
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import find_root, project_hash
 
@@ -50,6 +51,20 @@ def _program(options: Options) -> Iterator[Finding]:
         meant = {name: get_close_matches(name, _KNOWN, 1) for name in unknown}
         told = [f"{name} (did you mean {near[0]}?)" if near else name for name, near in meant.items()]
         yield Finding("note", f"unknown NORTH_ variables: {', '.join(told)}", "check their spelling")
+    yield from _values(options.environ)
+
+
+def _values(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield North's own variables whose value is none that it knows."""
+    for name in SWITCHES:
+        if (value := environ.get(name, "")) and not is_switch(value):
+            counts = "on" if is_on(environ, name) else "not set"
+            text = f"{name} is {value[:40]!r}, which is neither on nor off: it counts as {counts}"
+            yield Finding("warning", text, f"set {name} to 1 or 0, or unset it")
+    for name in NUMBERS:
+        if (value := environ.get(name, "")) and not is_number(value):
+            text = f"{name} is {value[:40]!r}, which is no whole number: the default applies"
+            yield Finding("warning", text, f"set {name} to a number, or unset it")
 
 
 def _folders(options: Options) -> Iterator[Finding]:

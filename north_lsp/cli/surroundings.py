@@ -15,6 +15,7 @@ from north_lsp.cli.finding import Finding
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.tls import verification
 from north_lsp.server.options import Options
+from north_lsp.storage.switches import is_on
 
 _SECONDS = 10
 _NEOVIM = (0, 11)
@@ -88,7 +89,7 @@ def _neovim(environ: Mapping[str, str], home: Path) -> Iterator[Finding]:
 def network(options: Options, known: Catalog) -> Iterator[Finding]:
     """Yield what requests to models go through: proxies, certificates, other addresses."""
     environ = options.environ
-    if environ.get("NORTH_NO_NETWORK"):
+    if is_on(environ, "NORTH_NO_NETWORK"):
         yield Finding("note", "NORTH_NO_NETWORK is set: North connects to this machine only")
     for name in _PROXIES:
         variable = next((one for one in (name.lower(), name) if environ.get(one)), None)

@@ -112,6 +112,21 @@ def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("NORTH_NO_TITLE", "maybe", "NORTH_NO_TITLE is 'maybe', which is neither on nor off: it counts as on"),
+        ("NORTH_TIMING", "2", "NORTH_TIMING is '2', which is neither on nor off: it counts as not set"),
+        ("NORTH_OFFLINE_DELAY_MS", "fast", "NORTH_OFFLINE_DELAY_MS is 'fast', which is no whole number"),
+        ("NORTH_NO_TITLE", "off", ""),
+        ("NORTH_TASK_MAX_OUTPUT_LINES", "100", ""),
+    ],
+)
+def test_values_that_mean_nothing_are_said(tmp_path: Path, name: str, value: str, says: str) -> None:
+    found = texts(list(_program(options_in(tmp_path, **{name: value}))), "warning")
+    assert (says in found) if says else found == ""
+
+
+@pytest.mark.parametrize(
     ("environ", "level", "says"),
     [
         ({"HTTPS_PROXY": "http://user:hidden@proxy.example:3128"}, "ok", "through the proxy proxy.example"),
@@ -119,6 +134,7 @@ def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
         ({"NORTH_CA_BUNDLE": "/nowhere.pem"}, "error", "NORTH_CA_BUNDLE cannot be used"),
         ({"ANTHROPIC_BASE_URL": "api.example.com"}, "error", "ANTHROPIC_BASE_URL is not an address"),
         ({"NORTH_NO_NETWORK": "1"}, "note", "this machine only"),
+        ({"NORTH_NO_NETWORK": "yes please"}, "note", "this machine only"),
     ],
 )
 def test_what_requests_go_through_is_looked_at(tmp_path: Path, environ: dict[str, str], level: str, says: str) -> None:

@@ -41,6 +41,7 @@ from north_lsp.providers.model import Model
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.switches import is_on
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.workspace import Workspace
 
@@ -135,7 +136,7 @@ class ConversationContext:
         return await self._sections(model, self.project)
 
     async def _sections(self, model: Model, project: ProjectContext) -> list[Section]:
-        if self._environ.get("NORTH_NULL_PROMPT") == "1":
+        if is_on(self._environ, "NORTH_NULL_PROMPT"):
             return []
         if not self._environment:
             roots, shell = self._workspace.roots.roots, self._environ.get("SHELL", "")

@@ -75,6 +75,7 @@ from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
 _LONGEST_COMPLETION = 1.0
@@ -145,6 +146,7 @@ class Session:
         )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
+        self._surroundings.offer(self._skill_tools)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
@@ -332,6 +334,11 @@ class Session:
     async def _show(self, events: Iterable[Event]) -> None:
         for event in events:
             await self._editor.show(event)
+
+    def _skill_tools(self) -> "Sequence[Tool]":
+        from north_lsp.agent.templates.active_skill import skill_tools
+
+        return skill_tools(self._log, self.templates)
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
