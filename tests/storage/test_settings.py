@@ -241,7 +241,7 @@ _FLIPPED = {
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
-    "sessions.save": "false",
+    "sessions.save": "false", "completion.nextEdits": "true", "edits.confirmInEditor": "true", "plan.inProject": "true",
     "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
     "memories.enabled": "true", "memories.maxRolloutAgeDays": "1", "memories.minRolloutIdleHours": "1",
     "memories.maxRolloutsPerStartup": "1", "memories.summaryInjectionTokenLimit": "1",
