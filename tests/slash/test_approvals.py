@@ -51,13 +51,13 @@ async def test_permissions_are_listed_and_taken_back_by_their_number(tmp_path: P
     approvals.enable_shell_auto_approve()
     text = await typed(one, "permissions")
     assert [line[:2] for line in text.split("\n")[:3]] == ["1.", "2.", "3."]
-    for part in ("all commands", "`pnpm test`, exactly", "`git log`, flags --oneline, paths in the workspace"):
+    for part in ("all commands", "`pnpm test`, exactly", "`git log` with --oneline, on paths in the workspace"):
         assert part in text
     approvals.revoke("pnpm test")  # by somebody else: numbers still mean what was shown
     with pytest.raises(CommandError, match="already revoked"):
         await typed(one, "permissions", "revoke", "2")
     assert await typed(one, "permissions", "revoke", "3") == (
-        "Revoked: `git log`, flags --oneline, paths in the workspace."
+        "Revoked: `git log` with --oneline, on paths in the workspace."
     )
     assert approvals.command_rules() == []
     assert await typed(one, "permissions", "revoke", "1") == "Revoked: all commands."

@@ -79,11 +79,11 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
     else:
         words = [command, *_list(entry, "args")] if isinstance(command, str) else command
         if not isinstance(words, list) or not words or not all(isinstance(one, str) for one in words) or not words[0]:
-            raise Unusable("its `command` must be a text")
+            raise Unusable("its `command` must be a string")
         spec = replace(spec, command=words[0], args=tuple(words[1:]), env=_texts(entry, "env", "environment"))
         cwd = entry.get("cwd")
         if cwd is not None and not isinstance(cwd, str):
-            raise Unusable("its `cwd` must be a text")
+            raise Unusable("its `cwd` must be a string")
         spec = replace(spec, cwd=Path(cwd) if cwd else None)
     spec = _with_sign_in(spec, entry)
     tools = entry.get("tools")
@@ -107,7 +107,7 @@ def _with_sign_in(spec: ServerSpec, entry: Mapping[str, object]) -> ServerSpec:
         return spec
     client, address = oauth.get("clientId", ""), "" if spec.url else oauth.get("url", "")
     if not isinstance(client, str):
-        raise Unusable("`clientId` of its `oauth` must be a text")
+        raise Unusable("`clientId` of its `oauth` must be a string")
     if not isinstance(address, str) or (address and not address.startswith(("http://", "https://", "$"))):
         raise Unusable("`url` of its `oauth` must begin with https://")
     if address and spec.origin == "project":

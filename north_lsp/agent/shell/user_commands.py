@@ -193,6 +193,6 @@ async def _ran(
     cwd = runner.state(root).cwd
     terminal = await editor.open_terminal(runner.argv_without_shell(own.command), cwd, {})
     if terminal is None:
-        raise ToolError("UNAVAILABLE", "a terminal that you can type into is not available here")
+        raise ToolError("UNAVAILABLE", "this editor gives North no terminal, so `/terminal` is not available")
     await editor.show(CallRunning(entry_id, terminal=terminal.id))
     return await in_terminal(terminal, _SECONDS, cwd)

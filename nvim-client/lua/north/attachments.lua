@@ -252,7 +252,7 @@ function M.detach()
     return
   end
   local names = #own().attached > 1 and vim.list_extend({ "All of them" }, M.labels()) or M.labels()
-  live.select(names, { prompt = "What shall not go along", format_item = tostring }, function(name)
+  live.select(names, { prompt = "Remove from the next prompt", format_item = tostring }, function(name)
     if name == nil then
       return
     end

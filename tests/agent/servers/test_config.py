@@ -35,7 +35,7 @@ def test_the_shapes_of_several_agents(entry: dict[str, Any], carrier: str, addre
     [
         ({}, "neither `command` nor `url`"),
         ({"command": "a", "url": "b"}, "both `command` and `url`"),
-        ({"command": 7}, "`command` must be a text"),
+        ({"command": 7}, "`command` must be a string"),
         ({"command": "a", "args": {}}, "`args` must be a list"),
         ({"command": "a", "env": {"A": []}}, "`env` must be an object of texts"),
         ({"url": "file:///etc/passwd"}, "must begin with http"),

@@ -12,7 +12,7 @@ import { makeBed } from "./bed.mjs";
 import { checkout } from "./packed.mjs";
 import { openFile } from "./controls.mjs";
 import { terminalPage } from "./terminal-picture.mjs";
-import { diffEditorLines, until } from "./workbench.mjs";
+import { diffEditorLines, palette, until } from "./workbench.mjs";
 
 const PROMPT = "Greet people by the time of day, and run the tests.";
 /** What stands in the pictures for the folder that the test works in. */
@@ -133,6 +133,7 @@ await bed.each({
       },
       [project, SHOWN],
     );
+    await palette(page, "Notifications: Clear All Notifications");
     await page.mouse.move(800, 20);
     await keep("vscode-command", page);
     await chat.decide("command", "Run");

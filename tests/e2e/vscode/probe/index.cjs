@@ -39,5 +39,8 @@ exports.activate = (context) => {
   const model = { id: "probe", name: "Probe", family: "probe", version: "1", maxInputTokens: 1_000, maxOutputTokens: 1_000, capabilities: { toolCalling: true }, isDefault: true, isUserSelectable: true };
   const provider = { provideLanguageModelChatInformation: async () => [model], provideLanguageModelChatResponse: async () => undefined, provideTokenCount: async () => 1 };
   context.subscriptions.push(vscode.lm.registerLanguageModelChatProvider("probe", provider));
-  register("probe.chat", () => vscode.commands.executeCommand("workbench.action.chat.open", { query: "@north what is lamp?" }));
+  register("probe.chat", async () => {
+    await vscode.lm.selectChatModels({}); // only then the chat knows which there are
+    await vscode.commands.executeCommand("workbench.action.chat.open", { query: "@north what is lamp?", isPartialQuery: true });
+  });
 };
