@@ -141,6 +141,12 @@ export interface FoundValue {
 /** Commands whose values are known. */
 export const COMPLETED_COMMANDS = ["config", "mode", "model", "thinking"] as const;
 
+/** What can be mentioned by its kind and name, such as a rule. */
+export interface FoundName {
+  name: string;
+  detail: string;
+}
+
 export interface FoundPath {
   path: string;
   kind: "file" | "folder";
@@ -169,7 +175,7 @@ export type ToPage =
   | { type: "loadPicture"; mimeType: string; data: string }
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
-  | { type: "paths"; request: number; paths: FoundPath[]; symbols: FoundSymbol[]; isIncomplete: boolean }
+  | { type: "paths"; request: number; paths: FoundPath[]; names: FoundName[]; symbols: FoundSymbol[]; isIncomplete: boolean }
   | { type: "values"; request: number; values: FoundValue[] }
   /** Names that the page has asked about, and those of them that lead somewhere. */
   | { type: "symbols"; asked: string[]; found: string[] }

@@ -16,6 +16,7 @@ from north_lsp.agent.context.memory import memory_text, with_memory
 from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
+from north_lsp.agent.context.rules import Rule
 from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
 from north_lsp.agent.context.telling import (
     attached_files,
@@ -161,6 +162,11 @@ class ConversationContext:
         parts = context_parts(await self._sections(model, project), specs, messages)
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
+
+    async def rules(self) -> list[Rule]:
+        """Return the rules that apply, by name."""
+        project = self.project if self._is_loaded else await anyio.to_thread.run_sync(self._read_project)
+        return sorted((rule for rule in project.rules if rule.applies), key=lambda rule: rule.name)
 
     def rule_text(self, name: str) -> str:
         """Return a rule's text by its name. Raises ToolError NOT_FOUND naming the rules that there are."""

@@ -45,7 +45,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "history":
       return composer.showHistory(message.prompts);
     case "paths":
-      return composer.showPaths(message.request, message.paths, message.symbols, message.isIncomplete);
+      return composer.showPaths(message);
     case "values":
       return composer.showValues(message.request, message.values);
     case "symbols":
