@@ -165,8 +165,8 @@ def git(root: Path, *words: str) -> str:
 
 
 async def test_git_is_told_to_ignore_the_switches_if_the_user_wants_that(tmp_path: Path) -> None:
-    one, approvals = host(tmp_path)
-    root = approvals._folder.parent
+    one, _ = host(tmp_path)
+    root = World(tmp_path).root
     assert "Git does not ignore" not in await typed(one, "autoaccept", "edits", "on")
     with pytest.raises(CommandError, match="in no git repository"):
         await typed(one, "autoaccept", "ignore")
@@ -185,8 +185,8 @@ async def test_git_is_told_to_ignore_the_switches_if_the_user_wants_that(tmp_pat
 
 
 async def test_a_link_in_the_place_of_that_file_is_not_followed(tmp_path: Path) -> None:
-    one, approvals = host(tmp_path)
-    root = approvals._folder.parent
+    one, _ = host(tmp_path)
+    root = World(tmp_path).root
     git(root, "init", "-q")
     exclude = root / ".git/info/exclude"
     exclude.parent.mkdir(exist_ok=True)
