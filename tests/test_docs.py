@@ -98,6 +98,14 @@ def test_what_the_pages_name_exists(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_paragraph_or_cell_is_longer_than_130_words(page: Path) -> None:
+    """What is longer is a list or a table, in which one fact can be found."""
+    lines = _FENCED.sub("", page.read_text("utf-8")).splitlines()
+    parts = [part for line in lines for part in (line.split(" | ") if line.startswith("|") else [line])]
+    assert [part[:60] for part in parts if len(part.split()) > 130] == []
+
+
 def test_the_pictures_of_the_readme_are_small_and_all_shown() -> None:
     pictures = sorted((ROOT / "docs/images").glob("*.png"))
     readme = (ROOT / "README.md").read_text("utf-8")

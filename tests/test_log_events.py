@@ -9,7 +9,7 @@ from pathlib import Path
 from north_lsp.storage.diagnostics_log import LEVELS
 
 ROOT = Path(__file__).parent.parent
-_WRITERS = ("event", "warning", "debug", "timed", "note", "warn", "_log_event", "_row", "_tell")
+_WRITERS = ("event", "warning", "debug", "trace", "timed", "measured", "note", "warn", "_log_event", "_row", "_tell")
 _NAME = re.compile(r"[a-z]+(?:_[a-z]+)+|crash|timing")
 _ROW = re.compile(r"^\| (`[a-z_`, ]+`) \| ([^|]*) \| [^|]* \|$", re.MULTILINE)
 
@@ -45,6 +45,8 @@ SPECIFIED = {
     "session_migrated": "entries",
     "session_load_warning": "message",
     "session_persist_error": "errno file",
+    "learning_topic": "topic durationMs ok",
+    "memory_phase": "phase durationMs ok",
     "config_error": "path key message",
     "capability_warning": "path key message",
     "extension_error": "path key message",

@@ -83,10 +83,8 @@ class AcpAgent:
     ) -> None:
         self._peer = peer
         self._environment = environment
-        settings = environment.settings
-        shows, notifies = settings.models.show_thinking, settings.turns.notifications == "on"
-        notifies = notifies and environment.environ.get("NORTH_NOTIFICATIONS") != "off"
-        self._client = replace(client, shows_thoughts=shows, wants_attention=notifies)
+        shows = environment.settings.models.show_thinking
+        self._client = replace(client, shows_thoughts=shows, wants_attention=environment.notifies)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)

@@ -1,9 +1,10 @@
-"""`_north/paths/complete`: what a user may mean by the letters behind an `@`."""
+"""`_north/paths/complete`: what a user may mean by the letters behind an `@`, also besides paths."""
 
 from collections.abc import Callable
 from typing import Any
 
 from north_lsp.acp import params as read
+from north_lsp.agent.session.mentioning import FoundName
 from north_lsp.agent.session.session import Session
 from north_lsp.display import visible
 from north_lsp.rpc.messages import Params
@@ -19,10 +20,16 @@ def path_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
 
     async def complete(params: Params, call: Call) -> object:
         session, query = session_of(params), read.text(params, "query")
-        found = await session.complete_path(query[:_LONGEST_QUERY], read.whole_number(params, "limit", _LIMIT, 1))
-        return {"paths": [_row(one) for one in found.found], "isIncomplete": found.is_incomplete}
+        query, limit = query[:_LONGEST_QUERY], read.whole_number(params, "limit", _LIMIT, 1)
+        found = await session.mentioning.paths(query, limit)
+        names = [_named(one) for one in await session.mentioning.names(query, limit)]
+        return {"paths": [_row(one) for one in found.found], "names": names, "isIncomplete": found.is_incomplete}
 
     return {"_north/paths/complete": complete}
+
+
+def _named(found: FoundName) -> dict[str, Any]:
+    return {"name": visible(found.spelled), "kind": found.kind, "detail": visible(found.detail)}
 
 
 def _row(found: FoundPath) -> dict[str, Any]:

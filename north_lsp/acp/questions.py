@@ -242,7 +242,7 @@ def command_permission(session_id: str, review: CommandReview, client: Client) -
         details.append(f"**{visible(unsaved_for_model(review.unsaved, 'The command reads'))}.**")
     details += [f"Your earlier approvals do not cover this: {visible(reason)}." for reason in review.reasons]
     if review.rule and client.knows_north:
-        details.append(f'"Always run commands like this" would allow {visible(review.rule)}.')
+        details.append(f'"Always run commands like this" saves this rule: {visible(review.rule)}.')
     terminal = review.may_use_terminal and client.has_terminals
     may_offer = (("always", review.may_remember_text), ("rule", review.rule), ("terminal", terminal))
     left_out = {name for name, offered in may_offer if not offered}

@@ -113,9 +113,11 @@ def _logout(parser: ArgumentParser) -> None:
 
 
 def _setup(parser: ArgumentParser) -> None:
-    parser.add_argument("what", choices=("provider",), help="what to set up")
+    parser.add_argument("what", nargs="?", choices=("provider",), default="provider", help="what to set up")
     parser.add_argument(
-        "--preset", metavar="PRESET", required=True, help="minimax, minimax-cn, glm, openrouter or local"
+        "--preset",
+        metavar="PRESET",
+        help="minimax, minimax-cn, glm, openrouter or local (default: lists them and asks)",
     )
     parser.add_argument("--id", metavar="ID", help="the provider's name in models.yml")
     parser.add_argument("--address", metavar="URL", help="the address of a local server")
@@ -207,7 +209,11 @@ COMMANDS = (
         "setup",
         "Set up",
         "Add a ready-made provider to models.yml.",
-        ("setup provider --preset openrouter", "setup provider --preset local --address http://127.0.0.1:8000/v1"),
+        (
+            "setup",
+            "setup provider --preset openrouter",
+            "setup provider --preset local --address http://127.0.0.1:8000/v1",
+        ),
         _setup,
     ),
     Command(

@@ -3,19 +3,23 @@
 import os
 import platform
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
 from north_lsp import __version__
-from north_lsp.cli.finding import Finding
-from north_lsp.cli.surroundings import editors, network, on_path, programs
-from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
+from north_lsp.agent.secrets.secrets_file import BadFile, read_secrets_file
+from north_lsp.agent.servers.sources import find_servers
+from north_lsp.cli.finding import Finding, Level
+from north_lsp.cli.reach import keys, network
+from north_lsp.cli.surroundings import editors, on_path, programs
+from north_lsp.cli.variables import NUMBERS, SET_BY_NORTH, SWITCHES, VARIABLES
+from north_lsp.errors import Problem
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed, fits, prepared
-from north_lsp.providers.keys.credential_lookup import credential_source, has_credential
+from north_lsp.providers.catalog.selectors import ROLES, role_of
 from north_lsp.server.options import Options, UsageError
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.areas import areas, human
@@ -23,10 +27,15 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings
 from north_lsp.storage.settings import load_settings
 from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.switches import is_number, is_on, is_switch
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.roots import find_root, project_hash
 
 _KNOWN = {*VARIABLES, *SET_BY_NORTH}
+_FOR_A_SANDBOX = (
+    "it needs Linux 5.13 or newer with Landlock and user namespaces, which many containers switch off; without it, "
+    "nothing needs to be done but to answer the questions"
+)
 
 
 def examine(options: Options) -> list[Finding]:
@@ -50,6 +59,20 @@ def _program(options: Options) -> Iterator[Finding]:
         meant = {name: get_close_matches(name, _KNOWN, 1) for name in unknown}
         told = [f"{name} (did you mean {near[0]}?)" if near else name for name, near in meant.items()]
         yield Finding("note", f"unknown NORTH_ variables: {', '.join(told)}", "check their spelling")
+    yield from _values(options.environ)
+
+
+def _values(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield North's own variables whose value is none that it knows."""
+    for name in SWITCHES:
+        if (value := environ.get(name, "")) and not is_switch(value):
+            counts = "on" if is_on(environ, name) else "not set"
+            text = f"{name} is {value[:40]!r}, which is neither on nor off: it counts as {counts}"
+            yield Finding("warning", text, f"set {name} to 1 or 0, or unset it")
+    for name in NUMBERS:
+        if (value := environ.get(name, "")) and not is_number(value):
+            text = f"{name} is {value[:40]!r}, which is no whole number: the default applies"
+            yield Finding("warning", text, f"set {name} to a number, or unset it")
 
 
 def _folders(options: Options) -> Iterator[Finding]:
@@ -102,18 +125,44 @@ def _sandbox(options: Options) -> Iterator[Finding]:
     held = probe()
     costs = "commands that you have allowed permanently still ask, except plain ones that only read"
     if isinstance(held, str):
-        remedy = "; so does every other command: the settings ask for the sandbox" if wanted else ""
-        yield Finding("warning", f"sandbox: not available here ({held})", costs + remedy)
+        costs += "; so does every other command: the settings ask for the sandbox" if wanted else ""
+        yield Finding("warning", f"sandbox: not available here ({held}): {costs}", _FOR_A_SANDBOX)
         return
     if not held.namespaces:
-        yield Finding(
-            "warning", f"sandbox: protected names and closed files cannot be guarded here ({held.why})", costs
-        )
+        text = f"sandbox: protected names and closed files cannot be guarded here ({held.why}): {costs}"
+        yield Finding("warning", text, _FOR_A_SANDBOX)
     network = "a network of its own" if held.namespaces else "no sockets"
     state = "for all commands" if wanted else 'for what runs without asking (`"sandbox": "workspace"`: for all)'
     yield Finding("ok", f"sandbox: {state}; Landlock {held.landlock}, {network}")
     for gap in held.gaps():
         yield Finding("note", f"sandbox: not prevented on this machine: {gap}")
+
+
+def _file_of(problem: str) -> str:
+    path = problem.path if isinstance(problem, Problem) else None
+    return str(path) if path is not None else "the file"
+
+
+def _own_files(options: Options) -> Iterator[Finding]:
+    """Yield what is wrong in the lists of secrets and of tool servers, the user's and the project's."""
+    locations, root = Locations.from_environment(options.environ), find_root(options.path or Path.cwd()).resolve()
+    for path in (locations.config / "secrets.yml", root / ".north" / "secrets.yml"):
+        try:
+            problems = read_secrets_file(path).problems
+        except BadFile as error:
+            yield Finding("error", str(error), f"fix {path}: until then, no request is sent to a model")
+        else:
+            yield from (
+                Finding("error", one, f"fix {path}; `north-lsp docs secrets` shows entries") for one in problems
+            )
+    home = Path(options.environ.get("HOME") or Path.home())
+    found = find_servers([], root, home, locations, "listed")
+    for problem in found.problems:
+        yield Finding("warning", problem, f"fix {_file_of(problem)}; `north-lsp docs mcp` shows entries")
+    for spec in found.specs:
+        if spec.problem:
+            text = f"{spec.source}: the MCP server {spec.name} cannot be used: {spec.problem}"
+            yield Finding("warning", text, f"fix {spec.source}; `north-lsp docs mcp` shows entries")
 
 
 def _storage(options: Options) -> Iterator[Finding]:
@@ -129,34 +178,22 @@ def _settings(options: Options) -> Iterator[Finding]:
     locations, root = Locations.from_environment(options.environ), find_root(options.path or Path.cwd()).resolve()
     trust = Trust(locations, project_hash(root))
     for problem in SettingsFile(locations).of(root, trust.is_distrusted).current().problems:
-        yield Finding(
-            "warning" if "has no effect" in problem else "error",
-            problem,
-            "fix the file; it is read again when it changes",
-        )
+        level: Level = "warning" if "has no effect" in problem else "error"
+        yield Finding(level, problem, f"fix {_file_of(problem)}; it is read again when it changes")
+
+
+def _known(options: Options) -> Catalog:
+    settings = load_settings(Locations.from_environment(options.environ))
+    return prepared(options.load_catalog(settings.models), settings.models)
 
 
 def _models(options: Options) -> Iterator[Finding]:
-    """Yield what is wrong with models and keys, where keys are, and which model answers."""
-    locations = Locations.from_environment(options.environ)
-    settings = load_settings(locations)
-    known = prepared(options.load_catalog(settings.models), settings.models)
+    """Yield what is wrong with models, and which model answers."""
+    settings, known = load_settings(Locations.from_environment(options.environ)), _known(options)
     for problem in known.problems:
-        yield Finding("error", problem, "fix the file; `north-lsp docs models` says what it may contain")
+        yield Finding("error", problem, f"fix {_file_of(problem)}; `north-lsp docs models` says what it may contain")
     if known.keys.problem is not None:
         yield Finding("error", known.keys.problem, "`north-lsp docs models` says where keys come from")
-    keyed = [provider for provider in known.providers if has_credential(provider, options.environ, known.keys)]
-    for provider in keyed:
-        name = credential_source(provider, options.environ, known.keys)
-        base = options.environ.get(provider.base_url or "")
-        yield Finding("ok", f"{provider.title}: the key is in {name}" + (f", served by {base}" if base else ""))
-    if not keyed:
-        yield Finding(
-            "note",
-            "no API key was found: the built-in offline model answers, or a model server on this machine",
-            "store a key with `north-lsp login`, or set ANTHROPIC_API_KEY (or another provider's variable) in the "
-            "environment that starts the editor",
-        )
     allowed = Allowed.by(settings.models, (options.path or Path.cwd()).resolve())
     yield from _selectors(known, allowed, settings.models)
     try:
@@ -165,15 +202,35 @@ def _models(options: Options) -> Iterator[Finding]:
         named = "--model" if options.model != options.environ.get("NORTH_MODEL", "").strip() else "NORTH_MODEL"
         remedy = f"change {named}, or make that model usable; `north-lsp models` lists the others"
         yield Finding("error", str(error), remedy)
+        yield from _saved(known, settings.selected_model)
         return
     for notice in choice.notices:
         yield Finding("warning", notice, "choose another model in the editor, or with `/model` in the chat")
     yield Finding("ok", f"model: {choice.model.title} ({choice.model.selector})")
-    yield from network(options, known)
+
+
+def _saved(known: Catalog, saved: str | None) -> Iterator[Finding]:
+    """Yield whether the saved model is unknown, which nobody notices while another one is asked for."""
+    try:
+        known.find(saved or "default")
+    except UnknownModel as error:
+        yield Finding("warning", f"the saved model: {error}", "correct selectedModel, or choose one with `/model`")
+
+
+def _keys(options: Options) -> Iterator[Finding]:
+    return keys(options, _known(options))
+
+
+def _network(options: Options) -> Iterator[Finding]:
+    return network(options, _known(options))
 
 
 def _selectors(known: Catalog, allowed: Allowed, settings: ModelSettings) -> Iterator[Finding]:
     """Yield the settings that name models or providers that do not exist."""
+    for role in sorted(set(settings.roles) - {role for role in settings.roles if role_of(role)}):
+        near = get_close_matches(role, ROLES, 1)
+        text = f"modelRoles: North has no role {role}" + (f"; did you mean {near[0]}?" if near else "")
+        yield Finding("warning", text, f"correct modelRoles; the roles are {', '.join(ROLES)}")
     for role in sorted(known.roles):
         try:
             known.find(known.roles[role])
@@ -184,6 +241,9 @@ def _selectors(known: Catalog, allowed: Allowed, settings: ModelSettings) -> Ite
         if not any(fits(pattern, model) for model in known.models):
             remedy = "correct enabledModels; `north-lsp models` lists the names"
             yield Finding("warning", f"enabledModels: no known model is called {pattern}", remedy)
+    if "offline" in allowed.without:
+        text = "disabledProviders: the offline model cannot be disabled; it answers when no other model can"
+        yield Finding("note", text, "remove offline from disabledProviders")
     ids = {provider.id for provider in known.providers}
     for id in sorted({*allowed.without, *settings.provider_order} - ids - {"*"}):
         near = get_close_matches(id, ids, 1)
@@ -197,7 +257,10 @@ _CHECKS: tuple[Callable[[Options], Iterable[Finding]], ...] = (
     _folders,
     _modes,
     _settings,
+    _own_files,
     _models,
+    _keys,
+    _network,
     programs,
     _shell,
     _sandbox,

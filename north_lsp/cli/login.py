@@ -8,7 +8,7 @@ from north_lsp.cli.talking import agrees, waiting
 from north_lsp.display import counted
 from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.catalog import Catalog
-from north_lsp.providers.catalog.presets import PresetError, find_preset
+from north_lsp.providers.catalog.presets import Preset, PresetError, find_preset, presets
 from north_lsp.providers.keys.check import key_problem
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.server.options import Options, UsageError
@@ -52,7 +52,7 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
         keys = [key for key in store.all_keys() if provider in (None, key.provider)]
         if not keys:
             say("No key is stored." if provider is None else f"No key is stored for {provider}.")
-            return 0 if provider is None else 1
+            return 0
         if provider is not None:
             say(f"Removed {counted(store.remove(provider=provider), 'key')} of {provider}.")
             return 0
@@ -73,12 +73,12 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
 
 
 def setup_provider(
-    options: Options, preset_name: str, id: str | None, address: str | None, unattended: bool, ask: Ask, say: Say
+    options: Options, preset_name: str | None, id: str | None, address: str | None, unattended: bool, ask: Ask, say: Say
 ) -> int:
     """Show the lines of a ready-made provider and add them to models.yml. Returns the exit code. Raises UsageError."""
     try:
         text = ModelsText(Locations.from_environment(options.environ).config)
-        preset = find_preset(preset_name)
+        preset = find_preset(preset_name) if preset_name is not None else _chosen(unattended, ask, say)
         name, replace = id or preset.id, False
         if text.has(name):
             if unattended:
@@ -90,7 +90,7 @@ def setup_provider(
             name = name if replace else choice
         if preset.wants_address and address is None and not unattended:
             address = ask("Its address, for example http://127.0.0.1:8000/v1: ").strip()
-        addition = text.with_preset(preset_name, name, address, replace=replace)
+        addition = text.with_preset(preset.name, name, address, replace=replace)
     except PresetError as error:
         raise UsageError(str(error)) from None
     say(addition.difference)
@@ -102,6 +102,18 @@ def setup_provider(
         raise UsageError(f"{addition.path} cannot be written: {error.strerror or error}") from None
     say(f"Written. `north-lsp models {name}` shows its models.")
     return 0
+
+
+def _chosen(unattended: bool, ask: Ask, say: Say) -> Preset:
+    """Have the user choose a preset, by its number or name. Raises PresetError, and UsageError where nobody can."""
+    if unattended:
+        raise UsageError("setup --yes needs --preset: " + ", ".join(preset.name for preset in presets()))
+    for number, preset in enumerate(presets(), 1):
+        say(f"{number:>3}  {preset.name:<12} {preset.address}")
+    typed = ask("Which provider? (number or name) ").strip()
+    if typed.isdecimal() and 1 <= int(typed) <= len(presets()):
+        return presets()[int(typed) - 1]
+    return find_preset(typed)
 
 
 def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInfo:

@@ -9,7 +9,7 @@ VARIABLES = {
     "NORTH_CONFIG_DIR": "where settings and `models.yml` are, instead of `~/.config/north`",
     "NORTH_DATA_DIR": "where conversations and keys are, instead of `~/.north`",
     "NORTH_STATE_DIR": "where the log and locks are, instead of `~/.local/state/north`",
-    "NORTH_LOG_LEVEL": "what North writes to its log: `debug`, `info`, `warn` or `error`",
+    "NORTH_LOG_LEVEL": "what North writes to its log: `trace` (what models are sent), `debug`, `info`, `warn`, `error`",
     "NORTH_TIMING": "`1`: times of the start in the log",
     "NORTH_NO_NETWORK": "`1`: North connects to this machine only",
     "NORTH_CA_BUNDLE": "a PEM file with the certificates to trust, for a company's proxy",
@@ -33,6 +33,12 @@ VARIABLES = {
     "NORTH_OFFLINE_DELAY_MS": "milliseconds between the offline model's words",
     "NORTH_TEST_PROVIDER": "a file with a script that the model `north-test/test` plays",
 }
+SWITCHES = (
+    "NORTH_TIMING", "NORTH_NO_NETWORK", "NORTH_DISCOVERY", "NORTH_BEDROCK", "NORTH_NO_TITLE", "NORTH_NO_SESSION",
+    "NORTH_NO_OFFER", "NORTH_NULL_PROMPT", "NORTH_NOTIFICATIONS", "NORTH_BASH_NO_CI", "NORTH_NO_PTY",
+)  # fmt: skip
+"""Those of them that are on or off."""
+NUMBERS = ("NORTH_TASK_MAX_OUTPUT_BYTES", "NORTH_TASK_MAX_OUTPUT_LINES", "NORTH_OFFLINE_DELAY_MS")
 SET_BY_NORTH = {
     "NORTH_SESSION_ID": "in commands that North runs: the id of the conversation",
     "NORTH_COMMAND_ID": "in commands that North runs: how it finds their processes again",

@@ -46,9 +46,9 @@ class Rule:
 
     def described(self) -> str:
         """Describe the rule to the user."""
-        flags = f", flags {' '.join(self.flags)}" if self.flags else ", no flags"
-        rest = {"any": "any words", "paths": "paths in the workspace", "none": "no other words"}[self.args]
-        return f"`{' '.join(self.words)}`{flags}, {rest}"
+        options = f"with {' '.join(self.flags)}" if self.flags else "without options"
+        rest = {"any": ", any words", "paths": ", on paths in the workspace", "none": ", no other words"}[self.args]
+        return f"`{' '.join(self.words)}` {options}{rest}"
 
 
 def _texts(value: object) -> bool:

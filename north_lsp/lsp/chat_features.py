@@ -144,11 +144,11 @@ class ChatFeatures:
 
     async def _paths(self, text: str, start: int, end: int, query: str) -> Completions:
         session = await self._conversation.current()
-        found = await session.complete_path(query, _MOST_PATHS)
-        rows = []
+        found = await session.mentioning.paths(query, _MOST_PATHS)
+        rows = [(_mentioned(one.spelled), one.kind) for one in await session.mentioning.names(query, _MOST_PATHS)]
         for one in found.found:
             name = one.shown + ("/" if one.is_folder and not one.shown.endswith("/") else "")
-            rows.append((f'@"{name}"' if " " in name else f"@{name}", "folder" if one.is_folder else "file"))
+            rows.append((_mentioned(name), "folder" if one.is_folder else "file"))
         offered = self._offered(text, start, end, rows, "file")
         return Completions(offered.items, True)
 
@@ -208,6 +208,10 @@ class ChatFeatures:
             target, _, line = span.text.partition("#L")
             return target, int(line) - 1 if line.isdigit() else 0
         return None
+
+
+def _mentioned(name: str) -> str:
+    return f'@"{name}"' if " " in name else f"@{name}"
 
 
 def _about(command: CommandInfo) -> str:

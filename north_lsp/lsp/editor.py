@@ -178,7 +178,7 @@ class PlainEditor:
         parts += [f"Your earlier approvals do not cover this: {reason}." for reason in review.reasons]
         actions = _COMMAND_ACTIONS
         if review.rule:
-            parts.append(f'"Always run commands like this" would allow {review.rule}.')
+            parts.append(f'"Always run commands like this" saves this rule: {review.rule}.')
         else:
             actions = {title: kind for title, kind in actions.items() if kind != "rule"}
         if not review.may_remember_text:

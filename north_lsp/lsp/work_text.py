@@ -55,7 +55,8 @@ def _criterion(one: CriterionView) -> str:
 def _workflow(workflow: WorkflowView) -> str:
     shown = {"now": "**{}**", "done": "✓ {}", "ahead": "{}"}
     phases = " → ".join(shown[one.state].format(one.name) for one in workflow.phases)
-    lines = [f"**Workflow:** {workflow.name} ({workflow.folder})", "", phases]
+    head = f"**Workflow:** {workflow.name} ({workflow.folder})" if workflow.folder else f"**Skill:** {workflow.name}"
+    lines = [head, "", phases]
     lines += ["", workflow.note] if workflow.note else []
     lines += ["", f"Held: {workflow.held}"] if workflow.held else []
     limits = (("calls that read", workflow.calls_left), ("rounds of questions", workflow.rounds_left))

@@ -4,6 +4,8 @@ they are served. Pure; imports nothing heavy."""
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from north_lsp.storage.switches import is_on
+
 AZURE = "azure-openai-responses"
 VERTEX = "google-vertex"
 BEDROCK = "anthropic-bedrock"
@@ -34,7 +36,7 @@ def cloud_address(api: str, environ: Mapping[str, str]) -> str | None:
         return f"https://{host}/v1/projects/{project}/locations/{region}/publishers/google"
     if api == BEDROCK:
         # Whoever works with AWS has its credentials in the environment; that is no wish to pay for models there.
-        is_wanted = _value(environ, BEDROCK_TOKEN) or _value(environ, BEDROCK_SWITCH) in ("1", "on", "true")
+        is_wanted = _value(environ, BEDROCK_TOKEN) or is_on(environ, BEDROCK_SWITCH)
         return f"https://bedrock-runtime.{quote(aws_region(environ), safe='')}.amazonaws.com" if is_wanted else None
     return None
 

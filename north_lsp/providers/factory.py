@@ -8,6 +8,7 @@ from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
 from north_lsp.providers.catalog.loading import SCRIPT_VARIABLE
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model
+from north_lsp.storage.switches import number
 
 
 def make_provider(
@@ -42,5 +43,4 @@ def make_provider(
 
 def _offline_delay(environ: Mapping[str, str]) -> float:
     """Return the pause in seconds between the offline model's words, for demonstrations (`NORTH_OFFLINE_DELAY_MS`)."""
-    text = environ.get("NORTH_OFFLINE_DELAY_MS", "")
-    return min(int(text), 1000) / 1000 if text.isdecimal() else 0.0
+    return min(number(environ, "NORTH_OFFLINE_DELAY_MS", 0), 1000) / 1000

@@ -4,8 +4,9 @@ import ipaddress
 import sys
 from collections.abc import Mapping
 
+from north_lsp.storage.switches import is_on
+
 VARIABLE = "NORTH_NO_NETWORK"
-_YES = ("1", "true", "yes", "on")
 
 
 class NetworkForbidden(OSError):
@@ -13,7 +14,7 @@ class NetworkForbidden(OSError):
 
 
 def is_forbidden(environ: Mapping[str, str]) -> bool:
-    return environ.get(VARIABLE, "").strip().lower() in _YES
+    return is_on(environ, VARIABLE)
 
 
 def forbid() -> None:

@@ -10,15 +10,15 @@ from pathlib import Path
 import anyio
 
 from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.storage.switches import is_on
 
 VARIABLE = "NORTH_TIMING"
-_YES = ("1", "true", "yes", "on")
 _STEP = 0.05
 _LONG = 0.05
 
 
 def is_wanted(environ: Mapping[str, str]) -> bool:
-    return environ.get(VARIABLE, "").strip().lower() in _YES
+    return is_on(environ, VARIABLE)
 
 
 class StartTimes:

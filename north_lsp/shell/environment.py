@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage.switches import is_on
 
 _DROPPED = {
     "PS1", "PS2", "PS4", "PROMPT_COMMAND", "PWD", "OLDPWD", "SHLVL", "BASH_ENV", "ENV", "TMOUT", "MAIL", "MAILPATH",
@@ -85,7 +86,7 @@ def command_environment(
     """Return the environment of commands: no pagers, editors or prompts, and no credentials except those that the user
     lets pass. `added` are the variables from the user's settings, which come last."""
     unattended = UNATTENDED
-    if any(environ.get(name) not in (None, "", "0") for name in _NO_CI):
+    if any(is_on(environ, name) for name in _NO_CI):
         unattended = {name: value for name, value in UNATTENDED.items() if name != "CI"}
     kept = {
         name: value

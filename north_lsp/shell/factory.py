@@ -24,6 +24,7 @@ from north_lsp.shell.snapshot import user_snapshot
 from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import MARK
 from north_lsp.storage.janitor import SHELL_FOLDER
+from north_lsp.storage.switches import is_on
 
 _held: dict[Path, int] = {}  # the locks on the folders of this process
 _ALONE_SECONDS = 300.0  # the machine may only have been busy
@@ -60,7 +61,7 @@ class ShellMaker:
         start = partial(Bash.start, bash, self.environ, cwd, folder, described, self._background, startup=startup)
         try:
             made = None
-            if self._options.terminal and not self.environ.get("NORTH_NO_PTY"):
+            if self._options.terminal and not is_on(self.environ, "NORTH_NO_PTY"):
                 with contextlib.suppress(StartFailed):
                     made = await start(terminal=True)
             made = made or await start(terminal=False)

@@ -387,6 +387,14 @@ class Host(Protocol):
 
     async def stop_work(self) -> None: ...
 
+    def active_skill(self) -> str:
+        """Return the skill that is active with its phase, in Markdown; empty for none."""
+        ...
+
+    async def stop_skill(self) -> None:
+        """Have no skill be active any more."""
+        ...
+
     async def archive_work(self, slug: str) -> None: ...
 
     def jobs(self) -> str:

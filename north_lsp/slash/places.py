@@ -21,7 +21,7 @@ async def _rewind(host: Host, words: Sequence[str]) -> Reply:
     usage = CommandError(
         "/rewind takes the number of a prompt, or a place as /tree names it; then conversation, files or both, "
         "overwrite or merge for files that were changed since, and at the end summarize, with what the summary of what "
-        "is left behind shall say"
+        "is left behind should say"
     )
     place, *rest = words
     summary = " ".join(rest[rest.index(_SUMMARY) + 1 :]) if _SUMMARY in rest else None

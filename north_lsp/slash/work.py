@@ -1,4 +1,4 @@
-"""The commands for the goal of a conversation, and for workflows."""
+"""The commands for the goal of a conversation, for workflows, and for the skill that is active."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,21 @@ async def _work(host: Host, words: Sequence[str]) -> Reply:
             raise CommandError(f"/work takes no words, or {known}")
 
 
+async def _skill(host: Host, words: Sequence[str]) -> Reply:
+    match list(words):
+        case []:
+            return Reply(
+                f"The skill {host.active_skill()} is active." if host.active_skill() else "No skill is active."
+            )
+        case ["stop"]:
+            await host.stop_skill()
+            return Reply("No skill is active any more. What the model was told of it stays in the conversation.")
+        case _:
+            raise CommandError("/skill takes no words, or `stop`; `/skill:<name>` calls a skill, `/skills` lists them")
+
+
 WORK = (
+    Command("skill", "Show the skill that is active and its phase, or end it", _skill, "[stop]"),
     Command(
         "goal",
         "Show or change the goal of this conversation",

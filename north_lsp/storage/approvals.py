@@ -4,35 +4,21 @@ Each permission is in two files and holds only while it is in both: one in the p
 one of the user's own. So a cloned repository can neither allow anything nor keep what the user has revoked.
 """
 
-import errno
 import json
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.approval_files import ApprovalFiles, Content, Step, record, rows
 from north_lsp.storage.command_identity import trimmed
 from north_lsp.storage.entries import timestamp
-from north_lsp.storage.files import (
-    MAX_CONFIG_BYTES,
-    json_bytes,
-    private_directory,
-    read_json,
-    set_aside,
-    short_lock,
-    write_atomic,
-)
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.trust import Trust
 
-Content = dict[str, Any]
 Switch = Literal["editsAutoAccept", "shellAutoApprove"]
 
 Origin = Literal["user", "project", "session"]
-
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +42,7 @@ class Approvals:
 
     def __init__(self, locations: Locations, project_hash: str, root: Path) -> None:
         self.write_error: OSError | None = None
-        self._aside: Path | None = None
-        self._locations = locations
-        self._lock_name = f"approvals-{project_hash}"
-        self._own = locations.project(project_hash) / "approvals.json"
-        self._folder = root / ".north"
+        self._files = ApprovalFiles(locations, project_hash, root)
         self._unsaved_switches: dict[Switch, bool] = {}
         self._of_session: set[Switch] = set()
         self.trust = Trust(locations, project_hash)
@@ -72,8 +54,7 @@ class Approvals:
 
     def take_aside(self) -> Path | None:
         """Return, once, where a file was moved that could not be read: what it allowed is not allowed any more."""
-        aside, self._aside = self._aside, None
-        return aside
+        return self._files.take_aside()
 
     def distrusted(self) -> bool:
         return self.trust.is_distrusted()
@@ -115,8 +96,10 @@ class Approvals:
             return False
         if command in self._unsaved_commands:
             return True
-        shared = [trimmed(text) for text in _commands(_read(self._allowlist, _is_allowlist)) if isinstance(text, str)]
-        return bool(command) and command in shared and command in _allowed(_read(self._own, _is_approvals))
+        shared = [
+            trimmed(text) for text in rows(self._files.read("allowlist"), "allowedCommands") if isinstance(text, str)
+        ]
+        return bool(command) and command in shared and command in record(self._files.read("own"), "allowed")
 
     def allow_command(self, command: str) -> None:
         """Allow exactly this command. Raises ValueError for an empty one."""
@@ -125,21 +108,21 @@ class Approvals:
             raise ValueError("there is no command to allow")
 
         def share(content: Content) -> None:
-            commands = _commands(content)
+            commands = rows(content, "allowedCommands")
             content["allowedCommands"] = commands if command in commands else [*commands, command]
 
-        def record(content: Content) -> None:
-            content["allowed"] = {**_allowed(content), command: {"at": timestamp()}}
+        def note(content: Content) -> None:
+            content["allowed"] = {**record(content, "allowed"), command: {"at": timestamp()}}
 
-        if not self._save([(self._allowlist, _is_allowlist, share), (self._own, _is_approvals, record)]):
+        if not self._save(("allowlist", share), ("own", note)):
             self._unsaved_commands.add(command)
 
     def command_rules(self) -> list[Content]:
         """Return the rules that both files have, as they were written; what they mean is up to the caller."""
         if self.distrusted():
             return []
-        own = _rules_record(_read(self._own, _is_approvals))
-        shared = [rule for rule in _rules(_read(self._allowlist, _is_allowlist)) if _key(rule) in own]
+        own = record(self._files.read("own"), "rules")
+        shared = [rule for rule in _rules(self._files.read("allowlist")) if _key(rule) in own]
         return [*shared, *(rule for rule in self._unsaved_rules if rule not in shared)]
 
     def allow_rule(self, rule: Content) -> None:
@@ -148,17 +131,17 @@ class Approvals:
             content["rules"] = rules if rule in rules else [*rules, rule]
             content.setdefault("allowedCommands", [])
 
-        def record(content: Content) -> None:
-            content["rules"] = {**_rules_record(content), _key(rule): {"at": timestamp()}}
+        def note(content: Content) -> None:
+            content["rules"] = {**record(content, "rules"), _key(rule): {"at": timestamp()}}
 
-        if not self._save([(self._allowlist, _is_allowlist, share), (self._own, _is_approvals, record)]):
+        if not self._save(("allowlist", share), ("own", note)):
             self._unsaved_rules.append(rule)
 
     def tool_allowed(self, name: str, digest: str) -> bool:
         """Tell whether a tool of another program was allowed as it is described now, which `digest` stands for."""
         if self.distrusted():
             return False
-        row = _tools(_read(self._own, _is_approvals)).get(name)
+        row = record(self._files.read("own"), "mcpAllowed").get(name)
         known = row.get("definition") if isinstance(row, dict) else self._unsaved_tools.get(name)
         return bool(digest) and known == digest
 
@@ -166,29 +149,29 @@ class Approvals:
         """Allow all calls of a tool of another program, as long as it is described like this. Nothing of it is in the
         project's file: it depends on what runs on this machine."""
 
-        def record(content: Content) -> None:
+        def note(content: Content) -> None:
             content["mcpAllowed"] = {
-                **_tools(content),
+                **record(content, "mcpAllowed"),
                 name: {"at": timestamp(), "server": server, "definition": digest},
             }
 
-        if not self._save([(self._own, _is_approvals, record)]):
+        if not self._save(("own", note)):
             self._unsaved_tools[name] = digest
 
     def revoke_tool(self, name: str) -> None:
         """Have a tool of another program ask again."""
 
-        def record(content: Content) -> None:
-            content["mcpAllowed"] = {key: row for key, row in _tools(content).items() if key != name}
+        def note(content: Content) -> None:
+            content["mcpAllowed"] = {key: row for key, row in record(content, "mcpAllowed").items() if key != name}
 
         self._unsaved_tools.pop(name, None)
-        self._save([(self._own, _is_approvals, record)])
+        self._save(("own", note))
 
     def host_allowed(self, host: str) -> frozenset[str] | None:
         """Return, if fetching from a host was allowed, at which addresses outside of the public internet; else None."""
         if self.distrusted():
             return None
-        row = _hosts(_read(self._own, _is_approvals)).get(host)
+        row = record(self._files.read("own"), "hostsAllowed").get(host)
         if not isinstance(row, dict):
             return self._unsaved_hosts.get(host)
         addresses = row.get("addresses")
@@ -197,40 +180,40 @@ class Approvals:
     def allow_host(self, host: str, addresses: frozenset[str]) -> None:
         """Allow fetching from a host; outside of the public internet only while it has one of these addresses."""
 
-        def record(content: Content) -> None:
+        def note(content: Content) -> None:
             content["hostsAllowed"] = {
-                **_hosts(content),
+                **record(content, "hostsAllowed"),
                 host: {"at": timestamp(), "addresses": sorted(addresses)},
             }
 
-        if not self._save([(self._own, _is_approvals, record)]):
+        if not self._save(("own", note)):
             self._unsaved_hosts[host] = addresses
 
     def revoke_host(self, host: str) -> None:
         """Have fetching from a host ask again."""
 
-        def record(content: Content) -> None:
-            content["hostsAllowed"] = {key: row for key, row in _hosts(content).items() if key != host}
+        def note(content: Content) -> None:
+            content["hostsAllowed"] = {key: row for key, row in record(content, "hostsAllowed").items() if key != host}
 
         self._unsaved_hosts.pop(host, None)
-        self._save([(self._own, _is_approvals, record)])
+        self._save(("own", note))
 
     def revoke(self, permission: str | Content) -> None:
         """Revoke an exact command or a rule."""
 
         def share(content: Content) -> None:
-            content["allowedCommands"] = [one for one in _commands(content) if one != permission]
+            content["allowedCommands"] = [one for one in rows(content, "allowedCommands") if one != permission]
             if "rules" in content:
                 content["rules"] = [one for one in _rules(content) if one != permission]
 
-        def record(content: Content) -> None:
-            content["allowed"] = {name: row for name, row in _allowed(content).items() if name != permission}
+        def note(content: Content) -> None:
+            content["allowed"] = {name: row for name, row in record(content, "allowed").items() if name != permission}
             key = "" if isinstance(permission, str) else _key(permission)
-            content["rules"] = {name: row for name, row in _rules_record(content).items() if name != key}
+            content["rules"] = {name: row for name, row in record(content, "rules").items() if name != key}
 
         self._unsaved_commands.discard(permission if isinstance(permission, str) else "")
         self._unsaved_rules = [rule for rule in self._unsaved_rules if rule != permission]
-        self._save([(self._own, _is_approvals, record), (self._allowlist, _is_allowlist, share)])
+        self._save(("own", note), ("allowlist", share))
 
     def note_use(self, used: Sequence[str | Mapping[str, object]]) -> None:
         """Record the day on which permissions were last used."""
@@ -240,7 +223,7 @@ class Approvals:
             return
         self._noted |= {_id(one): today for one in new}
 
-        def record(content: Content) -> None:
+        def note(content: Content) -> None:
             for one in new:
                 group, key = ("allowed", one) if isinstance(one, str) else ("rules", _key(dict(one)))
                 row = content.get(group, {}).get(key)
@@ -248,12 +231,12 @@ class Approvals:
                     row["lastUsed"] = today
 
         error = self.write_error
-        self._save([(self._own, _is_approvals, record)])
+        self._save(("own", note))
         self.write_error = error  # nothing is lost for the user if this cannot be stored
 
     def listed(self) -> list[Permission]:
         """List all that is in force, and what the project's file has that this user has not accepted."""
-        own, shared = _read(self._own, _is_approvals), _read(self._allowlist, _is_allowlist)
+        own, shared = self._files.read("own"), self._files.read("allowlist")
         found = [
             Permission(switch, switch, "user", _when(own.get(switch)), None)
             for switch in get_args(Switch)
@@ -264,19 +247,23 @@ class Approvals:
             for switch in get_args(Switch)
             if switch in self._of_session and not self._is_on(switch)
         ]
-        entries = [*(text for text in _commands(shared) if isinstance(text, str)), *self._unsaved_commands]
-        records: list[tuple[str | Content, object, bool]] = [
-            (trimmed(text), _allowed(own).get(trimmed(text)), text in self._unsaved_commands) for text in entries
+        entries = [
+            *(text for text in rows(shared, "allowedCommands") if isinstance(text, str)),
+            *self._unsaved_commands,
         ]
-        records += [(rule, _rules_record(own).get(_key(rule)), False) for rule in _rules(shared)]
+        records: list[tuple[str | Content, object, bool]] = [
+            (trimmed(text), record(own, "allowed").get(trimmed(text)), text in self._unsaved_commands)
+            for text in entries
+        ]
+        records += [(rule, record(own, "rules").get(_key(rule)), False) for rule in _rules(shared)]
         records += [(rule, None, True) for rule in self._unsaved_rules]
         for entry, row, unsaved in records:
             origin: Origin = "session" if unsaved else "user" if row is not None else "project"
             found.append(Permission(_id(entry), entry, origin, _when(row), _when(row, "lastUsed")))
-        for name, row in _tools(own).items():
+        for name, row in record(own, "mcpAllowed").items():
             about: Content = {"tool": name, "server": str(row.get("server")) if isinstance(row, dict) else ""}
             found.append(Permission(_id(about), about, "user", _when(row), None))
-        for host, row in _hosts(own).items():
+        for host, row in record(own, "hostsAllowed").items():
             found.append(Permission(_id({"host": host}), {"host": host}, "user", _when(row), None))
         return list({one.id: one for one in found}.values())
 
@@ -300,23 +287,15 @@ class Approvals:
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    @property
-    def _allowlist(self) -> Path:
-        return self._folder / "allowlist.json"
-
-    @property
-    def _autoaccept(self) -> Path:
-        return self._folder / "autoaccept.json"
-
     def _is_in_force(self, switch: Switch) -> bool:
         return (switch in self._of_session or self._is_on(switch)) and not self.distrusted()
 
     def _is_on(self, switch: Switch) -> bool:
         if (unsaved := self._unsaved_switches.get(switch)) is not None:
             return unsaved
-        if _read(self._autoaccept, _is_object).get(switch) is not True:
+        if self._files.read("autoaccept").get(switch) is not True:
             return False
-        match _read(self._own, _is_approvals).get(switch):
+        match self._files.read("own").get(switch):
             case {"value": True}:
                 return True
             case _:
@@ -328,80 +307,22 @@ class Approvals:
         def share(content: Content) -> None:
             content[switch] = on
 
-        def record(content: Content) -> None:
+        def note(content: Content) -> None:
             content[switch] = {"value": on, "at": timestamp()}
 
-        steps: list[_Step] = [(self._own, _is_approvals, record), (self._autoaccept, _is_object, share)]
-        if self._save(steps):
+        if self._save(("own", note), ("autoaccept", share)):
             self._unsaved_switches.pop(switch, None)
         else:
             self._unsaved_switches[switch] = on
 
-    def _save(self, steps: "list[_Step]") -> bool:
+    def _save(self, *steps: Step) -> bool:
         self.write_error = None
         try:
-            with short_lock(self._locations, self._lock_name):
-                for path, is_valid, change in steps:
-                    self._change(path, is_valid, change)
+            self._files.change(*steps)
         except OSError as error:
             self.write_error = error
             return False
         return True
-
-    def _change(self, path: Path, is_valid: "_Check", change: Callable[[Content], None]) -> None:
-        """Read, change and replace a file; one that cannot be read is set aside first. The caller holds the lock."""
-        ours = path == self._own
-        if ours:
-            private_directory(path.parent)
-        else:
-            with suppress(FileExistsError):
-                self._folder.mkdir()
-            if self._folder.is_symlink():
-                raise OSError(errno.ELOOP, "a link, and North does not write through links", str(self._folder))
-        content: Content = {"version": _VERSION} if ours else {}
-        if os.path.lexists(path):
-            if (read := _read_valid(path, is_valid)) is not None:
-                content = read
-            else:
-                self._aside = set_aside(path)
-        if isinstance(version := content.get("version"), int) and version > _VERSION:
-            raise OSError(errno.EROFS, "a newer North wrote it", str(path))
-        change(content)
-        # A link is replaced, not followed: it could lead anywhere.
-        write_atomic(path, json_bytes(content), 0o600 if ours else 0o666)
-
-
-_Check = Callable[[object], bool]
-_Step = tuple[Path, _Check, Callable[[Content], None]]
-
-
-def _read(path: Path, is_valid: _Check) -> Content:
-    """Read a file's content; empty if it is missing, unreadable or of a newer version."""
-    content = _read_valid(path, is_valid) or {}
-    version = content.get("version", _VERSION)
-    return content if version == _VERSION else {}
-
-
-def _read_valid(path: Path, is_valid: _Check) -> Content | None:
-    try:
-        content = read_json(path, MAX_CONFIG_BYTES)
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) and is_valid(content) else None
-
-
-def _is_object(content: object) -> bool:
-    return isinstance(content, dict)
-
-
-def _is_allowlist(content: object) -> bool:
-    lists = ("allowedCommands", "rules")
-    return isinstance(content, dict) and all(isinstance(content.get(name, []), list) for name in lists)
-
-
-def _is_approvals(content: object) -> bool:
-    records = ("allowed", "rules", "mcpAllowed", "hostsAllowed")
-    return isinstance(content, dict) and all(isinstance(content.get(name, {}), dict) for name in records)
 
 
 def _key(rule: Content) -> str:
@@ -425,30 +346,4 @@ def _when(row: object, key: str = "at") -> str | None:
 
 
 def _rules(content: Content) -> list[Content]:
-    rules = content.get("rules", [])
-    return [rule for rule in rules if isinstance(rule, dict)] if isinstance(rules, list) else []
-
-
-def _rules_record(content: Content) -> dict[str, object]:
-    rules = content.get("rules", {})
-    return dict(rules) if isinstance(rules, dict) else {}
-
-
-def _commands(content: Content) -> list[object]:
-    commands = content.get("allowedCommands", [])
-    return list(commands) if isinstance(commands, list) else []
-
-
-def _tools(content: Content) -> dict[str, object]:
-    tools = content.get("mcpAllowed", {})
-    return dict(tools) if isinstance(tools, dict) else {}
-
-
-def _allowed(content: Content) -> dict[str, object]:
-    allowed = content.get("allowed", {})
-    return dict(allowed) if isinstance(allowed, dict) else {}
-
-
-def _hosts(content: Content) -> dict[str, object]:
-    hosts = content.get("hostsAllowed", {})
-    return dict(hosts) if isinstance(hosts, dict) else {}
+    return [rule for rule in rows(content, "rules") if isinstance(rule, dict)]

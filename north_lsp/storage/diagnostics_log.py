@@ -77,6 +77,10 @@ class DiagnosticsLog:
     def is_debug(self) -> bool:
         return self._threshold <= LEVELS["debug"]
 
+    @property
+    def is_trace(self) -> bool:
+        return self._threshold <= LEVELS["trace"]
+
     def report_crash(self, text: str) -> Path | None:
         """Have a report written to a file of its own, without secrets; None for all but the first of a process."""
         with self._changed:

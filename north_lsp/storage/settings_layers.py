@@ -75,7 +75,10 @@ def merged(layers: Sequence[Layer]) -> Layered:
         problems += layer.problems
         for key, value in layer.values.items():
             below = values.get(key, rows[key].setting.default)
-            narrowed = stricter(rows[key], below, value) if _only_narrows(layer, rows[key]) else value
+            if not _only_narrows(layer, rows[key]):
+                values[key], origins[key] = value, layer.origin
+                continue
+            narrowed = stricter(rows[key], below, value)
             if narrowed is None:
                 problems.append(_refused(layer, rows[key]))
             elif narrowed == value or narrowed != below:  # else it changes nothing

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from north_lsp.lazy_dataclass import dataclass
 
@@ -11,6 +11,7 @@ Status = Literal["active", "blocked", "complete"]
 CriterionStatus = Literal["open", "met", "failed"]
 _MARKS: Mapping[CriterionStatus, str] = {"open": " ", "met": "x", "failed": "!"}
 _MOST = 50
+_S = TypeVar("_S", bound=str)
 
 
 class GoalError(ValueError):
@@ -115,8 +116,7 @@ class Goal:
         """Read a goal; None for none, and for what is none."""
         if not isinstance(stored, Mapping) or not isinstance(stored.get("statement"), str):
             return None
-        statuses: tuple[Status, ...] = get_args(Status)
-        status: Status = next((one for one in statuses if one == stored.get("status")), "active")
+        status: Status = _one_of(get_args(Status), stored.get("status"), "active")
         rows = stored.get("criteria")
         criteria = tuple(_criterion(row) for row in rows if isinstance(row, Mapping)) if isinstance(rows, list) else ()
         return cls(stored["statement"], criteria, status, _text(stored, "blocked"))
@@ -169,14 +169,17 @@ def _row(one: Criterion, state: str | None) -> str:
 
 
 def _criterion(row: Mapping[str, Any]) -> Criterion:
-    statuses: tuple[CriterionStatus, ...] = get_args(CriterionStatus)
-    status: CriterionStatus = next((one for one in statuses if one == row.get("status")), "open")
+    status: CriterionStatus = _one_of(get_args(CriterionStatus), row.get("status"), "open")
     given = row.get("evidence")
     known = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
     evidence = tuple(
         Evidence(_text(one, "at"), _text(one, "text"), _text(one, "artifact"), _text(one, "treeHash")) for one in known
     )
     return Criterion(_text(row, "id"), _text(row, "text"), _text(row, "command"), status, evidence)
+
+
+def _one_of(known: Sequence[_S], stored: object, otherwise: _S) -> _S:
+    return next((one for one in known if one == stored), otherwise)
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:

@@ -30,6 +30,39 @@ async def test_paths_are_completed(offline: World) -> None:
         assert len(folders["paths"]) <= 10
 
 
+async def test_names_of_rules_skills_and_conversations_are_completed(world: World, server: ModelServer) -> None:
+    rules = {
+        "web/style.md": "---\ndescription: How pages look\n---\nBe brief.",
+        "web/off.md": "---\nenabled: false\n---\nx",
+    }
+    for name, text in rules.items():
+        path = world.project / ".north" / "rules" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    skill = world.project / ".claude" / "skills" / "ship" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: Releases\n---\nTag it.")
+    server.script(answer(Say("Yes.")), answer(Say("I follow it.")))
+    async with conversation(world) as (client, former):
+        await prompt(client, former, "Where is the beginning?")
+        session = await new_session(client, world)
+
+        async def names(query: str) -> list[dict[str, str]]:
+            asked = {"sessionId": session, "query": query}
+            return list((await client.request("_north/paths/complete", asked))["names"])
+
+        style = {"name": "rule:web/style", "kind": "rule", "detail": "How pages look"}
+        assert await names("rule:sty") == await names("rule:PAGES") == await names("ru") == [style]
+        assert await names("r") == await names("rule:off") == await names("other:") == []
+        assert {"name": "skill:ship", "kind": "skill", "detail": "Releases"} in await names("skill:sh")
+        (found,) = await names("conversation:beginning")
+        assert (found["name"], found["kind"]) == (f"conversation:{former}", "conversation")
+        await prompt(client, session, f"Follow @rule:web/style, as in @{found['name']}")
+    sent = str(server.requests[1].body["messages"])
+    assert "Be brief." in sent
+    assert "Where is the beginning?" in sent
+
+
 async def test_what_is_wrong_in_a_request_is_said(offline: World) -> None:
     async with agent(offline) as client:
         session = await new_session(client, offline)

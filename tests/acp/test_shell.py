@@ -46,7 +46,7 @@ async def test_a_rule_is_offered_shown_stored_and_holds(world: World, server: Mo
     async with session(world, "rule") as (client, asked, id):
         await turn(client, id, server, call("shell_run", command="wc -l json/scanner.py"))
         texts = json.dumps(asked.questions[0]["toolCall"]["content"])
-        assert "`wc`, flags -l, paths in the workspace" in texts
+        assert "`wc` with -l, on paths in the workspace" in texts
         stored = json.loads((world.project / ".north/allowlist.json").read_text())
         assert stored["rules"] == [{"words": ["wc"], "flags": ["-l"], "args": "paths"}]
         asked.choice = "deny"

@@ -139,7 +139,9 @@ def test_doctor_says_what_is_missing_and_prints_no_secret(tmp_path: Path) -> Non
     done = run(tmp_path, "doctor")
     assert done.returncode == 0
     assert "set ANTHROPIC_API_KEY" in done.stdout
-    done = run(tmp_path, "doctor", environ={"ANTHROPIC_API_KEY": "very-secret", "NORTH_TYPO": "1"})
+    done = run(
+        tmp_path, "doctor", environ={"ANTHROPIC_API_KEY": "very-secret", "NORTH_TYPO": "1", "NORTH_NO_NETWORK": "1"}
+    )
     assert "very-secret" not in done.stdout + done.stderr
     assert "NORTH_TYPO" in done.stdout
     (tmp_path / "config").mkdir()

@@ -3,17 +3,21 @@ room."""
 
 import json
 import os
+import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from north_lsp import __version__
 from north_lsp.cli import doctor
-from north_lsp.cli.doctor import _models, _modes, _program, _settings, _shell, _storage, examine
+from north_lsp.cli.doctor import _keys, _models, _modes, _own_files, _program, _settings, _shell, _storage, examine
 from north_lsp.cli.finding import Finding, as_json, report
-from north_lsp.cli.surroundings import editors, network, on_path
+from north_lsp.cli.reach import network
+from north_lsp.cli.surroundings import editors, on_path
 from north_lsp.server.options import Options
 from tests.cli.test_command_line import run
+from tests.support.model_server import ModelServer
 
 
 def options_in(folder: Path, **environ: str) -> Options:
@@ -89,9 +93,9 @@ def test_settings_that_name_what_does_not_exist_are_found(tmp_path: Path) -> Non
     (tmp_path / "config").mkdir()
     wrong = {
         "selectedModel": "sonet-4-5",
-        "modelRoles": {"fast": "nothing-like-it"},
+        "modelRoles": {"fast": "nothing-like-it", "slwo": "haiku-4-5", "smol": "haiku-4-5"},
         "enabledModels": ["gone/*"],
-        "disabledProviders": ["opnai"],
+        "disabledProviders": ["opnai", "offline"],
         "shell.timeout": 3,
     }
     (tmp_path / "config" / "config.json").write_text(json.dumps(wrong))
@@ -101,14 +105,90 @@ def test_settings_that_name_what_does_not_exist_are_found(tmp_path: Path) -> Non
     assert "the role fast: " in found
     assert "no known model is called gone/*" in found
     assert "there is no provider opnai; did you mean openai?" in found
+    assert "North has no role slwo; did you mean slow?" in found
+    assert "smol" not in found
+    assert "the offline model cannot be disabled" in texts(list(_models(options)), "note")
     assert "shell.timeout is unknown and has no effect; did you mean shell.timeoutS?" in texts(
         list(_settings(options)), "warning"
     )
 
 
+def test_a_saved_model_that_is_gone_is_named_while_another_one_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.json").write_text('{"selectedModel": "sonet-4-5"}')
+    found = list(_models(replace(options_in(tmp_path), model="sonnet-9")))
+    assert "change --model" in texts(found, "error")
+    assert "the saved model: there is no model 'sonet-4-5'" in texts(found, "warning")
+
+
+@pytest.mark.parametrize(("answer", "level"), [({}, "ok"), (401, "error"), (403, "error"), (500, "ok")])
+def test_each_key_is_tried_out(tmp_path: Path, server: ModelServer, answer: object, level: str) -> None:
+    server.pages["/v1/models?limit=1"] = answer
+    options = options_in(tmp_path, ANTHROPIC_API_KEY="very-secret", ANTHROPIC_BASE_URL=server.url)
+    (found,) = _keys(options)
+    assert (found.level, "very-secret" in str(found)) == (level, False)
+    assert f"Anthropic: the key is in ANTHROPIC_API_KEY, served by {server.url}" in found.text
+    if level == "error":
+        assert f"Anthropic does not accept this key (it answered {answer})" in found.text
+        assert found.remedy.endswith(
+            "`north-lsp login anthropic`, or correct ANTHROPIC_API_KEY where the editor is started"
+        )
+
+
+def test_a_provider_that_cannot_be_reached_is_a_warning_that_names_the_proxy(tmp_path: Path) -> None:
+    with socket.socket() as nobody:  # bound, so that nobody else listens there
+        nobody.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        options = options_in(tmp_path, ANTHROPIC_API_KEY="k-123456789", ANTHROPIC_BASE_URL=address)
+        (found,) = _keys(options)
+    assert found.level == "warning"
+    assert "could not be asked whether it accepts this key" in found.text
+    assert "HTTPS_PROXY" in found.remedy
+
+
+@pytest.mark.parametrize("more", ["headers: {X-Team: a}", "authHeader: true"])
+def test_a_key_of_a_gateway_with_ways_of_its_own_is_not_tried(tmp_path: Path, server: ModelServer, more: str) -> None:
+    server.pages["/v1/models?limit=1"] = 401
+    (tmp_path / "config").mkdir()
+    rows = f"baseUrl: '{server.url}', api: anthropic-messages, apiKeyEnv: A_KEY, models: [{{id: m}}], {more}"
+    (tmp_path / "config" / "models.yml").write_text(f"providers: {{gateway: {{{rows}}}}}")
+    found = texts(list(_keys(options_in(tmp_path, A_KEY="k-123456789"))), "ok")
+    assert "the key is in A_KEY" in found
+
+
+def test_what_is_wrong_in_lists_of_secrets_and_of_servers_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "secrets.yml").write_text("- {type: plan, content: abcdef}\n")
+    (tmp_path / ".north").mkdir()
+    (tmp_path / ".north" / "secrets.yml").write_text("{")
+    (tmp_path / "config" / "mcp.json").write_text('{"mcpServers": {"git": {"comand": "x"}}}')
+    (tmp_path / ".mcp.json").write_text("{")
+    found = list(_own_files(options_in(tmp_path)))
+    errors, warnings = texts(found, "error"), texts(found, "warning")
+    assert "secrets.yml:1: an entry does not count: `type` must be" in errors
+    assert "until then, no request is sent to a model" in errors
+    assert "the MCP server git cannot be used: it has neither `command` nor `url`" in warnings
+    assert f"fix {tmp_path / '.mcp.json'}" in warnings
+
+
 def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
     found = texts(list(_program(options_in(tmp_path, NORTH_MODLE="x"))), "note")
     assert "NORTH_MODLE (did you mean NORTH_MODEL?)" in found
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("NORTH_NO_TITLE", "maybe", "NORTH_NO_TITLE is 'maybe', which is neither on nor off: it counts as on"),
+        ("NORTH_TIMING", "2", "NORTH_TIMING is '2', which is neither on nor off: it counts as not set"),
+        ("NORTH_OFFLINE_DELAY_MS", "fast", "NORTH_OFFLINE_DELAY_MS is 'fast', which is no whole number"),
+        ("NORTH_NO_TITLE", "off", ""),
+        ("NORTH_TASK_MAX_OUTPUT_LINES", "100", ""),
+    ],
+)
+def test_values_that_mean_nothing_are_said(tmp_path: Path, name: str, value: str, says: str) -> None:
+    found = texts(list(_program(options_in(tmp_path, **{name: value}))), "warning")
+    assert (says in found) if says else found == ""
 
 
 @pytest.mark.parametrize(
@@ -119,6 +199,7 @@ def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
         ({"NORTH_CA_BUNDLE": "/nowhere.pem"}, "error", "NORTH_CA_BUNDLE cannot be used"),
         ({"ANTHROPIC_BASE_URL": "api.example.com"}, "error", "ANTHROPIC_BASE_URL is not an address"),
         ({"NORTH_NO_NETWORK": "1"}, "note", "this machine only"),
+        ({"NORTH_NO_NETWORK": "yes please"}, "note", "this machine only"),
     ],
 )
 def test_what_requests_go_through_is_looked_at(tmp_path: Path, environ: dict[str, str], level: str, says: str) -> None:
@@ -133,7 +214,7 @@ def test_clients_of_editors_are_found_with_their_versions(tmp_path: Path) -> Non
         (tmp_path / ".vscode" / "extensions" / f"north.north-{version}").mkdir(parents=True)
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "nvim").write_text("#!/bin/sh\necho NVIM v0.10.4\n")
+    (programs / "nvim").write_text("#!/bin/sh\necho NVIM v0.9.5\n")
     (programs / "nvim").chmod(0o755)
     plugins = tmp_path / ".local/share/nvim/site/pack/north/start"
     plugins.mkdir(parents=True)
@@ -141,7 +222,7 @@ def test_clients_of_editors_are_found_with_their_versions(tmp_path: Path) -> Non
     options = options_in(tmp_path, PATH=f"{programs}:{os.environ['PATH']}")
     found = list(editors(options))
     assert f"North's extension {__version__}" in texts(found, "ok")
-    assert "North's plugin needs 0.11" in texts(found, "warning")
+    assert "North's plugin needs 0.10" in texts(found, "warning")
     assert "leads nowhere" in texts(found, "warning")
     (tmp_path / "gone" / "lua" / "north").mkdir(parents=True)
     (tmp_path / "gone" / "lua" / "north" / "init.lua").touch()

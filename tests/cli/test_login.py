@@ -84,7 +84,7 @@ def test_forgetting_keys(options: Options) -> None:
     for provider in ("anthropic", "openai", "groq"):
         store.add(provider, f"{provider}-{SECRET}", f"{provider} at work")
     assert logout(options, "groq", terminal.ask, terminal.say) == 0
-    assert logout(options, "groq", terminal.ask, terminal.say) == 1
+    assert logout(options, "groq", terminal.ask, terminal.say) == 0  # there is nothing to do
     assert logout(options, None, terminal.ask, terminal.say) == 0  # 1 is openai, the newest
     assert stored(options) == ["openai"]
     assert "2  anthropic  anthropic at work  …cdef" in terminal.text
@@ -162,6 +162,17 @@ def test_the_common_providers_are_listed_first(options: Options) -> None:
         login(options, None, terminal.ask, lambda _: SECRET, terminal.say)
     first = [line.rpartition("(")[2].rstrip(")") for line in terminal.text.splitlines()[:4]]
     assert first == ["anthropic", "openai", "google", "openrouter"]
+
+
+def test_without_a_preset_they_are_listed_and_one_is_chosen(options: Options) -> None:
+    for typed in ("3", "glm"):
+        terminal = Terminal(typed, "n")
+        assert setup_provider(options, None, None, None, False, terminal.ask, terminal.say) == 1
+        assert "  3  glm          https://api.z.ai/" in terminal.text
+        assert "+  glm-proxy:" in terminal.text
+    assert "local        a server of your own" in terminal.text
+    with pytest.raises(UsageError, match="setup --yes needs --preset: minimax, "):
+        setup_provider(options, None, None, None, True, terminal.ask, terminal.say)
 
 
 def test_a_local_preset_says_that_it_needs_an_address(options: Options) -> None:

@@ -244,7 +244,7 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         await prompt(client, session, "/conversations")
         assert "`bb22`" not in texts(client)
         await prompt(client, session, "/conversations --all about")
-        assert f"- `bb22` **about bb22**, just now, 1 messages, {other}" in texts(client)
+        assert f"- `bb22` **about bb22**, just now, 1 message, {other}" in texts(client)
         (world.data / "conversations" / "bb22.jsonl").unlink()
         await prompt(client, session, f"/resume {old[:4]}")
         assert f"**Explain the cache** (`{old}`) opens if your editor can" in texts(client)

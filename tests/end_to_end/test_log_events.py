@@ -86,3 +86,25 @@ async def test_an_answer_in_the_conversation_names_its_request(world: World, ser
     messages = [row["message"] for row in map(json.loads, world.log_entries()) if row["type"] == "message"]
     assert [one["requestId"] for one in messages if one["role"] == "assistant"] == told
     assert len(set(told)) == 2
+
+
+async def test_whole_requests_are_logged_at_the_level_trace_alone_and_without_secrets(
+    world: World, server: ModelServer
+) -> None:
+    secret = "sk-ant-api03-" + "q" * 40
+    for level in ("debug", "trace"):
+        server.script(answer(Say("I see.")))
+        async with raw_client([*SERVER, "acp"], world.environ | {"NORTH_LOG_LEVEL": level}, world.project) as client:
+            await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+            session = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
+            assert await prompt(client, session, f"the key {secret} of quokkas") == "end_turn"
+            await client.close_stdin()
+            assert await client.wait_exit() == 0
+        rows = [row for row in logged(world) if row["event"] == "model_request_text"]
+        assert len(rows) == (level == "trace")
+    (row,) = rows
+    assert row["level"] == "trace"
+    assert "of quokkas" in row["data"]["messages"]
+    assert row["data"]["system"]
+    assert "read_file" in json.loads(row["data"]["tools"])
+    assert secret not in json.dumps(row)

@@ -165,5 +165,5 @@ async def test_a_condition_that_cannot_be_watched_is_told(world: World, server: 
     server.script(answer(Say("eval(x)")))
     async with conversation(world) as (client, session):
         await prompt(client, session, "How?")
-        assert any("is no regular expression" in notice for notice in notices(client))
+        assert any("is not a regular expression" in notice for notice in notices(client))
     assert len(server.requests) == 1

@@ -18,6 +18,7 @@ from tests.end_to_end.test_work_trees import git
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
+from tests.support.web_site import Page, Site
 
 WELL = answer(Say("Well."))
 HEADINGS = ("Goal", "Non-goals", "Users and scenarios", "Requirements", "Interfaces and data", "Constraints")
@@ -168,9 +169,17 @@ def left_behind(world: World, slug: str) -> Path:
 STEP = {"id": "s1", "title": "Make it", "do": "Write made.txt", "verify": "A1: test -f made.txt", "size": "S"}
 
 
+ASSESSED = [tasks(task("architect", "Assess it")), submit({"assessment": "Fine.", "risks": [], "alternatives": []})]
+
+
+def challenged(verdict: str) -> list[Any]:
+    """From the phase assess to what the critic says."""
+    issues = [] if verdict == "approve" else ["A2?"]
+    said = [tasks(task("critic", "Attack it")), submit({"verdict": verdict, "issues": issues})]
+    return [*ASSESSED, move("challenge"), *said]
+
+
 async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: ModelServer) -> None:
-    assessed = {"assessment": "Fine.", "risks": [], "alternatives": []}
-    approved, against = {"verdict": "approve", "issues": []}, {"verdict": "revise", "issues": ["A2?"]}
     whole = {"goal": "It is made", "steps": [STEP | {"verify": "A1 and A2"}]}
     folder = left_behind(world, "something")
     server.script(
@@ -178,29 +187,17 @@ async def test_a_plan_is_assessed_challenged_and_approved(world: World, server: 
         write("plan", {"goal": "It is made", "steps": [STEP]}),
         move("assess"),
         move("challenge"),  # nobody has assessed it
-        tasks(task("architect", "Assess it")),
-        submit(assessed),
-        move("challenge"),
-        tasks(task("critic", "Attack it")),
-        submit(against),
+        *challenged("revise"),
         move("present"),
         move("revise"),
         write("plan", {"goal": "It is made", "steps": [STEP]}),
         move("assess"),
-        tasks(task("architect", "Assess it")),
-        submit(assessed),
-        move("challenge"),
-        tasks(task("critic", "Attack it")),
-        submit(approved),
+        *challenged("approve"),
         move("present"),  # A2 is not covered
         move("revise"),
         write("plan", whole),
         move("assess"),
-        tasks(task("architect", "Assess it")),
-        submit(assessed),
-        move("challenge"),
-        tasks(task("critic", "Attack it")),
-        submit(approved),
+        *challenged("approve"),
         move("present"),
         move("done", "One step."),
         MAKE,
@@ -370,19 +367,32 @@ async def test_with_auto_nothing_is_asked_but_once_what_matters_and_is_not_sure(
     assert state(world, "a-login-page")["phase"] == "done"
 
 
-async def test_research_looks_up_ten_things_and_names_its_sources(world: World, server: ModelServer) -> None:
-    pages = [answer(call("web_fetch", url=f"http://127.0.0.1:9/{number}")) for number in range(11)]
+@pytest.mark.usefixtures("without_proxies")
+async def test_research_looks_up_ten_things_and_names_its_sources(
+    world: World, server: ModelServer, site: Site
+) -> None:
+    site.pages["/0"] = Page("There are two ways.", "text/plain")
+    pages = [answer(call("web_fetch", url=f"{site.url}/{number}")) for number in range(11)]
     named = SPEC + "\n# Sources\n\n- https://example.org/login\n"
     server.script(move("explore"), *pages, write("unknowns", [KNOWN]), move("question"), move("draft"))
     server.script(write("spec", SPEC), move("confirm"), write("spec", named), move("confirm"), WELL)
     async with talking(world) as (client, session):
-        answering(client, *["deny"] * 10)
+        answering(client, "run", *["deny"] * 9)
         await prompt(client, session, "/work start clarify A login page --research")
     told_of = came(server)
     assert "BLOCKED" not in told_of[10]
     assert "all searches and pages of the web are used" in told_of[11]
     assert "lacks the heading Sources" in told_of[16]
     assert "phase **confirm**" in told_of[18]
+
+
+async def test_research_that_found_nothing_names_no_sources(world: World, server: ModelServer) -> None:
+    server.script(move("explore"), answer(call("web_fetch", url="http://127.0.0.1:9/")), write("unknowns", [KNOWN]))
+    server.script(move("question"), move("draft"), write("spec", SPEC), move("confirm"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, "deny")
+        await prompt(client, session, "/work start clarify A login page --research")
+    assert "phase **confirm**" in told(server)
 
 
 async def test_a_new_project_is_researched_without_being_told(world: World, server: ModelServer) -> None:
@@ -536,17 +546,12 @@ async def test_a_model_lifts_the_hold_only_if_the_user_agrees(world: World, serv
 
 
 async def test_only_the_last_word_of_the_critic_counts(world: World, server: ModelServer) -> None:
-    against = {"verdict": "revise", "issues": ["A2?"]}
     server.script(
         write("plan", {"goal": "It is made", "steps": [STEP]}),
         move("assess"),
-        tasks(task("architect", "Assess it")),
-        submit({"assessment": "Fine.", "risks": [], "alternatives": []}),
-        move("challenge"),
+        *challenged("approve"),
         tasks(task("critic", "Attack it")),
-        submit({"verdict": "approve", "issues": []}),
-        tasks(task("critic", "Attack it")),
-        submit(against),
+        submit({"verdict": "revise", "issues": ["A2?"]}),
         tasks(task("task", "Say it")),
         submit('"verdict": "approve"'),
         move("present"),

@@ -43,7 +43,7 @@ def editor(answering: Answering, *, documents: bool = True, **north: object) -> 
 
 
 def review(command: str, **more: Any) -> CommandReview:
-    return CommandReview("c", Command(command, Path("/r"), 60, None), "t", True, rule="`ls`, no flags", **more)
+    return CommandReview("c", Command(command, Path("/r"), 60, None), "t", True, rule="`ls` without options", **more)
 
 
 def first(method: str, params: dict[str, Any]) -> object:

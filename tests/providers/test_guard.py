@@ -148,6 +148,7 @@ KNOWN = {
     "tests/shell/test_sandbox.py": "is a socket that commands try to reach",
     "tests/support/web_site.py": "shows pages of the web, and answers no model's requests",
     "tests/web/test_search.py": "answers searches of the web, and no model's requests",
+    "tests/mcp/test_posting.py": "is a server of tools, and answers no model's requests",
     "tests/mcp/test_oauth.py": "signs in to servers of tools, and answers no model's requests",
     "tests/shell/test_jobs.py": "is a socket that commands try to reach",
 }

@@ -51,13 +51,13 @@ async def test_permissions_are_listed_and_taken_back_by_their_number(tmp_path: P
     approvals.enable_shell_auto_approve()
     text = await typed(one, "permissions")
     assert [line[:2] for line in text.split("\n")[:3]] == ["1.", "2.", "3."]
-    for part in ("all commands", "`pnpm test`, exactly", "`git log`, flags --oneline, paths in the workspace"):
+    for part in ("all commands", "`pnpm test`, exactly", "`git log` with --oneline, on paths in the workspace"):
         assert part in text
     approvals.revoke("pnpm test")  # by somebody else: numbers still mean what was shown
     with pytest.raises(CommandError, match="already revoked"):
         await typed(one, "permissions", "revoke", "2")
     assert await typed(one, "permissions", "revoke", "3") == (
-        "Revoked: `git log`, flags --oneline, paths in the workspace."
+        "Revoked: `git log` with --oneline, on paths in the workspace."
     )
     assert approvals.command_rules() == []
     assert await typed(one, "permissions", "revoke", "1") == "Revoked: all commands."
@@ -165,8 +165,8 @@ def git(root: Path, *words: str) -> str:
 
 
 async def test_git_is_told_to_ignore_the_switches_if_the_user_wants_that(tmp_path: Path) -> None:
-    one, approvals = host(tmp_path)
-    root = approvals._folder.parent
+    one, _ = host(tmp_path)
+    root = World(tmp_path).root
     assert "Git does not ignore" not in await typed(one, "autoaccept", "edits", "on")
     with pytest.raises(CommandError, match="in no git repository"):
         await typed(one, "autoaccept", "ignore")
@@ -185,8 +185,8 @@ async def test_git_is_told_to_ignore_the_switches_if_the_user_wants_that(tmp_pat
 
 
 async def test_a_link_in_the_place_of_that_file_is_not_followed(tmp_path: Path) -> None:
-    one, approvals = host(tmp_path)
-    root = approvals._folder.parent
+    one, _ = host(tmp_path)
+    root = World(tmp_path).root
     git(root, "init", "-q")
     exclude = root / ".git/info/exclude"
     exclude.parent.mkdir(exist_ok=True)

@@ -173,6 +173,20 @@ def test_nothing_counts_while_nobody_knows_what_the_users_file_says(store: Locat
     assert settings.layered().origin("shell.timeoutS") == "user"
 
 
+def test_a_broken_file_of_the_users_is_one_problem_and_blames_no_project(store: Locations, root: Path) -> None:
+    user(store, "{")
+    (told,) = problems(of(store, root))
+    assert "until the file is fixed, nothing is edited" in told
+
+
+def test_a_wrong_place_for_keys_is_no_place_at_all(store: Locations, root: Path) -> None:
+    user(store, '{"auth.storage": "cloud"}')
+    file = of(store, root)
+    (told,) = problems(file)
+    assert "auth.storage must be" in told
+    assert declared(Settings)["auth.storage"].value_in(file.current()) is None
+
+
 @pytest.mark.parametrize(
     ("text", "key", "value", "told"),
     [

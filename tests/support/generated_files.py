@@ -60,7 +60,8 @@ def environment() -> str:
     lines += [
         "Most of what they set can be set in `config.json`, too ([settings](../settings.md)). `north-lsp doctor` "
     ]
-    lines[-1] += "names variables that begin with `NORTH_` and are none of these.\n"
+    lines[-1] += "names variables that begin with `NORTH_` and are none of these. Switches take `1`, `true`, `yes`, "
+    lines[-1] += "`on`, and `0`, `false`, `no`, `off`.\n"
     lines += ["## North's own", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {text} |" for name, text in (VARIABLES | SET_BY_NORTH).items()]
     lines += ["", "## Keys and addresses of providers", ""]

@@ -43,8 +43,8 @@ class RecordedRequest:
 
 class ModelServer:
     """A context manager; `script` answers before they are asked for. Leaving it fails for requests that had no answer
-    left, and for those that the vendor would have refused (unless `may_refuse`). `pages` are JSON by path, for requests
-    other than to models. With `tls` it speaks https, but has no gates."""
+    left, and for those that the vendor would have refused (unless `may_refuse`). `pages` are JSON, or a status alone,
+    by path, for requests other than to models. With `tls` it speaks https, but has no gates."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[RecordedRequest] = []
@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self) -> None:
         page = self._model.pages.get(self.path)
         body = page if isinstance(page, bytes) else json.dumps(page).encode()
-        self.send_response(404 if page is None else 200)
+        self.send_response(page if isinstance(page, int) else 404 if page is None else 200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -1,6 +1,7 @@
 """A name leads where it was looked up, once: what was checked is what is asked, also through redirects and proxies."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import cast
@@ -197,3 +198,54 @@ async def test_no_api_is_asked_for_a_site_that_leads_inside(site: Site) -> None:
     )
     assert await fetch(web, f"http://github.com:{site.port}/a/wings") is DENIED
     assert site.asked == []
+
+
+INSIDE = [
+    "http://127.1/",
+    "http://2130706433/",
+    "http://0x7f.1/",
+    "http://[::1]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[64:ff9b:1::a9fe:a9fe]/",
+    "http://[2002:7f00:1::]/",
+    "http://[fd00:ec2::254]/latest/meta-data/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://2852039166/",
+    "//169.254.169.254/",
+    "http:\t//169.254.169.254/",
+    "http://inside.test/",
+    "HTTP://INSIDE.TEST./",
+]
+
+
+@pytest.mark.parametrize("location", INSIDE)
+async def test_a_redirect_inside_is_asked_about_however_it_is_spelled(site: Site, location: str) -> None:
+    site.pages["/a"] = Page(status=302, headers={"location": location})
+    approver = approving("127.0.0.1")
+    web = access(Names({"site.test": [["127.0.0.1"]], "inside.test": [["10.0.0.1"]]}), approver)
+    with suppress(ToolError):  # nobody answers there
+        await fetch(web, f"http://site.test:{site.port}/a")
+    assert [asked.path for asked in site.asked] == ["/a"]
+    assert approver.asked[-1].source
+    assert approver.asked[-1].place
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "file:///etc/passwd",
+        "gopher://127.0.0.1/",
+        "http://0177.0.0.1/",
+        "http://user:word@127.0.0.1/",
+        "http://127.0.0.256/",
+        "http://[::1%25lo]/",
+    ],
+)
+async def test_a_redirect_to_what_is_no_address_ends_there(site: Site, location: str) -> None:
+    site.pages["/a"] = Page(status=302, headers={"location": location})
+    with pytest.raises(ToolError):
+        await fetch(
+            access(Names({"site.test": [["127.0.0.1"]]}), approving("127.0.0.1")), f"http://site.test:{site.port}/a"
+        )
+    assert [asked.path for asked in site.asked] == ["/a"]

@@ -1,6 +1,7 @@
 /** The part of the Agent Client Protocol (version 1) that this client uses, as the server sends it. */
 
 import type { FormValues } from "./forms";
+import type { Goal, WorkDecision, Workflow } from "./north";
 
 export type * from "./north";
 
@@ -259,6 +260,10 @@ export interface NorthEvent {
   cwd?: string;
   /** A document of North's that the user wants to edit. */
   path?: string;
+  /** The goal and the workflow, each time all of it. */
+  goal?: Goal | null;
+  workflow?: Workflow | null;
+  decisions?: WorkDecision[];
 }
 
 export const CANCELLED: PermissionResult = { outcome: { outcome: "cancelled" } };

@@ -1,6 +1,6 @@
 /** What the extension and the chat's page say to each other. */
 
-import type { TodoPhase } from "./acp";
+import type { TodoPhase, Work } from "./acp";
 import type { FormValues } from "./forms";
 import type { ChangesItem, FailureAction, Item } from "./items";
 
@@ -64,6 +64,8 @@ export interface State {
   queued: QueuedRow[];
   /** What is to be done in the conversation. */
   todo: TodoPhase[];
+  /** What it is to reach, and by which workflow. */
+  work: Work;
   elsewhere: ElsewhereBanner | undefined;
   /** There is no conversation yet. */
   starting: Starting | undefined;
@@ -139,6 +141,12 @@ export interface FoundValue {
 /** Commands whose values are known. */
 export const COMPLETED_COMMANDS = ["config", "mode", "model", "thinking"] as const;
 
+/** What can be mentioned by its kind and name, such as a rule. */
+export interface FoundName {
+  name: string;
+  detail: string;
+}
+
 export interface FoundPath {
   path: string;
   kind: "file" | "folder";
@@ -167,7 +175,7 @@ export type ToPage =
   | { type: "loadPicture"; mimeType: string; data: string }
   /** What was sent before in this folder, the oldest first. */
   | { type: "history"; prompts: string[] }
-  | { type: "paths"; request: number; paths: FoundPath[]; symbols: FoundSymbol[]; isIncomplete: boolean }
+  | { type: "paths"; request: number; paths: FoundPath[]; names: FoundName[]; symbols: FoundSymbol[]; isIncomplete: boolean }
   | { type: "values"; request: number; values: FoundValue[] }
   /** Names that the page has asked about, and those of them that lead somewhere. */
   | { type: "symbols"; asked: string[]; found: string[] }
@@ -216,6 +224,8 @@ export type FromPage =
   | { type: "changes"; id: string; act: ChangesItem["buttons"][number]["act"] }
   /** What the user does with the task of an agent. */
   | { type: "task"; task: string; act: TaskAct }
+  /** What the user decides about the goal or the workflow: the `prompt` of one of the decisions that there are. */
+  | { type: "work"; prompt: string }
   /** What a summary took the place of. */
   | { type: "replaced"; compaction: string }
   | { type: "elsewhere"; act: ElsewhereAct }
@@ -225,8 +235,8 @@ export type FromPage =
   | { type: "pick"; picker: PickerId }
   | { type: "run"; command: PageCommand };
 
-/** What can be done with a block of code. `terminal` types it there, and runs nothing. */
-export const CODE_USES = ["copy", "insert", "apply", "terminal"] as const;
+/** What can be done with a block of code. `terminal` types it there, and runs nothing; `diagram` draws what is one. */
+export const CODE_USES = ["copy", "insert", "apply", "terminal", "diagram"] as const;
 export type CodeUse = (typeof CODE_USES)[number];
 
 export const PROMPT_ACTS = ["edit", "rewind", "branch"] as const;
@@ -247,6 +257,7 @@ export const PAGE_COMMANDS = [
   "north.openWalkthrough",
   "north.showTerminal",
   "north.editTodo",
+  "north.editGoal",
 ] as const;
 
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -79,3 +79,36 @@ export interface TreeNode {
   onPath: boolean;
   isLeaf: boolean;
 }
+
+/** What a conversation is to reach, and by which workflow; what the user can decide about it. North's extension. */
+export interface Work {
+  goal: Goal | null;
+  workflow: Workflow | null;
+  decisions: WorkDecision[];
+}
+
+export interface Goal {
+  statement: string;
+  status: "active" | "blocked" | "complete";
+  blocked?: string;
+  criteria: { id: string; text: string; state: "open" | "met" | "stale" | "failed"; command?: string; evidence?: { text: string; at: string } }[];
+}
+
+export interface Workflow {
+  name: string;
+  folder: string;
+  phase: string;
+  phases: { name: string; state: "done" | "now" | "ahead" }[];
+  note?: string;
+  /** Why edits and commands are refused, and how much its phase may still look and ask. */
+  held?: { why: string; callsLeft?: number; roundsLeft?: number };
+}
+
+/** `prompt` does it. */
+export interface WorkDecision {
+  id: "continue" | "confirm" | "stop" | "drop";
+  title: string;
+  prompt: string;
+  criterion?: string;
+  consequence?: string;
+}

@@ -94,6 +94,14 @@ test("paths are asked for once per query, and old answers are left alone", () =>
   assert.deepEqual(completion.offers.map(({ name }) => name), ["src/a.py"]);
 });
 
+test("names of rules and the like stand behind paths, and are written as they are", () => {
+  const completion = new Completion();
+  completion.update("follow @rule:w", 14, COMMANDS, SOURCES);
+  completion.arrived(completion.request, [{ path: "rule:w.md", kind: "file" }], [], [{ name: "rule:web/style", detail: "How pages look" }]);
+  assert.deepEqual(completion.offers.map(({ kind, name, detail }) => [kind, name, detail]), [["file", "rule:w.md", ""], ["name", "rule:web/style", "How pages look"]]);
+  assert.equal(completion.accept("follow @rule:w", 1)?.text, "follow @rule:web/style ");
+});
+
 test("what the user has gone to stays chosen when an answer comes", () => {
   const completion = new Completion();
   completion.update("@", 1, COMMANDS, SOURCES);

@@ -90,8 +90,8 @@ test("files are offered at once, and symbols when the language servers have told
   const sent = posted.filter((message) => message.type === "paths");
   const files = [{ path: "lamp.py", kind: "file" }];
   assert.deepEqual(sent, [
-    { type: "paths", request: 1, paths: files, symbols: [], isIncomplete: false },
-    { type: "paths", request: 1, paths: files, symbols: [{ id: "a.py:3 lamp", name: "lamp", place: "a.py:3" }], isIncomplete: false },
+    { type: "paths", request: 1, paths: files, names: [], symbols: [], isIncomplete: false },
+    { type: "paths", request: 1, paths: files, names: [], symbols: [{ id: "a.py:3 lamp", name: "lamp", place: "a.py:3" }], isIncomplete: false },
   ]);
 });
 

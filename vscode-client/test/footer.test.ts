@@ -25,7 +25,7 @@ const at = (selector: string): HTMLElement => {
   return found;
 };
 const state: State = {
-  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], todo: [], editing: false,
+  problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], todo: [], work: { goal: null, workflow: null, decisions: [] }, editing: false,
   elsewhere: undefined, starting: undefined,
   welcome: { heading: "", words: "", examplesHeading: "", examples: [], setupHeading: "", setup: [], more: { command: "north.showLog", label: "" } },
 };

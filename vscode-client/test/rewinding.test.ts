@@ -76,7 +76,7 @@ test("files alone leave the conversation and the input", async () => {
 });
 
 test("what somebody else changed is lost only if the user insists", async () => {
-  const { rewinding, asked, questions } = world([...CHANGED, { path: "b.py", outcome: "conflict" }], "Conversation and Files", "Lose Later Changes");
+  const { rewinding, asked, questions } = world([...CHANGED, { path: "b.py", outcome: "conflict" }], "Conversation and Files", "Discard My Later Changes");
   await rewinding.act("e1", "rewind");
   assert.equal(questions[1], "North cannot take everything back.");
   assert.deepEqual(asked.slice(1), [

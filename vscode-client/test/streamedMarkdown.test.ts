@@ -84,6 +84,16 @@ test("what a shell runs can be typed into the terminal, once its language is kno
   assert.deepEqual(said.splice(0), [{ type: "code", what: "terminal", text: "npm test", name: "", language: "sh" }]);
 });
 
+test("a diagram is code that VS Code's own preview draws", () => {
+  const parent = div();
+  const prose = new StreamedMarkdown(parent);
+  prose.show("```mermaid\ngraph TD\n  a-->b\n```\n\n```sh\nls\n```\n");
+  const toPreview = [...parent.querySelectorAll<HTMLElement>("[aria-label='Show in the Markdown Preview']")];
+  assert.deepEqual(toPreview.map(({ hidden }) => hidden), [false, true]);
+  toPreview[0]?.dispatchEvent(new (document.defaultView as Window & typeof globalThis).Event("click"));
+  assert.deepEqual(said.splice(0), [{ type: "code", what: "diagram", text: "graph TD\n  a-->b", name: "", language: "mermaid" }]);
+});
+
 test("harm stays text: no elements of its own, no addresses that a browser follows, no handlers", () => {
   const parent = div();
   new StreamedMarkdown(parent).show(

@@ -60,8 +60,8 @@ def in_use(log: Log) -> set[str]:
         match one.entry:
             case GoalEntry(goal):
                 names = names | {"goal"} if goal is not None else names - {"goal"}
-            case SkillStateEntry(skill):
-                names = names | {"workflow", "goal"} if skill else names - {"workflow"}
+            case SkillStateEntry(skill=skill, slug=slug):
+                names = names | {"workflow", "goal"} if skill and slug else names - {"workflow"}
             case _:
                 pass
     return names

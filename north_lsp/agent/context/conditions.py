@@ -62,4 +62,4 @@ def _check(pattern: str) -> None:
     try:
         regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise BadCondition(f"`condition` is no regular expression: {one_line(str(error), 120)}") from None
+        raise BadCondition(f"`condition` is not a regular expression: {one_line(str(error), 120)}") from None

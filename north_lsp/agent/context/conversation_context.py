@@ -16,6 +16,7 @@ from north_lsp.agent.context.memory import memory_text, with_memory
 from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
+from north_lsp.agent.context.rules import Rule
 from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
 from north_lsp.agent.context.telling import (
     attached_files,
@@ -41,6 +42,7 @@ from north_lsp.providers.model import Model
 from north_lsp.storage.entries import now_ms
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.switches import is_on
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.workspace import Workspace
 
@@ -135,7 +137,7 @@ class ConversationContext:
         return await self._sections(model, self.project)
 
     async def _sections(self, model: Model, project: ProjectContext) -> list[Section]:
-        if self._environ.get("NORTH_NULL_PROMPT") == "1":
+        if is_on(self._environ, "NORTH_NULL_PROMPT"):
             return []
         if not self._environment:
             roots, shell = self._workspace.roots.roots, self._environ.get("SHELL", "")
@@ -160,6 +162,11 @@ class ConversationContext:
         parts = context_parts(await self._sections(model, project), specs, messages)
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
+
+    async def rules(self) -> list[Rule]:
+        """Return the rules that apply, by name."""
+        project = self.project if self._is_loaded else await anyio.to_thread.run_sync(self._read_project)
+        return sorted((rule for rule in project.rules if rule.applies), key=lambda rule: rule.name)
 
     def rule_text(self, name: str) -> str:
         """Return a rule's text by its name. Raises ToolError NOT_FOUND naming the rules that there are."""

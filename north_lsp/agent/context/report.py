@@ -127,16 +127,16 @@ def _in_markdown(report: Report) -> str:
         f"The next request has about **{total:,}{of} tokens** ({_kilobytes(report.bytes)}), as far as they can be "
         "estimated:",
         "",
-        "| part | tokens | share | size | from |",
-        "|---|--:|--:|--:|---|",
+        "| tokens | share | part | size | from |",  # what counts is in view in a narrow window, too
+        "|--:|--:|---|--:|---|",
     ]
     for part in report.parts:
         share = f"{100 * part.tokens / total:.0f} %" if total else "–"
         size = _kilobytes(part.bytes)
-        rows.append(f"| {_cell(part.title)} | {part.tokens:,} | {share} | {size} | {_cell(part.source)} |")
+        rows.append(f"| {part.tokens:,} | {share} | {_cell(part.title)} | {size} | {_cell(part.source)} |")
     if report.window:
         free = max(report.window - total, 0)
-        rows.append(f"| Free | {free:,} | | | |")
+        rows.append(f"| {free:,} | | Free | | |")
     rows += ["", report.items_markdown]
     rows += ["", "**Secrets**", "", report.secrets] if report.secrets else []
     hints = dict.fromkeys(part.hint for part in report.parts if part.hint and part.tokens * 5 > total)
@@ -147,10 +147,10 @@ def _in_markdown(report: Report) -> str:
 def _items_in_markdown(report: Report) -> str:
     rows = [] if report.items else ["There are no rules and no context files (`AGENTS.md`) here."]
     if report.items:
-        rows += ["| rule or file | name | from | when | size | state |", "|---|---|---|---|--:|---|"]
+        rows += ["| rule or file | state | when | from | name | size |", "|---|---|---|---|---|--:|"]
     for one in report.items:
         state = f"{one.state}: {one.why}" if one.why else one.state
-        cells = (one.path, one.name, one.source, one.bucket, _kilobytes(one.bytes), state)
+        cells = (one.path, state, one.bucket, one.source, one.name, _kilobytes(one.bytes))
         rows.append(f"| {' | '.join(map(_cell, cells))} |")
     if report.note:
         rows += ["", _cell(report.note)]

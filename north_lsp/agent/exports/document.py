@@ -304,7 +304,8 @@ class _Builder:
                 call.pictures = tuple(self._pictures(result.images))
                 call.ok = result.details.ok if call.ok is None else call.ok
             case OwnCommandEntry() as own if (call := self._calls.get(logged.id)) is not None:
-                call.result = own.output + (f"\n(exit code {own.exit_code})" if own.exit_code else "")
+                ended = f"(exit code {own.exit_code})" if own.exit_code else ""
+                call.result = "\n".join(filter(None, (own.output, own.left_out, ended)))
             case ReviewEntry(call_id=call_id, status=status, decision=decision) if call_id in self._calls:
                 self._calls[call_id].review = status
                 self._calls[call_id].comment = (decision.comment or "") if decision is not None else ""

@@ -140,13 +140,17 @@ def own_command_began(entry_id: str, command: str) -> Iterator[Event]:
 
 
 def own_command_ended(entry_id: str, entry: OwnCommandEntry) -> Event:
+    """Show how a command of the user's own ended: the last lines of its output, and where the whole is."""
     lines = [line[:_SHOWN_WIDTH] for line in entry.output.split("\n")[-_SHOWN_LINES:]]
+    lines += [entry.left_out] if entry.left_out else []
     if entry.cancelled:
         lines.append("cancelled")
     elif entry.exit_code:
         lines.append(f"exit code {entry.exit_code}")
     text = visible("\n".join(lines).strip() or "(no output)")
-    return CallEnded(entry_id, one_line(f"Running {entry.command}"), entry.exit_code == 0, text)
+    missing = {"artifactId": str(entry.artifact)} if entry.artifact is not None else None
+    title = one_line(f"Running {entry.command}")
+    return CallEnded(entry_id, title, entry.exit_code == 0, text, truncation=missing)
 
 
 def call_named(call: ToolCall, tools: "Registry", title: str) -> Event:

@@ -16,6 +16,7 @@ from north_lsp.agent.log.fields import (
     exclusion,
     given,
     is_excluded,
+    text_or_none,
     unknown,
     whole_number,
 )
@@ -30,8 +31,11 @@ _RESULT_KEYS = frozenset(
 )
 _DETAIL_KEYS = frozenset({"title", "text", "ok", "changed", "refused", "seen", "locations", "meta"})
 _COMMAND_KEYS = frozenset(
-    {"role", "command", "output", "exitCode", "cancelled", "truncated", "excludeFromContext", "timestamp"}
-)
+    {
+        "role", "command", "cwd", "output", "exitCode", "cancelled", "truncated", "totalLines", "artifactId",
+        "excludeFromContext", "timestamp",
+    }
+)  # fmt: skip
 _RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": frozenset({"type", "mimeType", "data"})}
 
 
@@ -162,7 +166,8 @@ def _result_part_to_json(part: Text | Image) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class OwnCommandEntry:
-    """A command that the user ran (`!ls`); `excluded` (`!!ls`) keeps it from the model."""
+    """A command that the user ran in `cwd` (`!ls`); `excluded` (`!!ls`) keeps it from the model. Of a long output, the
+    last of `total_lines` are here; `artifact` is the number of the whole one, if it could be kept."""
 
     command: str
     output: str = ""
@@ -171,12 +176,25 @@ class OwnCommandEntry:
     truncated: bool = False
     excluded: bool = False
     at_ms: int | None = None
+    cwd: str | None = None
+    total_lines: int | None = None
+    artifact: int | None = None
     more: Json = field(default_factory=dict)
     beside: Json = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> str:
+        """Say that this is the end of the output, and where the whole is; empty if all of it is here, or if the log
+        does not tell."""
+        if not self.truncated or self.total_lines is None:
+            return ""
+        where = f"artifact://{self.artifact} is all of it" if self.artifact is not None else "the rest was not kept"
+        return f"(the end of {self.total_lines:,} lines; {where})"
 
     @classmethod
     def from_json(cls, record: Json) -> "OwnCommandEntry":
         message = record["message"]
+        artifact = as_text(message.get("artifactId"))
         return cls(
             as_text(message.get("command")),
             as_text(message.get("output")),
@@ -185,6 +203,9 @@ class OwnCommandEntry:
             bool(message.get("truncated")),
             is_excluded(record),
             whole_number(message.get("timestamp")),
+            text_or_none(message.get("cwd")),
+            whole_number(message.get("totalLines")),
+            int(artifact) if artifact.isdecimal() and artifact.isascii() else None,
             unknown(message, _COMMAND_KEYS),
             unknown(record, BESIDE),
         )
@@ -199,7 +220,9 @@ class OwnCommandEntry:
             "truncated": self.truncated,
             "excludeFromContext": self.excluded,
         }
-        return {"type": "message", "message": message | given(timestamp=self.at_ms) | dict(self.more), **self.beside}
+        message |= given(timestamp=self.at_ms, cwd=self.cwd, totalLines=self.total_lines)
+        message |= {"artifactId": str(self.artifact)} if self.artifact is not None else {}
+        return {"type": "message", "message": message | dict(self.more), **self.beside}
 
 
 @dataclass(frozen=True, slots=True)

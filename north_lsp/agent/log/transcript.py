@@ -195,7 +195,8 @@ def _own_command_text(entry: OwnCommandEntry) -> str:
     """Return the text that the model reads for a command that the user ran."""
     code = entry.exit_code
     ended = f"exit code {code}" if code is not None else "it did not end on its own"
-    return f"I ran this command myself:\n{entry.command}\n\n({ended})\n{entry.output}"
+    parts = ["I ran this command myself:", entry.command, "", f"({ended})", entry.output]
+    return "\n".join([*parts, entry.left_out] if entry.left_out else parts)
 
 
 def _useful_blocks(answer: AnswerEntry, model: Model) -> tuple[Block, ...]:

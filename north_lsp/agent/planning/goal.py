@@ -139,7 +139,7 @@ def _judged(goal: Goal, change: GoalChange, runs: Runs) -> Goal:
     if run is None:
         raise GoalError(f"{criterion.command!r} was not run in this conversation: run exactly that first")
     if run.unfit:
-        raise GoalError(f"the last run of {criterion.command!r} is no evidence: {run.unfit}")
+        raise GoalError(f"the last run of {criterion.command!r} does not count as evidence: {run.unfit}")
     status: CriterionStatus = "met" if run.exit_code == 0 else "failed"
     text = said or f"exit code {run.exit_code}"
     return goal.judged(criterion.id, status, Evidence(timestamp(), text, run.call_id, run.state))

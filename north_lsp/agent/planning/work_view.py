@@ -10,7 +10,7 @@ from north_lsp.agent.log.work import concerns_work
 from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.agent.planning.evidence import runs_in
 from north_lsp.agent.planning.goal import goal_on
-from north_lsp.agent.planning.workflow_course import state_on
+from north_lsp.agent.planning.workflow_course import skill_on, state_on
 from north_lsp.agent.planning.workflow_hold import hold_on
 from north_lsp.agent.ports.work import (
     CriterionState,
@@ -31,7 +31,7 @@ _LIFTED = "Models may change files again then."
 
 def work_on(log: Log) -> WorkView:
     """Return what is to be shown at the end of the path."""
-    goal, workflow = _goal(log), _workflow(log)
+    goal, workflow = _goal(log), _workflow(log) or _skill(log)
     return WorkView(goal, workflow, tuple(_decisions(goal, workflow)))
 
 
@@ -68,6 +68,14 @@ def _workflow(log: Log) -> WorkflowView | None:
     return replace(view, held=held, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
 
 
+def _skill(log: Log) -> WorkflowView | None:
+    """Return the skill that is active, if it has phases: which others it declares only its file says."""
+    now = skill_on(log)
+    if now is None or not now.phase:
+        return None
+    return WorkflowView(now.skill, "", now.phase, (PhaseView(now.phase, "now"),), now.note)
+
+
 def _is_of(entry: Entry, now: SkillStateEntry) -> TypeGuard[SkillStateEntry]:
     return isinstance(entry, SkillStateEntry) and (entry.skill, entry.slug) == (now.skill, now.slug)
 
@@ -80,12 +88,15 @@ def _phase_state(name: str, now: str, been: Container[str]) -> PhaseState:
 
 def _decisions(goal: GoalView | None, workflow: WorkflowView | None) -> Iterator[WorkDecision]:
     """Return what the user can decide, the most likely first. Each is a slash command, so that every client has it."""
-    if workflow is not None or (goal is not None and goal.status != "complete"):
+    is_skill = workflow is not None and not workflow.folder
+    if (workflow is not None and not is_skill) or (goal is not None and goal.status != "complete"):
         yield WorkDecision("continue", "Continue", "/work continue")
     for one in goal.criteria if goal is not None else ():
         if not one.command and one.state != "met":
             yield WorkDecision("confirm", f"Confirm {one.id}", f"/goal confirm {one.id}", one.id)
-    if workflow is not None:
+    if is_skill:
+        yield WorkDecision("stop", "End the skill", "/skill stop")
+    elif workflow is not None:
         is_lifted = workflow.phase in WORKFLOWS[workflow.name].held
         yield WorkDecision("stop", "End the workflow", "/work stop", consequence=_LIFTED if is_lifted else "")
     if goal is not None:

@@ -29,6 +29,7 @@ from north_lsp.tools.workflows import (
     unknowns_in,
 )
 
+WEB = ("web_search", "web_fetch")
 Documents = Mapping[Document, str]
 _DONE = ("done", "unstructured")
 
@@ -78,7 +79,7 @@ class PhaseChecks:
                     raise WorkflowError(f"unknowns with a high impact are open: {', '.join(still)}; {hint}")
             case "draft", "confirm":
                 check_spec(needed(documents, "spec"))
-                if "research" in state.options:
+                if "research" in state.options and self._looked_something_up():
                     check_sources(needed(documents, "spec"))
             case "confirm", "done" if is_auto and not any(one.tool == "ask" for _, one in self._results()):
                 rows = unknowns_in(needed(documents, "unknowns"), is_auto=True)
@@ -192,6 +193,11 @@ class PhaseChecks:
 
     def _ended_tasks(self) -> list[tuple[str, ResultEntry]]:
         return [(id, one) for id, one in self._results() if one.tool == "task"]
+
+    def _looked_something_up(self) -> bool:
+        """Tell whether the web said anything since the workflow began: it may be closed, and the user may deny it."""
+        results = [one.entry for one in since_phase(self.log, "intake") if isinstance(one.entry, ResultEntry)]
+        return any(one.tool in WEB and one.details.ok for one in results)
 
     def _needs_agent(self, agent: str, after: str = "") -> None:
         """Raise WorkflowError unless an agent has ended well in this phase and, if given, `after` an entry."""

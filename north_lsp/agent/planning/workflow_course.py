@@ -106,6 +106,13 @@ def state_on(log: Log) -> SkillStateEntry | None:
     return None if last.phase in ENDED[:2] else last
 
 
+def skill_on(log: Log) -> SkillStateEntry | None:
+    """Return the skill that is active at the end of the path; None for none, and while a workflow is."""
+    found = log.those(_is_state)
+    last = found[-1].entry if found else None
+    return last if isinstance(last, SkillStateEntry) and last.skill and not last.slug else None
+
+
 def since_phase(log: Log, phase: str = "") -> Sequence[Logged]:
     """Return what came after the last change of phase, or after the last change to a certain one; everything if there
     was none."""

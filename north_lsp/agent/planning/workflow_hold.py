@@ -12,7 +12,7 @@ from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.work_folder import WorkFolder
-from north_lsp.agent.planning.workflow_checks import commands_of, package_tasks
+from north_lsp.agent.planning.workflow_checks import WEB, commands_of, package_tasks
 from north_lsp.agent.planning.workflow_course import since_phase, state_on
 from north_lsp.agent.ports.holds import Hold
 from north_lsp.errors import ToolError
@@ -31,8 +31,7 @@ from north_lsp.workspace.workspace import Workspace
 
 _WAY_OUT = "continue with the tool workflow (`move`), or the user ends it with /work stop"
 _LEAVE_IT = "drop its task, continue with what does not depend on it, and ask the user about it at the end"
-_NO_READING = ("workflow", "skill_phase", "goal", "todo", "ask")
-_WEB = ("web_search", "web_fetch")
+_NO_READING = ("workflow", "skill", "skill_phase", "goal", "todo", "ask")
 _RUN = "shell_run"
 
 
@@ -122,4 +121,4 @@ def _tools_in(entries: Sequence[Logged]) -> list[str]:
 
 
 def _web_calls(entries: Sequence[Logged]) -> int:
-    return sum(tool in _WEB for tool in _tools_in(entries))
+    return sum(tool in WEB for tool in _tools_in(entries))

@@ -54,6 +54,12 @@ class Diagnostics:
         hidden = {key: self.hide(value) if isinstance(value, str) else value for key, value in data.items()}
         self.log.event("debug", name, **self._bound(hidden))
 
+    def trace(self, name: str, /, texts: Callable[[], Mapping[str, str]], **data: object) -> None:
+        """Log whole texts: only made and written if `NORTH_LOG_LEVEL` is `trace`."""
+        if self.log.is_trace:
+            hidden = {key: self.hide(text) for key, text in texts().items()}
+            self.log.event("trace", name, **self._bound({**data, **hidden}))
+
     def failure(self, where: str, error: BaseException) -> None:
         """Log an unexpected exception. Its text and its stack, which may have contents, go to a file of its own."""
         stack = self.hide("".join(traceback.format_exception(error)))
@@ -84,6 +90,15 @@ class Diagnostics:
         return (
             f"something failed inside North ({what}); nothing else is affected, and the details are in {self.log.path}"
         )
+
+    @contextmanager
+    def measured(self, name: str, /, **data: object) -> Iterator[Outcome]:
+        """Log an event at the end of what is done meanwhile: how long it took, and whether it was `ok`."""
+        started, outcome = time.monotonic(), Outcome()
+        try:
+            yield outcome
+        finally:
+            self.event(name, **data, durationMs=round((time.monotonic() - started) * 1000), ok=outcome.ok)
 
     @contextmanager
     def timed_tool(self, call: ToolCall) -> Iterator[Outcome]:

@@ -38,8 +38,9 @@ class PhaseView:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowView:
-    """The workflow that is active. `held` says why edits or commands are refused; empty if none is. `calls_left`
-    and `rounds_left` are how many calls that read, and rounds of questions, its phase has left; None for any number."""
+    """The workflow that is active, or a skill with phases, which has no `folder`. `held` says why edits or commands are
+    refused; empty if none is. `calls_left` and `rounds_left` are how many calls that read, and rounds of questions, its
+    phase has left; None for any number."""
 
     name: str
     folder: str

@@ -79,7 +79,7 @@ def restored(block: Block, secrets: Secrets) -> Block:
             if problem is None and (unknown := secrets.unknown_in(arguments)):
                 problem = (
                     f"the value of {', '.join(unknown)} is not known any more, so the call was not run: read the place "
-                    "again where it stands, and use the placeholder that you get there"
+                    "again where it is, and use the placeholder that you get there"
                 )
             return replace(block, arguments=secrets.restored(arguments), problem=problem)
         case _:

@@ -97,6 +97,11 @@ class PromptDelivery:
         """Append a prompt to the log; the same entry takes it out of the queue."""
         waited = tuple(self._queue.stored(words))
         logged = self._log.append(PromptEntry(Content(tuple(content)), at_ms=now_ms(), from_queue=waited))
+        for one in words:
+            if (skill := self._templates.skill_in(one.parts)) is not None:
+                from north_lsp.agent.templates.active_skill import begin_skill  # most prompts call none
+
+                begin_skill(self._log, skill)
         self._queue.delivered(words)
         return logged
 

@@ -17,6 +17,7 @@ from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.switches import is_off
 
 if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
@@ -55,6 +56,11 @@ class Environment:
     def settings(self) -> Settings:
         """The current settings: the user may have changed them since the start."""
         return self.settings_file.current()
+
+    @property
+    def notifies(self) -> bool:
+        """Whether clients are to notify the user."""
+        return self.settings.turns.notifications == "on" and not is_off(self.environ, "NORTH_NOTIFICATIONS")
 
     def of(self, root: Path, is_distrusted: Callable[[], bool]) -> "Environment":
         """Return the environment of a session in a project, whose own settings count unless it is distrusted."""

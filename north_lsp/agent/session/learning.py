@@ -28,6 +28,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.locks import FileLock, try_lock
 from north_lsp.storage.project_profile import Profile, ProfileFile
+from north_lsp.storage.switches import is_on
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.git import run_git
 from north_lsp.workspace.roots import project_hash
@@ -95,7 +96,7 @@ class Learning:
     def offer_after(self, stopped: Stopped) -> None:
         """Ask, after the first answer of a conversation, whether the project is to be learned."""
         environment = self._means.environment
-        wanted = environment.settings.context.offer_profile and not environment.environ.get(_SWITCH, "").strip("0 ")
+        wanted = environment.settings.context.offer_profile and not is_on(environment.environ, _SWITCH)
         if self._was_offered or stopped != "end_turn" or not wanted or self._session.choice.model.api == "offline":
             return
         if self._session.mode == "plan":

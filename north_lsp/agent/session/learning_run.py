@@ -60,7 +60,9 @@ class LearningRun:
         for topic in wanted:
             await self._progress.at(topic.title)
             try:
-                text = await explorer.learn(topic, folder, partial(self._progress.at, topic.title))
+                with self._means.ports.diagnostics.measured("learning_topic", topic=topic.title) as outcome:
+                    text = await explorer.learn(topic, folder, partial(self._progress.at, topic.title))
+                    outcome.ok = True
                 self._progress.done(topic.title)
             except CannotLearn as error:
                 return str(error)

@@ -96,8 +96,12 @@ class MemoryRun:
         is_done = False
         await progress.begin()
         try:
-            read = await self._read(candidates, progress)
-            written = await self._merge(texts, before, progress)
+            with self._means.ports.diagnostics.measured("memory_phase", phase="read") as outcome:
+                read = await self._read(candidates, progress)
+                outcome.ok = True
+            with self._means.ports.diagnostics.measured("memory_phase", phase="merge") as outcome:
+                written = await self._merge(texts, before, progress)
+                outcome.ok = True
             await (await self._means.parts()).account.report_rest(self._session.choice.model)
             is_done = True
         except (MissingCredential, LimitReached, ToolError) as error:

@@ -46,6 +46,7 @@ from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.memory import Memory
+from north_lsp.agent.session.mentioning import Mentioning
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
@@ -70,14 +71,12 @@ from north_lsp.shell.jobs import Jobs
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.vocabulary import Mode
-from north_lsp.workspace.files.completion import Completion, PathCompletion
 from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
-
-_LONGEST_COMPLETION = 1.0
 
 
 class Session:
@@ -109,7 +108,7 @@ class Session:
         )
         stored.context.skills = self.templates.skills_for_model
         workspace = replace(workspace, skill=self.templates.skill)
-        self._paths = PathCompletion(workspace.trees)
+        self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self.goal_and_work = GoalAndWork(log, guarded.show)
@@ -145,6 +144,7 @@ class Session:
         )
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
+        self._surroundings.offer(self._skill_tools)
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
@@ -333,6 +333,11 @@ class Session:
         for event in events:
             await self._editor.show(event)
 
+    def _skill_tools(self) -> "Sequence[Tool]":
+        from north_lsp.agent.templates.active_skill import skill_tools
+
+        return skill_tools(self._log, self.templates)
+
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
         return await self._surroundings.tools()
@@ -416,13 +421,6 @@ class Session:
     def note_restored(self, names: Sequence[str]) -> None:
         """Tell the model with the next prompt that the user took changes of these files back."""
         self._delivery.news += undo_for_model(names)
-
-    async def complete_path(self, query: str, limit: int) -> Completion:
-        """Return what the user may mean by the beginning of a path; an incomplete answer after a while."""
-        with anyio.move_on_after(_LONGEST_COMPLETION):
-            unsaved = tuple(await self._workspace.unsaved_texts())
-            return await anyio.to_thread.run_sync(self._paths.complete, query, limit, unsaved, abandon_on_cancel=True)
-        return Completion(is_incomplete=True)
 
     async def replay(self, show: Show, shown: Sequence[str] = ()) -> None:
         """Show the whole conversation as it was shown, but for the entries that are `shown` already."""

@@ -14,7 +14,7 @@ from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.shell.setup import ShellResources, make_runner
-from north_lsp.agent.shell.user_commands import UserCommand, UserCommands
+from north_lsp.agent.shell.user_commands import KeptCommands, UserCommand, UserCommands
 from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
@@ -49,7 +49,8 @@ class SessionShell:
         self.runner = make_runner(environment.settings, settings.workspace, shell_resources(stored, environment, root))
         if self.runner.containment is not None:
             self.runner.containment.on_taken = self._tell_of_taken
-        self._own = UserCommands(stored.log, self.runner, editor, root, gate, saved.sync, self._unsaved_files)
+        kept = KeptCommands(stored.log, stored.artifacts, saved.sync)
+        self._own = UserCommands(kept, self.runner, editor, root, gate, self._unsaved_files)
 
     async def run(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         """Run a command of the user's own. `locked`: the caller holds the gate."""

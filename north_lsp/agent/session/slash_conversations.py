@@ -14,7 +14,7 @@ from north_lsp.agent.ports.events import ConversationCopied, ConversationWanted
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.library import CANDIDATES, Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.trash import Trash
-from north_lsp.display import ago, money, one_line
+from north_lsp.display import ago, counted, money, one_line
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.errors import UnknownConversation
@@ -171,7 +171,7 @@ class ConversationsHost:
         now = datetime.now(UTC)
         lines = [
             f"- `{one.id}` **{one_line(one.summary.name)}**, deleted {ago(one.deleted_at, now)}, "
-            f"{one.summary.message_count} messages"
+            f"{counted(one.summary.message_count, 'message')}"
             for one in rows
         ]
         return "\n".join([*lines, "", "`/restore <id>` puts one back. What is deleted stays here for 30 days."])
@@ -209,7 +209,7 @@ class ConversationsHost:
         return next((one for one in rows if one.id == chosen), None)
 
     def _row(self, one: Summary, snippet: str = "") -> str:
-        facts = [ago(one.updated_at, datetime.now(UTC)), f"{one.message_count} messages"]
+        facts = [ago(one.updated_at, datetime.now(UTC)), counted(one.message_count, "message")]
         facts += [money(one.cost_usd)] if one.cost_usd else []
         facts += [one_line(str(one.cwd), 300)] if one.cwd != self._live.roots[0] else []
         facts += ["this one"] if one.id == self._live.id else []

@@ -85,6 +85,24 @@ class WorkHost:
             await _course(self._work_log).stop(self._working.workspace, "the user stopped it")
         await self._working.goal_and_work.tell()
 
+    def active_skill(self) -> str:
+        from north_lsp.agent.planning.workflow_course import skill_on
+
+        state = skill_on(self._work_log)
+        if state is None:
+            return ""
+        note = f": {state.note}" if state.note else ""
+        return visible(f"`{state.skill}`" + (f", in the phase `{state.phase}`{note}" if state.phase else ""))
+
+    async def stop_skill(self) -> None:
+        from north_lsp.agent.log.workflows import SkillStateEntry
+
+        self._ensure_writable()
+        if not self.active_skill():
+            raise CommandError("no skill is active")
+        self._work_log.append(SkillStateEntry("", note="the user stopped it"))
+        await self._working.goal_and_work.tell()
+
     async def archive_work(self, slug: str) -> None:
         from north_lsp.agent.planning.work_folder import WorkFolder
 

@@ -44,11 +44,11 @@ class ModelSurroundings:
         self._settings = settings
         self._choice = choice
         self._servers = servers
-        self._of_agents: Callable[[], Sequence[Tool]] = tuple
+        self._more: list[Callable[[], Sequence[Tool]]] = []
 
-    def offer(self, of_agents: Callable[[], Sequence["Tool"]]) -> None:
+    def offer(self, more: Callable[[], Sequence["Tool"]]) -> None:
         """Offer also these tools, which are made anew for each turn, on a thread."""
-        self._of_agents = of_agents
+        self._more.append(more)
 
     async def tools(self) -> "Registry":
         """Return the tools that the model may be offered."""
@@ -63,8 +63,8 @@ class ModelSurroundings:
         gone: tuple[str, ...] = () if settings.planning.todo_enabled else ("todo",)
 
         def offered() -> "Registry":
-            every = self._all(load, shown, gone)
-            return offered_tools(every.joined(self._of_agents()), workspace, self._log)
+            every = self._all(load, shown, gone).joined([tool for more in self._more for tool in more()])
+            return offered_tools(every, workspace, self._log)
 
         return await anyio.to_thread.run_sync(offered)
 

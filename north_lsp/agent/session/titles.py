@@ -18,6 +18,7 @@ from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
+from north_lsp.storage.switches import is_on
 
 _SECONDS = 30.0
 _MOST_TOKENS = 1000  # some models think before they write a title
@@ -58,7 +59,7 @@ class Titles:
 
     def wanted(self, environ: Mapping[str, str]) -> tuple[Model, str] | None:
         """Return the model to ask, and what to ask it, if the conversation has just got its first answer."""
-        if self._is_tried or environ.get(_SWITCH, "").strip() not in ("", "0"):
+        if self._is_tried or is_on(environ, _SWITCH):
             return None
         text = _first_exchange(self._log.path())
         model = title_model(self._choice, self._models.catalog, environ) if text is not None else None

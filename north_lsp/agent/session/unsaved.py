@@ -11,6 +11,7 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import free_conversation_id
 from north_lsp.storage.files import private_directory
 from north_lsp.storage.janitor import UNSAVED_FOLDER
+from north_lsp.storage.switches import is_on
 
 NOT_SAVED = "this conversation is not saved: it is gone when you close it. /export writes it to a file"
 _SWITCH = "NORTH_NO_SESSION"
@@ -20,8 +21,8 @@ _held: dict[Path, int] = {}
 
 def unsaved_place(environment: Environment, root: Path) -> Path | None:
     """Create the folder of a new conversation that is not to be saved, and hold it; None if it is to be saved."""
-    is_off = environment.environ.get(_SWITCH, "").strip() not in ("", "0")
-    if environment.of(root, lambda: False).settings.sessions.save and not is_off:
+    saves = environment.of(root, lambda: False).settings.sessions.save
+    if saves and not is_on(environment.environ, _SWITCH):
         return None
     parent = environment.locations.temporary
     folder = parent / f"{UNSAVED_FOLDER}{free_conversation_id(parent)}"

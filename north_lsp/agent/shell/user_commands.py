@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.unsaved import unsaved_for_model
@@ -21,13 +22,16 @@ from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.options import Place
+from north_lsp.shell.output import Captured, Spill
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.entries import now_ms
 
 _SECONDS = 3600.0
 _CONTEXT_LINES = 200
 _CONTEXT_CHARACTERS = 16_000
+_KIND = "own_command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,40 +78,60 @@ def _only_text(parts: tuple[Part, ...]) -> str:
             return ""
 
 
+class KeptCommands:
+    """Where own commands are recorded: in the log and, what is too long for it, beside it. `sync` flushes the log."""
+
+    def __init__(self, log: Log, artifacts: Artifacts | None, sync: Callable[[], Awaitable[None]]) -> None:
+        self._log = log
+        self._artifacts = artifacts
+        self._sync = sync
+
+    def reserve(self) -> str:
+        """Reserve the id of an entry."""
+        return self._log.reserve_id()
+
+    async def add(self, entry_id: str, entry: OwnCommandEntry) -> None:
+        """Record a command that has ended."""
+        self._log.append(entry, entry_id)
+        await self._sync()
+
+    @property
+    def spill(self) -> Callable[[], Spill] | None:
+        """What makes a place for the whole of an output that is too long even for memory; None without one."""
+        return partial(self._artifacts.stream, _KIND) if self._artifacts is not None else None
+
+    async def whole(self, output: Captured) -> int | None:
+        """Keep the whole of an output of which the entry gets the end; returns the number of the artifact."""
+        if output.number is not None or output.truncated or self._artifacts is None:
+            return output.number
+        return await anyio.to_thread.run_sync(self._artifacts.add, _KIND, output.text)
+
+
 class UserCommands:
-    """The own commands of one session. While a turn runs, they run in parallel, in a shell of their own; `sync` flushes
-    what is stored."""
+    """The own commands of one session. While a turn runs, they run in parallel, in a shell of their own."""
 
     def __init__(
         self,
-        log: Log,
+        kept: KeptCommands,
         runner: CommandRunner,
         editor: Editor,
         root: Path,
         gate: TurnGate,
-        sync: Callable[[], Awaitable[None]],
         unsaved: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
         """`unsaved` returns the open files with unsaved changes."""
-        self._log = log
+        self._kept = kept
         self._runner = runner
         self._editor = editor
         self._root = root
         self._gate = gate
-        self._sync = sync
         self._unsaved = unsaved
 
     async def run(self, own: UserCommand, *, locked: bool) -> None:
         """Run an own command. `locked`: the caller holds the gate, so no turn runs at the same time."""
-
-        async def store(entry_id: str, entry: OwnCommandEntry) -> None:
-            self._log.append(entry, entry_id)
-            await self._sync()
-
         unsaved = await self._unsaved()
         own = replace(own, note=unsaved_for_model(unsaved, "The command read") if unsaved else "")
-        entry_id = self._log.reserve_id()
-        run = partial(run_user_command, own, entry_id, self._runner, self._editor, self._root, store)
+        run = partial(run_user_command, own, self._kept, self._runner, self._editor, self._root)
         if locked:
             await run("outside")
         elif self._gate.has_turn:
@@ -118,54 +142,57 @@ class UserCommands:
 
 
 async def run_user_command(
-    own: UserCommand,
-    entry_id: str,
-    runner: CommandRunner,
-    editor: Editor,
-    root: Path,
-    store: Callable[[str, OwnCommandEntry], Awaitable[None]],
-    place: Place,
+    own: UserCommand, kept: KeptCommands, runner: CommandRunner, editor: Editor, root: Path, place: Place
 ) -> None:
     """Run a command with the user's full rights, in the shell's directory, and record it. A cancelled one is recorded,
     too."""
-    entry = OwnCommandEntry(own.command, cancelled=True, excluded=own.excluded, at_ms=now_ms())
-
-    async def on_output(text: str) -> None:
-        await editor.show(CallRunning(entry_id, visible(text)))
-
+    entry_id, cwd = kept.reserve(), str(runner.state(root).cwd)
+    entry = OwnCommandEntry(own.command, cancelled=True, excluded=own.excluded, at_ms=now_ms(), cwd=cwd)
     try:
         for event in own_command_began(entry_id, own.command):
             await editor.show(event)
-        ran = await _ran(own, runner, editor, root, place, entry_id, on_output)
-        kept = ran.output.text.rstrip("\n").split("\n")
-        text = "\n".join(kept[-_CONTEXT_LINES:])[-_CONTEXT_CHARACTERS:]
-        shortened = ran.output.truncated or len(text) < len(ran.output.text.rstrip("\n"))
-        entry = replace(entry, output=text, exit_code=ran.exit_code, cancelled=ran.timed_out, truncated=shortened)
+        ran = await _ran(own, entry_id, kept, runner, editor, root, place)
+        entry = replace(entry, exit_code=ran.exit_code, cancelled=ran.timed_out)
+        entry = await _with_output(entry, ran.output, kept)
     except ToolError as error:
         entry = replace(entry, output=error.message, cancelled=False)
     finally:
         if own.note:
             entry = replace(entry, output=f"{entry.output}\n[{own.note}]".lstrip("\n"))
         with anyio.CancelScope(shield=True):
-            await store(entry_id, entry)
+            await kept.add(entry_id, entry)
             await editor.show(own_command_ended(entry_id, entry))
+
+
+async def _with_output(entry: OwnCommandEntry, output: Captured, kept: KeptCommands) -> OwnCommandEntry:
+    """Return the entry with the end of an output, and with where the whole is if that is more."""
+    whole = output.text.rstrip("\n")
+    text = "\n".join(whole.split("\n")[-_CONTEXT_LINES:])[-_CONTEXT_CHARACTERS:]
+    if not output.truncated and len(text) == len(whole):
+        return replace(entry, output=text)
+    entry = replace(entry, output=text, truncated=True, total_lines=output.total_lines)
+    return replace(entry, artifact=await kept.whole(output))
 
 
 async def _ran(
     own: UserCommand,
+    entry_id: str,
+    kept: KeptCommands,
     runner: CommandRunner,
     editor: Editor,
     root: Path,
     place: Place,
-    entry_id: str,
-    on_output: Callable[[str], Awaitable[None]],
 ) -> CommandResult:
     """Run a command in the shell or, if it asks for that, in a terminal. Raises ToolError."""
+
+    async def on_output(text: str) -> None:
+        await editor.show(CallRunning(entry_id, visible(text)))
+
     if not own.in_terminal:
-        return await runner.run(own.command, None, _SECONDS, on_output, place, root)
+        return await runner.run(own.command, None, _SECONDS, on_output, place, root, kept.spill)
     cwd = runner.state(root).cwd
     terminal = await editor.open_terminal(runner.argv_without_shell(own.command), cwd, {})
     if terminal is None:
-        raise ToolError("UNAVAILABLE", "a terminal that you can type into is not available here")
+        raise ToolError("UNAVAILABLE", "this editor gives North no terminal, so `/terminal` is not available")
     await editor.show(CallRunning(entry_id, terminal=terminal.id))
     return await in_terminal(terminal, _SECONDS, cwd)

@@ -68,7 +68,7 @@ def parse_definition(text: str, source: Source) -> Definition:
     name, description = _text(fields.get("name")), _text(fields.get("description"))
     lacking = [field for field, value in (("name", name), ("description", description)) if not value]
     if lacking:
-        raise NotAnAgent(f"{source.shown}: it lacks {' and '.join(lacking)}, so it is no agent")
+        raise NotAnAgent(f"{source.shown}: it lacks {' and '.join(lacking)}, so it is not an agent")
     problems = [front.problem] if front.problem else []
     level = _text(_spelled(fields, "thinkinglevel"))
     if level and as_level(level) is None:

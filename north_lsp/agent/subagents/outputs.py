@@ -9,6 +9,7 @@ from pathlib import Path
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
+from north_lsp.storage.switches import number
 
 _NAME = lazy_pattern(r"((?:\d+-[A-Za-z0-9_-]{1,40}\.)*)(\d+)-([A-Za-z0-9_-]{1,40})")
 _MOST_BYTES, _MOST_LINES = 500_000, 5_000
@@ -26,8 +27,8 @@ class Outputs:
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
-        self._bytes = _limit(environ, _BYTES, _MOST_BYTES)
-        self._lines = _limit(environ, _LINES, _MOST_LINES)
+        self._bytes = number(environ, _BYTES, 0) or _MOST_BYTES
+        self._lines = number(environ, _LINES, 0) or _MOST_LINES
         self._given: set[str] = set()
 
     @property
@@ -113,8 +114,3 @@ def shortened(id: str, text: str) -> str:
         return text
     kept = data[:_SHOWN].decode("utf-8", "ignore")
     return f"{kept}\n[{len(data) - _SHOWN:,} more bytes: read agent://{id}]"
-
-
-def _limit(environ: Mapping[str, str], name: str, default: int) -> int:
-    value = environ.get(name, "").strip()
-    return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else default

@@ -64,12 +64,7 @@ class WorkTree:
         known = self.files.get(relative)
         if known is None:
             return None
-        if known.blob:
-            data = read_blob(known.blob, self.top, _GIT_SECONDS)
-        else:
-            data = None
-            with suppress(OSError):
-                data = (self.folder / _BASE / relative).read_bytes()
+        data = read_blob(known.blob, self.top, _GIT_SECONDS) if known.blob else _bytes(self.folder / _BASE / relative)
         return data if data is not None and hashlib.sha256(data).hexdigest() == known.digest else None
 
     def listed(self) -> list[str]:
@@ -137,11 +132,8 @@ def clear_left_trees(folder: Path) -> None:
             if (own / _KEPT).exists() or (descriptor := _held(own)) is None:
                 continue
             try:
-                _let_enter(own)
-                with suppress(OSError):
-                    top = Path(os.fsdecode((own / _OWNER).read_bytes()))
-                    run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
-                shutil.rmtree(own, ignore_errors=True)
+                owner = _bytes(own / _OWNER)
+                _remove(own, Path(os.fsdecode(owner)) if owner is not None else None)
             finally:
                 os.close(descriptor)
 
@@ -348,10 +340,18 @@ def _let_enter(own: Path) -> None:
                     os.chmod(path, stat.S_IMODE(mode) | 0o700)
 
 
-def _remove(own: Path, top: Path) -> None:
+def _remove(own: Path, top: Path | None) -> None:
+    """Remove a folder of North's with its tree, from the repository at `top` as well, if that is known."""
     _let_enter(own)
-    run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
+    if top is not None:
+        run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
     shutil.rmtree(own, ignore_errors=True)
+
+
+def _bytes(path: Path) -> bytes | None:
+    with suppress(OSError):
+        return path.read_bytes()
+    return None
 
 
 def _cannot(why: str) -> ToolError:

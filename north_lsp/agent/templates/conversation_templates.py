@@ -73,9 +73,11 @@ class ConversationTemplates:
         name, words = split_name(text) or ("", "")
         if (template := self.find(name)) is None:
             return None
-        body = cut(plain(_text(template, words.strip())), MAX_BYTES, f"[truncated: read {template.shown}]")
         head = f"[The user called /{template.name}, {_origin(template)}. It says:]"
-        return Called(f"{head}\n{body}", tuple(path for path in mentions(template.body) if self._is_there(path)))
+        return Called(
+            f"{head}\n{text_of(template, words.strip())}",
+            tuple(path for path in mentions(template.body) if self._is_there(path)),
+        )
 
     def taken(self, parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], str]:
         """Return the parts of a prompt as they go into the conversation, and the text of the template that it calls. A
@@ -89,6 +91,12 @@ class ConversationTemplates:
         if bare != words.text.strip() and self.called(bare) is not None:
             return tuple(TextPart(bare) if part is words else part for part in parts), ""
         return parts, ""
+
+    def skill_in(self, parts: tuple[Part, ...]) -> Template | None:
+        """Return the skill that a prompt calls; None for any other."""
+        words = next((part.text for part in parts if isinstance(part, TextPart)), "")
+        found = self.find((split_name(words) or ("", ""))[0])
+        return found if found is not None and found.kind == "skill" else None
 
     async def skills_for_model(self) -> str:
         """Read the files again, and list the skills for a model; empty without any."""
@@ -126,6 +134,11 @@ def _origin(template: Template) -> str:
         return "a command of North's"
     whose = "the user's own" if template.level == "user" else "this project's"
     return f"{whose} {template.kind} {template.shown}"
+
+
+def text_of(template: Template, words: str) -> str:
+    """Return what a call of a template says to a model, as far as there is room."""
+    return cut(plain(_text(template, words)), MAX_BYTES, f"[truncated: read {template.shown}]")
 
 
 def _text(template: Template, words: str) -> str:

@@ -33,7 +33,7 @@ _NOT_APPLIED = ("model", "mode", "agent", "tools", "allowed-tools")
 @dataclass(frozen=True, slots=True)
 class Template:
     """A file that can be called as `/name`. `why` says why it cannot be; empty for one that can. `shown` is its path as
-    people read it, `hint` which words it takes."""
+    people read it, `hint` which words it takes, `phases` those that a skill goes through, from `initial_phase` on."""
 
     name: str
     kind: Kind
@@ -46,6 +46,8 @@ class Template:
     hint: str = ""
     why: str = ""
     problems: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
+    initial_phase: str = ""
 
     @property
     def applies(self) -> bool:
@@ -67,6 +69,12 @@ def parse_template(text: str, about: Template) -> Template:
     if name:
         called = f"skill:{name}" if about.kind == "skill" else name
         about = replace(about, name=called.lower())
+    if about.kind == "skill":
+        phases = _phases(front.fields.get("phases"), problems)
+        initial = field("initialPhase")
+        if initial and initial not in phases:
+            problems.append("`initialPhase` is not one of its `phases`")
+        about = replace(about, phases=phases, initial_phase=initial if initial in phases else "".join(phases[:1]))
     found = replace(
         about,
         body=front.body,
@@ -121,6 +129,15 @@ def _reader(fields: Mapping[str, object], problems: list[str]) -> Callable[[str]
         return ""
 
     return read
+
+
+def _phases(value: object, problems: list[str]) -> tuple[str, ...]:
+    """Read the phases that a skill declares."""
+    listed = value if isinstance(value, list) else [] if value is None else [None]
+    phases = [one.strip() for one in listed if isinstance(one, str) and one.strip()]
+    if len(phases) < len(listed):
+        problems.append("`phases` must be a list of names")
+    return tuple(dict.fromkeys(phases))
 
 
 def settled(

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import anyio
@@ -14,6 +15,7 @@ from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.raw_usage import counts_of
 from north_lsp.agent.turn.request_builder import RequestBuilder
+from north_lsp.agent.turn.request_text import request_texts
 from north_lsp.agent.turn.retry import RetryExhausted, Wait
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
@@ -125,6 +127,7 @@ class ModelRequester:
         named = {"requestId": self._request_id, "provider": model.provider.id, "model": model.id}
         estimated, tools = self._builder.read, len(request.tools)
         ports.diagnostics.event("model_request_start", **named, estimatedTokens=estimated, tools=tools)
+        ports.diagnostics.trace("model_request_text", partial(request_texts, request), requestId=self._request_id)
         stream = self._streams.open(model)
         stream.streamed.request_id = self._request_id
         try:

@@ -30,7 +30,7 @@ class AwsEventStreamDecoder:
             prelude = bytes(self._buffer[:_PRELUDE])
             size, headers = _number(prelude[:4]), _number(prelude[4:8])
             if binascii.crc32(prelude[:8]) != _number(prelude[8:]):
-                raise NoEventStream("is no event stream of Amazon's (a checksum is wrong)")
+                raise NoEventStream("is not an event stream of Amazon's (a checksum is wrong)")
             if not _PRELUDE + headers + _CHECKSUM <= size <= MOST_BYTES:
                 raise NoEventStream("has a message of an impossible size")
             if len(self._buffer) < size:

@@ -20,6 +20,7 @@ from north_lsp.providers.compat import is_local
 from north_lsp.providers.model import DEFAULT_OUTPUT, DEFAULT_WINDOW, FREE, UNPRICED, Model, Prices, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
 from north_lsp.providers.tls import may_be_proxied, verification
+from north_lsp.storage.switches import is_off
 
 if TYPE_CHECKING:
     from north_lsp.providers.catalog.models_cache import ModelsCache
@@ -106,8 +107,8 @@ class Discoverer:
     def _is_wanted(self, info: ProviderInfo) -> bool:
         if info.discovery is None or info.address_in(self._environ) is None:
             return False
-        is_off = not self._asks_local or self._environ.get("NORTH_DISCOVERY", "").lower() in ("off", "0", "false")
-        if is_off and info.keyless and info.id in _PROBED:
+        asks = self._asks_local and not is_off(self._environ, "NORTH_DISCOVERY")
+        if not asks and info.keyless and info.id in _PROBED:
             return False
         return self._catalog.is_usable(info, self._environ)
 

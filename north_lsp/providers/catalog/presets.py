@@ -30,6 +30,12 @@ class Preset:
     def wants_address(self) -> bool:
         return "{address}" in self.entry
 
+    @property
+    def address(self) -> str:
+        """Where its requests go, for people."""
+        written = next(line.partition(": ")[2] for line in self.entry.splitlines() if line.startswith("baseUrl: "))
+        return "a server of your own" if self.wants_address else written
+
 
 @cache
 def presets() -> tuple[Preset, ...]:

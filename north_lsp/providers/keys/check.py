@@ -10,14 +10,28 @@ from north_lsp.providers.credentials import BEARER_BETA, can_be_sent, is_bearer_
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.providers.tls import verification
 
+
+class KeyProblem(str):
+    """Why a key does not seem to work, in one line. `is_refused`: because of the key, not because nobody could be
+    asked."""
+
+    is_refused: bool
+
+    def __new__(cls, text: str, *, is_refused: bool) -> "KeyProblem":
+        problem = super().__new__(cls, text)
+        problem.is_refused = is_refused
+        return problem
+
+
 _SECONDS = 10.0
 _REFUSED = (401, 403)
 
 
-async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> str | None:
+async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> KeyProblem | None:
     """Return one line saying why a key does not seem to work, None if the provider accepts it."""
     if not can_be_sent(secret) or " " in secret:
-        return "not a valid API key: it has spaces, line breaks or other characters that keys do not have"
+        told = "not a valid API key: it has spaces, line breaks or other characters that keys do not have"
+        return KeyProblem(told, is_refused=True)
     address = info.address_in(environ)
     if address is None:
         return None  # there is no server to ask until models.yml names an address
@@ -31,9 +45,11 @@ async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str
                 answer = await client.get(_url(info, address), headers=_headers(info, secret))
     except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         reason = str(error) or type(error).__name__
-        return f"{info.title} could not be asked whether it accepts this key ({one_line(reason, 200)})"
+        told = f"{info.title} could not be asked whether it accepts this key ({one_line(reason, 200)})"
+        return KeyProblem(told, is_refused=False)
     if answer.status_code in _REFUSED or (answer.status_code == 400 and "API_KEY_INVALID" in answer.text[:4000]):
-        return f"{info.title} does not accept this key (it answered {answer.status_code})"
+        told = f"{info.title} does not accept this key (it answered {answer.status_code})"
+        return KeyProblem(told, is_refused=True)
     return None
 
 

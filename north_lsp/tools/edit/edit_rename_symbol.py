@@ -15,7 +15,7 @@ from north_lsp.workspace.edit.positions import replaced
 
 class EditRenameSymbolArgs(Arguments):
     path: str
-    line: int = Field(ge=1, description="A line where the symbol stands, from 1.")
+    line: int = Field(ge=1, description="A line where the symbol is, from 1.")
     symbol: str = Field(min_length=1, description="The name as written there.")
     occurrence: int = Field(1, ge=1, description="Which `symbol` of the line.")
     newName: str = Field(min_length=1)

@@ -27,7 +27,6 @@ class WorkflowTool(Tool):
     """Takes a conversation through a workflow, phase by phase."""
 
     name = "workflow"
-    also = ("skill_phase",)
     kind: ClassVar[Kind] = "think"
     needs = frozenset({"plan"})
     modes = frozenset({"agent"})

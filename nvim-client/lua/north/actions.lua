@@ -81,7 +81,7 @@ end
 ---@param selection? north.Selection without one: the line of the cursor
 function M.edit(words, selection)
   if words == "" then
-    vim.notify("North: :'<,'>North edit {what shall become of these lines}", vim.log.levels.ERROR)
+    vim.notify("North: usage: :'<,'>North edit <what to change>", vim.log.levels.ERROR)
   elseif is_code() then
     require("north.permission").show_inline()
     conversation.ask(EDIT:format(words), selection or M.lines(vim.fn.line("."), vim.fn.line(".")))

@@ -5,6 +5,13 @@ local live = require("north.live")
 local M = {}
 
 local MOST_ROWS, MOST_BYTES = 200, 100000
+local CLIPBOARD_MS = 5000
+---What gives a picture of the clipboard, by what the system has.
+local CLIPBOARDS = {
+  { "wl-paste", "--no-newline", "--type", "image/png" },
+  { "xclip", "-selection", "clipboard", "-target", "image/png", "-out" },
+  { "pngpaste", "-" },
+}
 local SEVERITIES = { "error", "warning", "info", "hint" }
 
 ---@class north.Attachment
@@ -148,6 +155,27 @@ local function quickfix()
   return text_block("quickfix:list", ("%s\n%s\n"):format(title, table.concat(rows, "\n")), ("quickfix (%d)"):format(#list.items))
 end
 
+---The picture that is in the clipboard, which a terminal does not paste.
+---@return north.Attachment?
+---@return string problem
+local function picture()
+  local found = vim.tbl_filter(function(command)
+    return vim.fn.executable(command[1]) == 1
+  end, CLIPBOARDS)
+  if #found == 0 then
+    return nil, "a picture of the clipboard needs wl-paste, xclip or pngpaste"
+  end
+  for _, command in ipairs(found) do
+    local ended = vim.system(command, { timeout = CLIPBOARD_MS }):wait()
+    if ended.code == 0 and vim.startswith(ended.stdout or "", "\137PNG") then
+      local label = ("picture of the clipboard (%.0f KB)"):format(math.ceil(#ended.stdout / 1024))
+      local block = { type = "image", mimeType = "image/png", data = vim.base64.encode(ended.stdout) }
+      return { label = label, block = block }, ""
+    end
+  end
+  return nil, "there is no picture in the clipboard"
+end
+
 ---A part of the present file, as it is in Neovim.
 ---@param first integer
 ---@param last integer
@@ -182,9 +210,10 @@ local sources = {
   quickfix = function()
     return quickfix(), "the quickfix list is empty"
   end,
+  picture = picture,
 }
 
-M.sources = { "all-diagnostics", "buffer", "buffers", "diagnostics", "quickfix" }
+M.sources = { "all-diagnostics", "buffer", "buffers", "diagnostics", "picture", "quickfix" }
 
 local TITLES = {
   { "The file of this window", "buffer" },
@@ -192,6 +221,7 @@ local TITLES = {
   { "The problems of this file", "diagnostics" },
   { "The problems of all files", "all-diagnostics" },
   { "The quickfix list", "quickfix" },
+  { "The picture in the clipboard", "picture" },
 }
 
 ---@param word string one of `M.sources`, or a path
@@ -252,7 +282,7 @@ function M.detach()
     return
   end
   local names = #own().attached > 1 and vim.list_extend({ "All of them" }, M.labels()) or M.labels()
-  live.select(names, { prompt = "What shall not go along", format_item = tostring }, function(name)
+  live.select(names, { prompt = "Remove from the next prompt", format_item = tostring }, function(name)
     if name == nil then
       return
     end

@@ -201,7 +201,7 @@ end
 function M.set_state(what, right)
   local here = own()
   here.state, here.facts = what, right or {}
-  local shown = #here.facts > 0 and "%<%=" .. table.concat(here.facts, " · ") .. " " or ""
+  local shown = #here.facts > 0 and "%< %=" .. table.concat(here.facts, " · ") .. " " or ""
   local text = " " .. here.state:gsub("%%", "%%%%") .. shown
   for _, window in ipairs(here.buffer and vim.fn.win_findbuf(here.buffer) or {}) do
     vim.wo[window][0].winbar = text

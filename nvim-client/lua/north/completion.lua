@@ -63,14 +63,23 @@ local function fitting_commands(name)
   return found
 end
 
----@param result? { paths: { path: string, kind: string }[] }
+---@param name string
+---@return string
+local function mentioned(name)
+  return name:find("%s") and ('@"%s"'):format(name) or "@" .. name
+end
+
+---@param result? { paths: { path: string, kind: string }[], names?: { name: string, kind: string, detail: string }[] }
 ---@return table[]
 local function fitting_paths(result)
-  return vim.tbl_map(function(one)
+  local rows = vim.tbl_map(function(one)
     local shown = one.path .. (one.kind == "folder" and not vim.endswith(one.path, "/") and "/" or "")
-    local word = shown:find("%s") and ('@"%s"'):format(shown) or "@" .. shown
-    return { word = word, kind = one.kind == "folder" and "d" or "f", icase = 1, dup = 1 }
+    return { word = mentioned(shown), kind = one.kind == "folder" and "d" or "f", icase = 1, dup = 1 }
   end, result and result.paths or {})
+  for _, one in ipairs(result and result.names or {}) do
+    rows[#rows + 1] = { word = mentioned(one.name), menu = one.detail, kind = "n", icase = 1, dup = 1 }
+  end
+  return rows
 end
 
 ---@param current fun(): { client: vim.lsp.Client?, session_id: string? }

@@ -147,7 +147,7 @@ function M.ask(text, selection)
   compat.validate("selection", selection, "table", true)
   text = vim.trim(text)
   if text == "" then
-    vim.notify("North: what shall it be? :North ask <text>", vim.log.levels.WARN)
+    vim.notify("North: usage: :North ask <text>", vim.log.levels.WARN)
     return
   end
   attention.reset()
@@ -242,7 +242,7 @@ function M.end_wait(now)
     if error then
       vim.notify("North: " .. error.message, vim.log.levels.ERROR)
     elseif not (result and result.ok) then
-      vim.notify("North: nothing is waited for", vim.log.levels.INFO)
+      vim.notify("North: no retry is pending", vim.log.levels.INFO)
     end
   end)
 end

@@ -48,7 +48,8 @@ local function check_models(rpc)
   else
     vim.health.warn("no key: only models that need none can answer", "`:North login` stores one.")
   end
-  vim.health.ok(("%d models can be used; `:North model` chooses one"):format(#found.models))
+  local models = #found.models == 1 and "1 model" or #found.models .. " models"
+  vim.health.ok(models .. " can be used; `:North model` chooses one")
 end
 
 ---What North keeps, and where its log is, as the server tells.

@@ -122,7 +122,7 @@ local function with_summary(planned, what, on_chosen)
   local options = { prompt = "What is left behind", format_item = tostring }
   live.select({ "No summary", plain, own }, options, function(choice)
     if choice == own then
-      live.input({ prompt = "What the summary shall say: " }, function(instructions)
+      live.input({ prompt = "What the summary should say: " }, function(instructions)
         if instructions then
           local words = vim.trim(instructions)
           on_chosen({ summarize = true, instructions = words ~= "" and words or nil })

@@ -110,12 +110,15 @@ end
 ---@param workflow table
 ---@param add fun(line: string)
 local function add_workflow(workflow, add)
-  add("# Workflow: " .. workflow.name)
+  local kind = workflow.folder == "" and "Skill" or "Workflow"
+  add(("# %s: %s"):format(kind, workflow.name))
   local phases = vim.tbl_map(function(one)
     return one.state == "now" and ("**%s**"):format(one.name) or one.state == "done" and "✓ " .. one.name or one.name
   end, workflow.phases)
   add(table.concat(phases, " → "))
-  add("In " .. workflow.folder)
+  if workflow.folder ~= "" then
+    add("In " .. workflow.folder)
+  end
   if some(workflow.note) then
     add(workflow.note)
   end

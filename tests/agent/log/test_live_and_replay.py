@@ -94,6 +94,29 @@ async def test_that_it_was_stopped_and_waited_is_there_when_it_is_loaded(tmp_pat
     assert replayed == live
 
 
+async def test_goals_and_workflows_look_the_same_when_the_conversation_is_loaded(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    world = make_world(tmp_path / "world", server.url)
+    configure(world, **SETTINGS)
+    goals, work = ([answer(call(name, **one)) for one in rows] for name, rows in (("goal", GOALS), ("workflow", WORK)))
+    async with stage(world, server) as on:
+        await on.say("/goal set # It works\n- said: `echo hi`\n- it is tidy")
+        on.verdicts = [verdict("accept")]
+        made = answer(call("edit_create_file", path="one.txt", content="a\n"))
+        await on.say(
+            "Go", answers=(goals[0], answer(shell("echo hi")), *goals[1:], made, goals[3], answer(say("Well.")))
+        )
+        await on.say("/goal confirm c2")
+        await on.say("/work start clarify it --auto", answers=(*work[2:5], answer(say("Well."))))
+        await on.say("/work stop")
+        await on.say("Again", answers=(work[1], work[3], work[5], answer(say("Well."))))
+        live, replayed = await live_and_replayed(on)
+    titles = [row.get("title") for row in live]
+    assert "Goal: 2 of 2 criteria met, complete" in titles
+    assert replayed == live
+
+
 # -- any conversation --------------------------------------------------------------------------------------------------
 
 FILE = "".join(f"ITEM = {number}\n{GAP}" for number in range(4))

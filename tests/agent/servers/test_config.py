@@ -35,7 +35,7 @@ def test_the_shapes_of_several_agents(entry: dict[str, Any], carrier: str, addre
     [
         ({}, "neither `command` nor `url`"),
         ({"command": "a", "url": "b"}, "both `command` and `url`"),
-        ({"command": 7}, "`command` must be a text"),
+        ({"command": 7}, "`command` must be a string"),
         ({"command": "a", "args": {}}, "`args` must be a list"),
         ({"command": "a", "env": {"A": []}}, "`env` must be an object of texts"),
         ({"url": "file:///etc/passwd"}, "must begin with http"),
@@ -53,6 +53,15 @@ def test_only_the_users_own_files_say_where_a_sign_in_may_lead() -> None:
     assert read_entry("s", entry, HERE)[0].sign_in_hosts == {"auth.example"}
     assert read_entry("s", entry, Place("project", ".mcp.json"))[0].sign_in_hosts == frozenset()
     assert "`hosts` must be a list" in read_entry("s", {"url": "https://a", "oauth": {"hosts": 1}}, HERE)[0].problem
+
+
+def test_only_the_users_own_files_say_which_program_gets_a_token() -> None:
+    entry = {"command": "a", "oauth": {"url": "https://b/mcp", "clientId": "me"}}
+    spec, _ = read_entry("s", entry, HERE)
+    assert (spec.sign_in_url, spec.client_id, spec.problem) == ("https://b/mcp", "me", "")
+    assert "only a file of your own" in read_entry("s", entry, Place("project", ".mcp.json"))[0].problem
+    assert "must begin with https" in read_entry("s", {"command": "a", "oauth": {"url": "file:///x"}}, HERE)[0].problem
+    assert read_entry("s", {"url": "https://a/mcp", "oauth": {"url": "https://b"}}, HERE)[0].sign_in_url == ""
 
 
 def test_wrong_switches_give_way_to_defaults_with_a_warning() -> None:

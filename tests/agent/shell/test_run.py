@@ -271,7 +271,7 @@ async def test_what_is_allowed_is_listed_with_its_last_use_and_taken_back(tmp_pa
         text = described(rows)
         assert "1. `echo $HOME`, exactly (allowed by you on " in text
         assert "2. `foreign`, exactly (only in the project's file" in text
-        assert "3. `wc`, flags -l, paths in the workspace (allowed by you on " in text
+        assert "3. `wc` with -l, on paths in the workspace (allowed by you on " in text
         assert "last used" in text
         assert all(approvals.revoke_id(row.id) for row in rows)
         assert not approvals.revoke_id(rows[0].id)

@@ -1,19 +1,24 @@
 """The user's own commands: beside a turn in a shell of their own, stored when no call waits; and in a terminal."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
 
+from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.projection import own_command_ended
 from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.log.results import OwnCommandEntry
+from north_lsp.agent.log.transcript import said_by_user
 from north_lsp.agent.ports.events import CallEnded
-from north_lsp.agent.shell.user_commands import UserCommand, parse_user_command, run_user_command
+from north_lsp.agent.shell.user_commands import KeptCommands, UserCommand, parse_user_command, run_user_command
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import Place
 from north_lsp.shell.runner import CommandRunner
+from north_lsp.storage.artifacts import Artifacts
 from tests.agent.shell.test_run import FakeTerminal, Playing
 from tests.support.edits import World
 
@@ -30,19 +35,60 @@ def test_what_is_a_command_of_the_users() -> None:
 
 
 async def ran(
-    world: World, runner: CommandRunner, editor: Playing, own: UserCommand, place: Place
-) -> Mapping[str, Any]:
-    stored: list[OwnCommandEntry] = []
+    world: World, runner: CommandRunner, editor: Playing, own: UserCommand, place: Place, *, keeps: bool = True
+) -> OwnCommandEntry:
+    """What is stored of a command that is run."""
+    log, artifacts = Log(world.conversation), Artifacts(world.conversation.folder)
 
-    async def store(entry_id: str, entry: OwnCommandEntry) -> None:
-        assert entry_id == "e1"
-        stored.append(entry)
+    async def sync() -> None:
+        world.conversation.sync()
 
-    await run_user_command(own, "e1", runner, cast(Any, editor), world.root, store, place)
-    (entry,) = stored
-    assert any(isinstance(event, CallEnded) and event.call_id == "e1" for event in editor.shown)
-    message: Mapping[str, Any] = entry.to_json()["message"]
-    return message
+    kept = KeptCommands(log, artifacts if keeps else None, sync)
+    await run_user_command(own, kept, runner, cast(Any, editor), world.root, place)
+    stored = log.entries()[-1]
+    assert isinstance(stored.entry, OwnCommandEntry)
+    (ended,) = [event for event in editor.shown if isinstance(event, CallEnded) and event.call_id == stored.id]
+    assert ended == own_command_ended(stored.id, OwnCommandEntry.from_json(stored.entry.to_json()))
+    return stored.entry
+
+
+@asynccontextmanager
+async def shell(world: World) -> AsyncIterator[CommandRunner]:
+    async with anyio.create_task_group() as background:
+        runner = CommandRunner(command_environment(os.environ, frozenset()), background, world.root)
+        yield runner
+        await runner.end_all(0.1)
+        background.cancel_scope.cancel()
+
+
+async def test_of_a_long_output_the_end_is_in_the_conversation_and_the_whole_beside_it(tmp_path: Path) -> None:
+    world, editor = World(tmp_path), Playing()
+    artifacts = Artifacts(world.conversation.folder)
+    async with shell(world) as runner:
+        short = await ran(world, runner, editor, UserCommand("seq 200", False), "outside")
+        assert (short.truncated, short.artifact, short.left_out, short.cwd) == (False, None, "", str(world.root))
+        for count in (300, 30_000):  # what fits into memory, and what does not
+            own = UserCommand(f"seq {count}; cd /", False)
+            entry = await ran(world, runner, editor, own, "outside")
+            assert entry.output == "\n".join(str(number) for number in range(count - 199, count + 1))
+            assert entry.artifact is not None
+            assert artifacts.read(entry.artifact).split() == [str(number) for number in range(1, count + 1)]
+            assert said_by_user(entry).endswith(
+                f"(the end of {count:,} lines; artifact://{entry.artifact} is all of it)"
+            )
+        assert entry.cwd == "/"
+        ended = editor.shown[-1]
+        assert isinstance(ended, CallEnded)
+        assert ended.text.endswith(f"30000\n{entry.left_out}")
+        assert ended.truncation == {"artifactId": str(entry.artifact)}
+        entry = await ran(world, runner, editor, UserCommand("seq 300", False), "outside", keeps=False)
+        assert entry.left_out == "(the end of 300 lines; the rest was not kept)"
+
+
+def test_an_entry_that_does_not_tell_how_much_there_was_is_shown_as_before() -> None:
+    entry = OwnCommandEntry("ls", "a", truncated=True)
+    assert entry.left_out == ""
+    assert said_by_user(entry) == "I ran this command myself:\nls\n\n(it did not end on its own)\na"
 
 
 async def test_a_command_beside_a_turn_has_a_shell_of_its_own(tmp_path: Path) -> None:
@@ -52,31 +98,24 @@ async def test_a_command_beside_a_turn_has_a_shell_of_its_own(tmp_path: Path) ->
     async def ignore(text: str) -> None:
         return None
 
-    async with anyio.create_task_group() as background:
-        runner = CommandRunner(command_environment(os.environ, frozenset()), background, world.root)
+    async with shell(world) as runner:
         await runner.run("export WORD=w; kept=1", None, 600, ignore)
         async with anyio.create_task_group() as turn:
             turn.start_soon(runner.run, "until [ -e go ]; do sleep 0.01; done", None, 600, ignore)
-            message = await ran(
-                world, runner, editor, UserCommand("echo $WORD [$kept]; cd sub; touch ../go", False), "own"
-            )
-        assert (message["output"], message["exitCode"], message["cancelled"]) == ("w []", 0, False)
+            own = UserCommand("echo $WORD [$kept]; cd sub; touch ../go", False)
+            entry = await ran(world, runner, editor, own, "own")
+        assert (entry.output, entry.exit_code, entry.cancelled) == ("w []", 0, False)
         here = await runner.run("pwd; echo $kept", None, 600, ignore)
         assert here.output.text == f"{world.root}\n1\n"
-        await runner.end_all(0.1)
-        background.cancel_scope.cancel()
 
 
 async def test_a_command_in_a_terminal_is_recorded_like_any(tmp_path: Path) -> None:
     world, editor = World(tmp_path), Playing()
-    async with anyio.create_task_group() as background:
-        runner = CommandRunner(command_environment(os.environ, frozenset()), background, world.root)
+    async with shell(world) as runner:
         own = UserCommand("python3 ask.py", False, in_terminal=True)
-        assert "not available here" in (await ran(world, runner, editor, own, "outside"))["output"]
+        assert "not available here" in (await ran(world, runner, editor, own, "outside")).output
         editor.terminal = FakeTerminal()
-        message = await ran(world, runner, editor, own, "outside")
-        assert (message["output"], message["exitCode"]) == ("typed", 4)
+        entry = await ran(world, runner, editor, own, "outside")
+        assert (entry.output, entry.exit_code) == ("typed", 4)
         argv: Sequence[str] = editor.terminal.argv
         assert argv[-1] == "python3 ask.py"
-        await runner.end_all(0.1)
-        background.cancel_scope.cancel()

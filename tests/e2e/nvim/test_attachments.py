@@ -1,6 +1,10 @@
 """What goes along with a prompt: files, lines, problems, the quickfix list; what is often asked; completion."""
 
+import base64
 import json
+import os
+import sys
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -10,6 +14,7 @@ from tests.e2e.nvim.test_chat import ENDED
 from tests.e2e.nvim.test_plugin import FILE, Bed, ask, bed, chat, in_chat, replace_select
 from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
+from tests.support.png import png
 from tests.support.script import Say, answer
 
 __all__ = ["bed", "model"]
@@ -54,6 +59,36 @@ def test_what_is_attached_is_named_sent_once_and_taken_back(bed: Bed, model: Mod
         ask(nvim, "again")
         nvim.until(f"{in_chat('Second.')} and {ENDED}")
         assert "quickfix" not in json.dumps(model.requests[-1].body["messages"][-1])
+
+
+def test_pictures_of_the_clipboard_and_of_files_are_seen_by_the_model(
+    bed: Bed, model: ModelServer, tmp_path: Path
+) -> None:
+    pasted, shot = png(40, 30), png(7, 5)
+    (tmp_path / "pasted.png").write_bytes(pasted)
+    (bed.project / "shot.png").write_bytes(shot)
+    paste = tmp_path / "bin" / "wl-paste"
+    paste.parent.mkdir()
+    paste.write_text(f'#!/bin/sh\n[ "$3" = image/png ] && cat {tmp_path}/pasted.png\n')
+    paste.chmod(0o755)
+    model.script(answer(Say("A white square.")))
+    path = os.pathsep.join([str(paste.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
+    with nvim_with(bed, model, PATH=path) as nvim:
+        nvim.command("North")
+        nvim.until("require('north.state').phase == 'ready'")
+        nvim.command("North attach picture")
+        nvim.command("North attach shot.png")
+        bar = str(nvim.until(f"{PROMPT_BAR}:find('shot.png', 1, true) and {PROMPT_BAR}"))
+        assert "[picture of the clipboard (1 KB)]" in bar
+        ask(nvim, "what is on them")
+        nvim.until(f"{in_chat('A white square.')} and {ENDED}")
+        assert "[picture of the clipboard (1 KB)] [shot.png]" in chat(nvim)
+        (tmp_path / "pasted.png").unlink()
+        nvim.command("North attach picture")
+        assert "there is no picture in the clipboard" in nvim.messages()
+    content = model.requests[-1].body["messages"][-1]["content"]
+    sent = [base64.b64decode(part["source"]["data"]) for part in content if part["type"] == "image"]
+    assert sent == [pasted, shot]
 
 
 def test_what_could_not_be_sent_stays_attached(bed: Bed) -> None:

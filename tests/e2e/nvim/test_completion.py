@@ -31,6 +31,19 @@ def test_files_behind_an_at_sign_and_what_is_chosen_goes_along(bed: Bed) -> None
         nvim.until(IDLE)
 
 
+def test_rules_behind_their_kind(bed: Bed) -> None:
+    rule = bed.project / ".cursor" / "rules" / "web.mdc"
+    rule.parent.mkdir(parents=True)
+    rule.write_text("---\ndescription: How pages look\n---\nBe brief.\n")
+    with bed.nvim() as nvim:
+        opened(nvim)
+        nvim.keys("ifollow @rule:w")
+        nvim.until(f"vim.fn.pumvisible() == 1 and vim.deep_equal({OFFERED}, {{ '@rule:web' }})")
+        nvim.keys("<C-n><CR>")
+        nvim.until("vim.fn.pumvisible() == 0")
+        assert nvim.lua(f"return {PROMPT}") == "follow @rule:web"
+
+
 def test_slash_commands_at_the_beginning_only(bed: Bed) -> None:
     with bed.nvim() as nvim:
         opened(nvim)

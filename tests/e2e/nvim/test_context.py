@@ -10,16 +10,21 @@ import pytest
 from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.test_plugin import FILE, IDLE, Bed, ask, bed, in_chat
 from tests.support.model_server import ModelServer, RecordedRequest
+from tests.support.narrow_model import is_summary
 from tests.support.script import Answer, Say, answer
 
 __all__ = ["bed"]
 
 
 class Obedient(ModelServer):
-    """A model that answers as a rule in the system text wants it."""
+    """A model that answers as a rule in the system text wants it, and writes `summary` where it has one."""
+
+    summary: dict[str, object] | None = None
 
     def take(self, request: RecordedRequest) -> Answer | None:
         self.requests.append(request)
+        if self.summary is not None and is_summary(request.body):
+            return answer(Say(json.dumps(self.summary)))
         return answer(Say("Ahoy!" if "like a sailor" in json.dumps(request.body["system"]) else "Good day."))
 
 
@@ -45,9 +50,36 @@ def test_a_rule_changes_the_answer_and_context_shows_it(bed: Bed, model: Obedien
         nvim.command("North context")
         nvim.until("vim.bo.filetype == 'markdown' and #vim.api.nvim_list_tabpages() == 2")
         shown = "\n".join(cast(list[str], nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")))
-        assert "| AGENTS.md | AGENTS.md | project | always | 19 bytes | active |" in shown
+        assert "| AGENTS.md | active | always | project | AGENTS.md | 19 bytes |" in shown
         assert "| Context files |" in shown
         assert not nvim.lua("return vim.bo.modifiable")
+
+
+def test_compact_and_context_are_typed_in_the_chat(bed: Bed, model: Obedient) -> None:
+    (bed.folder / "config").mkdir(exist_ok=True)
+    (bed.folder / "config" / "config.json").write_text('{"compaction.keepRecentTokens": 100}')
+    model.summary = {"goal": "Greet people", "decisions": ["Be brief"], "shortSummary": "Greeting"}
+    with nvim_with(bed, model) as nvim:
+        nvim.lua("vim.api.nvim_exec2('North ask the beginning ' .. ('long '):rep(8000), {})")
+        nvim.until(f"{in_chat('Good day.')} and {IDLE}")
+        for turn in range(1, 7):
+            ask(nvim, f"go on, {turn}")
+            nvim.until(f"{in_chat(f'go on, {turn}')} and {IDLE}")
+        ask(nvim, "/compact keep the names")
+        nvim.until(f"{in_chat('The conversation up to here was summarized')} and {IDLE}")
+        assert "keep the names" in json.dumps(model.requests[-1].body)
+        nvim.command("North replaced")
+        nvim.until("#vim.api.nvim_list_tabpages() == 2")
+        replaced = "\n".join(cast(list[str], nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")))
+        assert "the beginning long long" in replaced
+        nvim.command("tabclose")
+        ask(nvim, "and now")
+        nvim.until(f"{in_chat('and now')} and {IDLE}")
+        sent = json.dumps(model.requests[-1].body["messages"])
+        assert "Greet people" in sent
+        assert "long long" not in sent
+        ask(nvim, "/context")
+        nvim.until(f"{in_chat('The next request has about')} and {IDLE}")
 
 
 def test_what_the_editor_shows_goes_along(bed: Bed, model: Obedient) -> None:

@@ -519,7 +519,7 @@ def test_words_for_the_turn_that_runs(bed: Bed) -> None:
         nvim.until(in_chat("## You\n\nlist files"))
         nvim.until(f"{in_chat('README.md')} and {IDLE}")
         nvim.command("North retry now")
-        nvim.until("vim.fn.execute('messages'):find('nothing is waited for', 1, true)")
+        nvim.until("vim.fn.execute('messages'):find('no retry is pending', 1, true)")
 
 
 def test_a_file_that_a_command_changed_is_read_again(bed: Bed) -> None:

@@ -16,7 +16,7 @@ const bed = await makeBed("context");
 const model = await bed.useScriptedModel();
 const project = await bed.sampleProject();
 // How busy the machine is must not decide whether a server's tools are there.
-await writeFile(bed.path("config/config.json"), JSON.stringify({ "mcp.startupWaitMs": 60_000 }));
+await writeFile(bed.path("config/config.json"), JSON.stringify({ "mcp.startupWaitMs": 60_000, "compaction.keepRecentTokens": 100 }));
 const { chat, page } = await bed.start({ workspace: project });
 
 const obedient = (body) => (JSON.stringify(body.system).includes("like a sailor") ? "Ahoy!" : "Good day.");
@@ -56,6 +56,49 @@ await bed.each({
     const shown = (await visibleLines(editor)).join("\n");
     assert.match(shown, /Project rules/);
     await screenshot(page, "context-page");
+  },
+
+  async "/context says it in the chat, and @rule: takes a rule along"() {
+    await mkdir(path.join(project, ".windsurf/rules"), { recursive: true });
+    await writeFile(path.join(project, ".windsurf/rules/wiki.md"), "---\ntrigger: manual\n---\nThe wiki is in English.\n");
+    await answered("look at the rules");
+    assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /The wiki is in English/);
+    await chat.ask("/context");
+    const shown = await chat.row("answer").last().innerText();
+    assert.match(shown, /The next request has about [\d,]+ of 200,000 tokens/);
+    assert.match(shown, /\.windsurf\/rules\/wiki\.md\s+active\s+named\s+windsurf, project\s+wiki/);
+    await screenshot(page, "context-chat");
+    await chat.input.pressSequentially("follow @rule:wi");
+    await chat.frame.locator("#offers [role=option]", { hasText: "rule:wiki" }).waitFor();
+    await screenshot(page, "context-names");
+    await chat.input.press("Enter");
+    assert.equal(await chat.input.inputValue(), "follow @rule:wiki ");
+    await answered(`${await chat.input.inputValue()}now`);
+    assert.match(model.last(), /The wiki is in English\./);
+  },
+
+  async "/compact summarizes the older part, which can be read, and the model goes on with the summary"() {
+    await chat.renew();
+    model.counts = true;
+    await answered(`the beginning ${"long ".repeat(8_000)}`);
+    for (let turn = 1; turn < 7; turn += 1) await answered(`go on, ${turn}`);
+    model.answers.push(JSON.stringify({ goal: "Greet people", decisions: ["Be brief"], shortSummary: "Greeting" }));
+    await chat.send("/compact keep the names");
+    const row = chat.row("summary").last();
+    await row.getByText("The conversation up to here was summarized").waitFor();
+    await chat.idle();
+    assert.match(JSON.stringify(model.requests.at(-1)), /keep the names/);
+    await row.locator("details > summary").click();
+    await row.getByText("Greet people").waitFor();
+    await screenshot(page, "context-compacted");
+    await row.getByRole("button", { name: "Show what it replaced" }).click();
+    const editor = page.locator(".editor-group-container.active .monaco-editor").first();
+    await until("what it replaced", async () => /the beginning/.test((await visibleLines(editor)).join("\n")));
+    await palette(page, "View: Close All Editors");
+    await answered("and now");
+    const sent = JSON.stringify(model.requests.at(-1).messages);
+    assert.match(sent, /Greet people/);
+    assert.doesNotMatch(sent, /long long/);
   },
 
   async "rules, agents and tools are a list, which opens a rule and sends a command"() {

@@ -19,7 +19,7 @@ const harm = [
 
 const cases = {
   async missing({ chat }) {
-    await chat.frame.locator("#problem", { hasText: "names no program: /nowhere/north-lsp" }).waitFor();
+    await chat.frame.locator("#problem", { hasText: "does not point to a program: /nowhere/north-lsp" }).waitFor();
     const names = await chat.frame.locator("#problem button").allTextContents();
     assert.deepEqual(names, ["Open setting", "Show log", "Try again"]);
     await chat.send("hello");

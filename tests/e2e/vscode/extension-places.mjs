@@ -305,6 +305,27 @@ const cases = {
     assert.doesNotMatch(found.closed + found.searched, /the key\\n/);
     assert.doesNotMatch(found.searched, /secret\.txt/);
   },
+
+  async "VS Code's own chat asks North by its name, and continues in the same conversation"(chat) {
+    model.answers.push("A lamp has watts.");
+    await palette(page, "Probe: Ask in the Chat");
+    const input = page.locator(".interactive-session .interactive-input-part");
+    await input.locator(".action-label", { hasText: "Probe" }).waitFor(); // VS Code asks nobody before it has a model
+    await input.locator(".monaco-editor").click();
+    const sent = await asked(chat, () => page.keyboard.press("Enter"));
+    assert.match(sent, /what is lamp\?/);
+    const answers = page.locator(".interactive-session .interactive-response");
+    await until("the answer", async () => /A lamp has watts\./.test(await answers.last().innerText()));
+    await screenshot(page, "places-12-participant");
+    model.answers.push("Forty.");
+    const before = model.requests.length;
+    await input.locator(".monaco-editor").click();
+    await page.keyboard.type("how many?"); // North's name stays in the input
+    await page.keyboard.press("Enter");
+    await until("the second answer", async () => /Forty\./.test(await answers.last().innerText()));
+    assert.equal(model.requests.length, before + 1);
+    assert.match(JSON.stringify(model.requests.at(-1).messages), /what is lamp\?.*A lamp has watts\..*how many\?/);
+  },
 };
 
 const wanted = process.argv.slice(2);

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 import { Chat } from "./chat.mjs";
 import { packedExtension, userDataFor } from "./packed.mjs";
-import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines } from "./workbench.mjs";
+import { diffEditorLines, notification, palette, screenshot, startServer, until, visibleLines, webview } from "./workbench.mjs";
 
 const fake = fileURLToPath(new URL("fake-north-lsp", import.meta.url));
 const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-transcript-"));
@@ -293,6 +293,16 @@ const cases = {
       return readFile(made).then(() => true, () => false);
     });
     await palette(page, "View: Toggle Panel Visibility");
+  },
+
+  /** A diagram of an answer is code, and drawn by VS Code's own preview of Markdown. */
+  async diagram({ chat, play, page }) {
+    await play([says("```mermaid\ngraph TD\n  Lamp --> Light\n```")]);
+    await chat.row("answer").getByRole("button", { name: "Show in the Markdown Preview" }).click();
+    const drawn = webview(page, "vscode.markdown-language-features").locator("svg", { hasText: "Lamp" });
+    await drawn.first().waitFor();
+    await screenshot(page, "transcript-diagram");
+    await palette(page, "View: Close All Editors");
   },
 
   /** At the side bar's first width nothing of the words below the input is cut. */

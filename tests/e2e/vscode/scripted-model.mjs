@@ -10,13 +10,15 @@ import { checkout } from "./packed.mjs";
  * `answers` are given one after the other, each a text, a list of calls `[name, arguments]`, or a function that makes one
  * of what was sent; without one left, "Done.".
  * An answer to a request for which `isEndless` is true is begun and never ended. `check` holds every request to the
- * vendor's rules, which are the Python tests' own; `folder` is where they are recorded for it.
+ * vendor's rules, which are the Python tests' own; `folder` is where they are recorded for it. With `counts` the tokens
+ * of what was sent are reported, as far as its length tells; else there are ten.
  */
 export async function scriptedModel(folder, isEndless = () => false) {
   const requests = [];
   const recorded = [];
   const answers = [];
   let calls = 0;
+  const model = { counts: false };
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part) => (text += part));
@@ -27,7 +29,7 @@ export async function scriptedModel(folder, isEndless = () => false) {
       recorded.push(JSON.stringify([request.url.split("?")[0], body]));
       response.writeHead(200, { "content-type": "text/event-stream" });
       const send = (type, data) => response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
-      const usage = { input_tokens: 10, output_tokens: 1 };
+      const usage = { input_tokens: model.counts ? Math.ceil(text.length / 4) : 10, output_tokens: 1 };
       send("message_start", { message: { id: "m", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, usage } });
       const next = answers.shift() ?? "Done.";
       const answer = typeof next === "function" ? next(body) : next;
@@ -46,7 +48,7 @@ export async function scriptedModel(folder, isEndless = () => false) {
     });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
+  return Object.assign(model, {
     requests,
     answers,
     env: { ANTHROPIC_API_KEY: "test-key", ANTHROPIC_BASE_URL: `http://127.0.0.1:${server.address().port}`, NORTH_DISCOVERY: "off", NORTH_NO_TITLE: "1", NORTH_NO_OFFER: "1" },
@@ -68,5 +70,5 @@ export async function scriptedModel(folder, isEndless = () => false) {
       server.closeAllConnections();
       server.close();
     },
-  };
+  });
 }

@@ -124,3 +124,6 @@ def test_every_name_of_the_list_is_found_by_its_beginning() -> None:
 def test_every_row_says_why_and_where_it_comes_from() -> None:
     table = tomllib.loads(files("north_lsp.workspace.guards").joinpath("protected.toml").read_text("utf-8"))
     assert all(row["reason"] and row["source"] and row["patterns"] for rows in table.values() for row in rows)
+    # It is shown after "This command writes to …, which": so it begins with a verb.
+    for reason in (row["reason"] for rows in table.values() for row in rows):
+        assert re.match(r"(is|can|may|[a-z]+s) ", reason), reason

@@ -26,7 +26,7 @@ export async function summaryOf(planned: { offersSummary?: boolean }, what: stri
   const title = l10n.t("North: What Is Left Behind");
   const chosen = await vscode.window.showQuickPick(rows, { title, placeHolder: l10n.t("A small model can summarize it, for the model that continues") });
   if (chosen?.asks !== true) return chosen?.summary;
-  const instructions = await vscode.window.showInputBox({ title, prompt: l10n.t("What the summary shall say") });
+  const instructions = await vscode.window.showInputBox({ title, prompt: l10n.t("What the summary should say") });
   return instructions === undefined ? undefined : { summarize: true, ...(instructions.trim() === "" ? {} : { instructions: instructions.trim() }) };
 }
 

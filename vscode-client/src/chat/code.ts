@@ -1,11 +1,12 @@
 /** What can be done with the code of an answer: copied, inserted at the cursor, applied to a file, which is shown as a
- * diff before it is done, or typed into a terminal. */
+ * diff before it is done, typed into a terminal, or drawn. */
 
 import { basename } from "node:path";
 import * as vscode from "vscode";
 
 import type { FromPage } from "../messages";
 import { closeChange, showChange } from "./changes";
+import { showDiagram } from "./diagrams";
 import { mainFolder } from "../common/settings";
 import { findInside } from "./opening";
 import { placeOf } from "./codePlacement";
@@ -23,6 +24,8 @@ export async function useCode(code: Code): Promise<void> {
       return apply(code);
     case "terminal":
       return typeIntoTerminal(code.text);
+    case "diagram":
+      return showDiagram(code);
   }
 }
 

@@ -2,13 +2,15 @@
 
 import * as vscode from "vscode";
 
-import type { ConfigOption, Mode, OpenElsewhere, Permission, SessionState, TodoPhase, Update, Usage } from "../acp";
+import type { ConfigOption, Mode, OpenElsewhere, Permission, SessionState, TodoPhase, Update, Usage, Work } from "../acp";
 import { isCalm, remediesOf } from "../common/problems";
 import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
 
 export type Phase = "" | "server" | "conversation";
+
+const NO_WORK: Work = { goal: null, workflow: null, decisions: [] };
 
 export abstract class ConversationState implements vscode.Disposable {
   /** What the user cannot do now, and why; empty when everything is fine. */
@@ -27,6 +29,8 @@ export abstract class ConversationState implements vscode.Disposable {
   usage: Usage | undefined;
   /** What is to be done in it. */
   todo: TodoPhase[] = [];
+  /** What it is to reach, and by which workflow. */
+  work: Work = NO_WORK;
   /** The slash commands that the server offers. */
   commands: SlashCommand[] = [];
   /** What runs or is written without a question. */
@@ -66,6 +70,11 @@ export abstract class ConversationState implements vscode.Disposable {
 
   setTodo(phases: TodoPhase[]): void {
     this.todo = phases;
+    this.stateChanged.fire();
+  }
+
+  setWork({ goal = null, workflow = null, decisions = [] }: Partial<Work>): void {
+    this.work = { goal, workflow, decisions };
     this.stateChanged.fire();
   }
 
@@ -146,6 +155,7 @@ export abstract class ConversationState implements vscode.Disposable {
     this.options = [];
     this.usage = undefined;
     this.todo = [];
+    this.work = NO_WORK;
     this.elsewhere = undefined;
     this.setTitle("");
     this.setPermissions([]);

@@ -187,6 +187,7 @@ export class Conversations implements vscode.Disposable {
     const { session, transcript, turns, panel } = conversation;
     if (event === "open_elsewhere") session.elsewhereChanged(told);
     else if (event === "queue_changed") session.queue.take(told);
+    else if (event === "work_changed") session.setWork(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "document_wanted" && path !== undefined) void vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
@@ -196,6 +197,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "transcript_reset") {
       transcript.clear();
       session.setTodo([]);
+      session.setWork({});
       void turns.shownAnew(false);
       if (prompt.length > 0) panel.take(wordsOf(prompt));
     } else if (event === "conversation_copied" && typeof conversationId === "string") void this.openTab(conversationId, wordsOf(prompt));

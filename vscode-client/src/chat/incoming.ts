@@ -45,6 +45,7 @@ const checks: Record<FromPage["type"], Check> = {
   review: (fields) => text(fields.id),
   changes: (fields) => text(fields.id) && ACTS.includes(fields.act),
   task: (fields) => text(fields.task) && ON_TASKS.includes(fields.act),
+  work: (fields) => text(fields.prompt),
   replaced: (fields) => text(fields.compaction),
   elsewhere: (fields) => ELSEWHERE_ACTS.includes(fields.act),
   prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),

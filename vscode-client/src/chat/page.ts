@@ -30,6 +30,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <section id="elsewhere" role="status" hidden></section>
 <section id="starting" role="status"><span class="codicon codicon-loading codicon-modifier-spin" aria-hidden="true"></span><span class="words">${say(t("North is starting…"))}</span></section>
 <section id="problem" role="alert" hidden></section>
+<details id="work" hidden></details>
 <details id="todo" hidden></details>
 <ul id="queue" aria-label="${say(t("Waiting to be sent"))}" hidden></ul>
 <p id="editing" role="status" hidden></p>

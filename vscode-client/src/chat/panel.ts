@@ -31,6 +31,7 @@ import { actOnTask } from "./tasks";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
 import { welcomeOf } from "./welcome";
+import { decideWork } from "./work";
 
 export class Panel implements vscode.Disposable {
   private webview: vscode.Webview | undefined;
@@ -177,6 +178,7 @@ export class Panel implements vscode.Disposable {
       case "fill": return this.questions.whileOpen(message.id, async (question) => fill(this.questions, question, message.values));
       case "review": return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
       case "replaced": return this.report(showReplaced(this.session, message.compaction));
+      case "work": return this.report(decideWork(this.session, message.prompt));
       case "task": return this.report(actOnTask(this.session, message.task, message.act));
       case "prompt":
         return this.report(this.onPrompt(message.entry, message.act));
@@ -273,7 +275,7 @@ export class Panel implements vscode.Disposable {
   }
 
   private postState(): void {
-    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork, todo } = this.session;
+    const { problem, remedies, calm, options, busy, queue, usage, permissions, id, elsewhere, isTaking, canFork, todo, work } = this.session;
     const waiting = this.questions.openIn(id).length;
     const activity = waiting > 0 ? vscode.l10n.t("waits for you") : busy ? vscode.l10n.t("working") : "";
     const state: State = {
@@ -289,6 +291,7 @@ export class Panel implements vscode.Disposable {
       permittedSummary: permittedSummary(permissions),
       queued: queue.rows,
       todo,
+      work: elsewhere === undefined ? work : { ...work, decisions: [] },
       elsewhere: bannerOf(elsewhere, isTaking, canFork),
       starting: this.starting.state(id === "" && problem === ""),
       editing: this.rewinding.editing !== "",

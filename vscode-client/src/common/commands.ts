@@ -9,7 +9,7 @@ import { ContextPage } from "../chat/contextPage";
 import { chooseGuidance } from "../chat/guidance";
 import { openLearned } from "../chat/learned";
 import { showTasks } from "../chat/tasks";
-import { TodoDocuments } from "../chat/todo";
+import { goalDocuments, todoDocuments } from "../chat/editedDocuments";
 import type { Panel } from "../chat/panel";
 import type { Proposals } from "../review/proposals";
 import { registerReviewCommands } from "../review/commands";
@@ -43,7 +43,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const settingTexts = textsOf(manifest);
   const serverLog = new ServerLog();
   const contextPage = new ContextPage();
-  const todo = new TodoDocuments(conversations);
+  const todo = todoDocuments(conversations);
+  const goal = goalDocuments(conversations);
   /** The conversation that the user is at. */
   const here = () => conversations.active.session;
   const alwaysAccept = async (question: OpenQuestion): Promise<void> => {
@@ -95,6 +96,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     openLearned: () => openLearned(here()),
     guidance: () => chooseGuidance(here(), conversations.active.panel),
     editTodo: () => todo.show(here()),
+    editGoal: () => goal.show(here()),
     showTasks: () => showTasks(here()),
     showWaiting: () => conversations.showWaiting(),
     storeKey: () => storeKey(here()),
@@ -106,7 +108,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showStorage: () => showStorage(here()),
   };
   const wanted = conversations.onWanted(({ id, folder }) => void showWanted(conversations, id, folder).catch((error: unknown) => log.error(reason(error))));
-  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, todo, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
+  return vscode.Disposable.from(registerAll(commands, registrar(log)), wanted, serverLog, contextPage, todo, goal, registerReviewCommands(proposals, log), keepContext(conversations, questions, proposals));
 }
 
 function keepContext(conversations: Conversations, questions: Questions, proposals: Proposals): vscode.Disposable {

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { PromptList } from "../acp";
 import { reason } from "../common/logger";
 import { mainFolder } from "../common/settings";
-import type { ComposerState, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
+import type { ComposerState, FoundName, FromPage, SlashCommand, SourceName, ToPage } from "../messages";
 import { addressOf, type Attachment, Attachments, pictureType, TooManyAttachments } from "./chips";
 import { attachmentsOf, fileOrFolder, picture } from "./attachmentSources";
 import { Automatic, offersOf } from "./editorContext";
@@ -23,6 +23,7 @@ export interface Conversation extends Choosing {
 
 interface Completed {
   paths: { path: string; uri: string; kind: "file" | "folder" }[];
+  names?: FoundName[];
   isIncomplete: boolean;
 }
 
@@ -214,11 +215,12 @@ export class Composer implements vscode.Disposable {
     const { round } = this;
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
     if (request !== this.asked) return;
-    const found = await this.conversation.ask<Completed>("_north/paths/complete", { query, limit: 10 }).catch(() => ({ paths: [], isIncomplete: false }));
+    const found = await this.conversation.ask<Completed>("_north/paths/complete", { query, limit: 10 }).catch((): Completed => ({ paths: [], isIncomplete: false }));
     if (this.offered.size > MOST_REMEMBERED) this.offered.clear();
     for (const path of found.paths) this.offered.set(path.path, path);
     const paths = found.paths.map(({ path, kind }) => ({ path, kind }));
-    const answer = { type: "paths" as const, request, paths, isIncomplete: found.isIncomplete };
+    const names = (found.names ?? []).map(({ name, detail }) => ({ name, detail }));
+    const answer = { type: "paths" as const, request, paths, names, isIncomplete: found.isIncomplete };
     this.post({ ...answer, symbols: [] });
     const symbols = await this.symbols.find(query); // language servers take their time
     if (symbols.length > 0 && round === this.round) this.post({ ...answer, symbols });

@@ -14,7 +14,7 @@ export function problemOfChoice(choice: Exclude<Choice, { kind: "start" | "insta
   const changeSetting = [remedy("north.openSetting"), remedy("north.showLog"), remedy("north.restartServer")];
   switch (choice.kind) {
     case "noProgram":
-      return new Problem(vscode.l10n.t("The setting {0} names no program: {1}", SERVER_PATH, choice.path), changeSetting);
+      return new Problem(vscode.l10n.t("The setting {0} does not point to a program: {1}", SERVER_PATH, choice.path), changeSetting);
     case "notInWorkspace":
       return new Problem(
         vscode.l10n.t("The setting north.server.source asks for the server in the workspace, and there is none at {0}.", choice.places.join(", ")),

@@ -1,5 +1,6 @@
 /** What the entries of the menus ask. These texts are the model's, and shown in the conversation as they are sent. */
 
+import { fenced } from "../common/fences";
 import { shortened } from "./problems";
 
 export const EXPLAIN = "Explain this code: what it does, how it fits in, and what is easy to get wrong about it.";
@@ -40,9 +41,6 @@ export function failureText({ name, message, expected, actual }: Failure): strin
   return parts.join("\n\n");
 }
 
-/** As code, with a fence that the text does not have itself. */
 function block(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${shortened(text.trimEnd(), MOST_CHARACTERS)}\n${fence}`;
+  return fenced(shortened(text.trimEnd(), MOST_CHARACTERS), "").trimEnd();
 }

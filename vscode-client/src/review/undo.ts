@@ -65,7 +65,7 @@ export async function decide(paths: string[]): Promise<Conflicts | undefined> {
   const answers: Record<string, Conflicts> = {
     [l10n.t("Keep Later Changes")]: "skip",
     [l10n.t("Write Both with Conflict Marks")]: "merge",
-    [l10n.t("Lose Later Changes")]: "overwrite",
+    [l10n.t("Discard My Later Changes")]: "overwrite",
   };
   const detail = `${paths.join("\n")}\n\n${l10n.t("These files were changed later at the same place.")}`;
   const options = { modal: true, detail };

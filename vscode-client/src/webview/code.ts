@@ -11,6 +11,8 @@ type Code = Extract<Node, { kind: "code" }>;
 
 /** Languages whose code can be typed into a terminal. */
 const SHELLS = new Set(["bash", "console", "fish", "sh", "shell", "shellsession", "shell-session", "zsh"]);
+/** Languages that VS Code draws in its preview of Markdown. */
+const DIAGRAMS = new Set(["mermaid"]);
 /** What a block holds now: its buttons take it from here. */
 const shown = new WeakMap<HTMLElement, { code: Code; pieces: Piece[] }>();
 
@@ -27,6 +29,7 @@ export function codeBlock(code: Code): HTMLElement {
     iconButton("insert", WORDS.insert, () => act(made, "insert")),
     iconButton("git-pull-request-go-to-changes", WORDS.apply, () => act(made, "apply")),
     iconButton("terminal", WORDS.toTerminal, () => act(made, "terminal")),
+    iconButton("type-hierarchy-sub", WORDS.diagram, () => act(made, "diagram")),
   );
   const pre = scrolls(document.createElement("pre"), WORDS.code);
   pre.append(document.createElement("code"));
@@ -46,9 +49,16 @@ export function updateCode(block: HTMLElement, code: Code): boolean {
   patchPieces(body, before?.pieces ?? [], pieces);
   shown.set(block, { code, pieces });
   label.textContent = code.name === "" ? code.language : code.name;
-  const terminal = block.querySelector(".codicon-terminal")?.closest("button");
-  if (terminal != null) terminal.hidden = !SHELLS.has(code.language.toLowerCase());
+  const language = code.language.toLowerCase();
+  offer(block, "terminal", SHELLS.has(language));
+  offer(block, "type-hierarchy-sub", DIAGRAMS.has(language));
   return true;
+}
+
+/** Shows the button with an icon, or hides it. */
+function offer(block: HTMLElement, icon: string, isUseful: boolean): void {
+  const button = block.querySelector(`.codicon-${icon}`)?.closest("button");
+  if (button != null) button.hidden = !isUseful;
 }
 
 /** One span for each piece. */

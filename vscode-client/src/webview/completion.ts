@@ -1,6 +1,6 @@
 /** Completion in the input, without a page: what is being completed, what is offered, and what becomes of the text. */
 
-import { COMPLETED_COMMANDS, type FoundPath, type FoundSymbol, type FoundValue, type SlashCommand, type SourceName } from "../messages";
+import { COMPLETED_COMMANDS, type FoundName, type FoundPath, type FoundSymbol, type FoundValue, type SlashCommand, type SourceName } from "../messages";
 
 /** What is being written at the cursor: `/…` at the beginning, `@…` behind a blank, or a word behind a command. */
 export interface Token {
@@ -18,6 +18,7 @@ export type Offer =
   | { kind: "value"; name: string; detail: string }
   | { kind: "source"; name: SourceName; detail: string }
   | { kind: "file" | "folder"; name: string; detail: string }
+  | { kind: "name"; name: string; detail: string }
   | { kind: "symbol"; name: string; detail: string; id: string };
 
 export interface Source {
@@ -166,11 +167,12 @@ export class Completion {
   }
 
   /** What the extension has found. Returns whether that is still wanted. */
-  arrived(request: number, paths: readonly FoundPath[], symbols: readonly FoundSymbol[] = []): boolean {
+  arrived(request: number, paths: readonly FoundPath[], symbols: readonly FoundSymbol[] = [], names: readonly FoundName[] = []): boolean {
     if (request !== this.request || this.token?.kind !== "mention" || this.token.query !== this.asked) return false;
     const chosen = this.current;
+    const known = names.map(({ name, detail }): Offer => ({ kind: "name", name, detail }));
     const named = symbols.map(({ id, name, place }): Offer => ({ kind: "symbol", id, name, detail: place }));
-    const found = [...paths.map(({ path, kind }): Offer => offerOf(path, kind)), ...named];
+    const found = [...paths.map(({ path, kind }): Offer => offerOf(path, kind)), ...known, ...named];
     this.offers = [...this.offers.filter(({ kind }) => kind === "source"), ...found];
     // What the user has gone to stays chosen.
     const place = this.offers.findIndex(({ kind, name }) => this.active > 0 && kind === chosen?.kind && name === chosen.name);

@@ -1,6 +1,6 @@
 /** What the user writes: the input, its draft, what goes with it, and what is offered while it is written. */
 
-import type { ComposerState, FoundPath, FoundSymbol, FoundValue, State } from "../messages";
+import type { ComposerState, FoundValue, State, ToPage } from "../messages";
 import { keepThumbnail, showChips } from "./chips";
 import { type Completed, Completion } from "./completion";
 import { SOURCES, TEXTS } from "./composerTexts";
@@ -32,8 +32,8 @@ export function showComposer(state: ComposerState): void {
   showChips(state, () => input.focus());
 }
 
-export function showPaths(request: number, paths: FoundPath[], symbols: FoundSymbol[], isIncomplete: boolean): void {
-  if (!completion.arrived(request, paths, symbols)) return;
+export function showPaths({ request, paths, names, symbols, isIncomplete }: Extract<ToPage, { type: "paths" }>): void {
+  if (!completion.arrived(request, paths, symbols, names)) return;
   drawOffers();
   if (!isIncomplete || paths.length > 0) return;
   // The folders are being read for the first time.
@@ -115,7 +115,7 @@ function take(accepted: Completed | undefined): void {
   if (offer.kind === "source") post({ type: "attachSource", source: offer.name });
   else if (offer.kind === "symbol") post({ type: "attachSymbol", id: offer.id });
   else if (offer.kind === "command" || offer.kind === "value") complete(); // what can follow it
-  else if (!goesOn) post({ type: "attachPath", path: offer.name.replace(/\/$/, "") });
+  else if (!goesOn && offer.kind !== "name") post({ type: "attachPath", path: offer.name.replace(/\/$/, "") }); // a name's text is read by the server
 }
 
 /** Returns whether the key was for what is offered. */

@@ -12,6 +12,7 @@ import * as queue from "./queue";
 import * as symbols from "./symbols";
 import * as todo from "./todo";
 import * as welcome from "./welcome";
+import * as work from "./work";
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const message = event.data;
@@ -31,6 +32,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       symbols.showState(message.state);
       queue.showState(message.state);
       todo.showState(message.state);
+      work.showState(message.state);
       return footer.showState(message.state);
     case "draft":
       return composer.offerDraft(message.text);
@@ -43,7 +45,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "history":
       return composer.showHistory(message.prompts);
     case "paths":
-      return composer.showPaths(message.request, message.paths, message.symbols, message.isIncomplete);
+      return composer.showPaths(message);
     case "values":
       return composer.showValues(message.request, message.values);
     case "symbols":

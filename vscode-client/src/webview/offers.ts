@@ -5,7 +5,7 @@ import { find } from "./host";
 import { element, icon } from "./elements";
 
 const list = find("#offers", HTMLElement);
-const ICONS = { command: "terminal", value: "symbol-value", source: "mention", file: "file", folder: "folder", symbol: "symbol-misc" };
+const ICONS = { command: "terminal", value: "symbol-value", source: "mention", file: "file", folder: "folder", name: "bookmark", symbol: "symbol-misc" };
 
 export function showOffers(input: HTMLElement, offers: readonly Offer[], active: number, choose: (index: number) => void): void {
   list.replaceChildren(...offers.map((offer, index) => option(offer, index, index === active, choose)));
@@ -30,7 +30,7 @@ function option(offer: Offer, index: number, isActive: boolean, choose: (index: 
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isActive));
   const sign = offer.kind === "command" ? "/" : offer.kind === "source" ? "@" : "";
-  const name = sign + (sign === "" && offer.kind !== "symbol" && offer.kind !== "value" ? nameOf(offer.name) : offer.name);
+  const name = sign + (sign === "" && offer.kind !== "symbol" && offer.kind !== "value" && offer.kind !== "name" ? nameOf(offer.name) : offer.name);
   made.append(icon(ICONS[offer.kind]), element("span", "name", name), element("span", "detail", offer.detail));
   made.title = `${sign}${offer.name} ${offer.detail}`;
   // Before the input loses the focus to it.

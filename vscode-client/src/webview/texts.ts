@@ -22,6 +22,7 @@ export const WORDS = {
   insert: t("Insert at Cursor"),
   apply: t("Apply to File…"),
   toTerminal: t("Type into the Terminal"),
+  diagram: t("Show in the Markdown Preview"),
   thoughts: t("Thoughts"),
   showAll: t("Show all"),
   showLess: t("Show less"),

@@ -34,5 +34,13 @@ exports.activate = (context) => {
     const message = vscode.TestMessage.diff("it is dark", "light", "darkness");
     await vscode.commands.executeCommand("north.fixTest", { test, message });
   });
-  register("probe.chat", () => vscode.commands.executeCommand("workbench.action.chat.open", { query: "@north what is lamp?" }));
+  // VS Code's chat opens only for somebody who answers by default, and asks nobody without a model: both are here, and do nothing.
+  context.subscriptions.push(vscode.chat.createChatParticipant("probe.nobody", async (_request, _context, stream) => stream.markdown("I am nobody.")));
+  const model = { id: "probe", name: "Probe", family: "probe", version: "1", maxInputTokens: 1_000, maxOutputTokens: 1_000, capabilities: { toolCalling: true }, isDefault: true, isUserSelectable: true };
+  const provider = { provideLanguageModelChatInformation: async () => [model], provideLanguageModelChatResponse: async () => undefined, provideTokenCount: async () => 1 };
+  context.subscriptions.push(vscode.lm.registerLanguageModelChatProvider("probe", provider));
+  register("probe.chat", async () => {
+    await vscode.lm.selectChatModels({}); // only then the chat knows which there are
+    await vscode.commands.executeCommand("workbench.action.chat.open", { query: "@north what is lamp?", isPartialQuery: true });
+  });
 };

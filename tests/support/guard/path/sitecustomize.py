@@ -1,5 +1,8 @@
-"""Holds a process's providers to the rules as soon as it imports them. Cheap: Python runs it at each start."""
+"""Holds a process's providers to the rules as soon as it imports them, and keeps it from the files of whoever runs the
+tests. Cheap: Python runs it at each start."""
 
+import os
+import pwd
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -54,3 +57,33 @@ class _Finder:
 
 
 sys.meta_path.insert(0, _Finder())
+
+_HOME = pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") + "/"
+_REPOSITORY = __file__.rsplit("/tests/support/guard/", 1)[0] + "/"
+_FREE = (_REPOSITORY, f"{sys.prefix}/", f"{_HOME}.cache/", os.path.join(os.environ.get("TMPDIR", "/tmp"), ""))
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link", "sqlite3.connect")
+
+
+def _keep_from_the_users_files(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse to change files of whoever runs the tests, and record it."""
+    if event == "open":
+        path, _, flags = arguments
+        if not isinstance(flags, int) or not flags & _WRITES:
+            return
+    elif event in _CHANGES:
+        path = arguments[1] if event in ("os.rename", "os.link") else arguments[0]
+    else:
+        return
+    if not isinstance(path, str | bytes | os.PathLike):
+        return
+    name = os.path.abspath(os.fsdecode(path)) + "/"
+    if name.startswith(_HOME) and not name.startswith(_FREE) and "/__pycache__/" not in name:
+        if (record := os.environ.get("TESTS_REFUSED")) is not None:
+            with open(record, "a", encoding="utf-8") as file:
+                file.write(f"a test changes {name[:-1]!r} of the user's own files\n")
+        raise PermissionError(13, "tests change nothing of the user's own", name[:-1])
+
+
+if _HOME != "/":  # where nobody lives, everything would be the user's
+    sys.addaudithook(_keep_from_the_users_files)

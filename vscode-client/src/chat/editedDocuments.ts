@@ -1,4 +1,4 @@
-/** The todo list as a Markdown document: opened as a file of North's own, so that saving it tells the server. */
+/** The todo list and the goal as Markdown documents: opened as files of North's own, so that saving one tells the server. */
 
 import * as vscode from "vscode";
 
@@ -6,23 +6,47 @@ import { reason } from "../common/logger";
 import type { Conversations } from "./conversations";
 import type { Session } from "./session";
 
-const SCHEME = "north-todo";
 interface Told {
   markdown: string;
 }
 
+/** A part of a conversation that has a document. */
+interface Part {
+  scheme: string;
+  /** The document's. */
+  name: string;
+  /** The server's methods about it are called `_north/<method>/get` and `…/set`. */
+  method: string;
+  /** What changes when the document does. */
+  now(session: Session): unknown;
+}
+
+const TODO: Part = { scheme: "north-todo", name: "Todo.md", method: "todo", now: ({ todo }) => todo };
+const GOAL: Part = { scheme: "north-goal", name: "Goal.md", method: "goal", now: ({ work }) => work.goal };
+
+export function todoDocuments(conversations: Conversations): EditedDocuments {
+  return new EditedDocuments(conversations, TODO);
+}
+
+export function goalDocuments(conversations: Conversations): EditedDocuments {
+  return new EditedDocuments(conversations, GOAL);
+}
+
 /** One document for each conversation. What the server refuses is not saved, and VS Code says why. */
-export class TodoDocuments implements vscode.FileSystemProvider, vscode.Disposable {
+export class EditedDocuments implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   private readonly listeners: vscode.Disposable[];
   /** What each shows, and when it came. */
-  private readonly known = new Map<string, { list: string; at: number }>();
+  private readonly known = new Map<string, { part: string; at: number }>();
   readonly onDidChangeFile = this.changed.event;
 
-  constructor(private readonly conversations: Conversations) {
+  constructor(
+    private readonly conversations: Conversations,
+    private readonly part: Part,
+  ) {
     this.listeners = [
       this.changed,
-      vscode.workspace.registerFileSystemProvider(SCHEME, this, { isCaseSensitive: true }),
+      vscode.workspace.registerFileSystemProvider(part.scheme, this, { isCaseSensitive: true }),
       conversations.onState(() => this.lookAgain()),
     ];
   }
@@ -33,7 +57,7 @@ export class TodoDocuments implements vscode.FileSystemProvider, vscode.Disposab
 
   async show(session: Session): Promise<void> {
     await session.open();
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(addressOf(session.id)), { preview: true });
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(this.addressOf(session.id)), { preview: true });
   }
 
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
@@ -43,16 +67,16 @@ export class TodoDocuments implements vscode.FileSystemProvider, vscode.Disposab
 
   async readFile(uri: vscode.Uri): Promise<Uint8Array> {
     const session = this.sessionOf(uri);
-    const list = JSON.stringify(session.todo);
-    if (this.known.get(uri.path)?.list !== list) this.known.set(uri.path, { list, at: Date.now() });
-    const { markdown } = await session.ask<Told>("_north/todo/get", {});
+    const part = this.shownOf(session);
+    if (this.known.get(uri.path)?.part !== part) this.known.set(uri.path, { part, at: Date.now() });
+    const { markdown } = await session.ask<Told>(`_north/${this.part.method}/get`, {});
     return new TextEncoder().encode(markdown);
   }
 
   async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
     const session = this.sessionOf(uri);
     const markdown = new TextDecoder().decode(content);
-    await session.ask<Told>("_north/todo/set", { markdown }).catch((error: unknown) => {
+    await session.ask<Told>(`_north/${this.part.method}/set`, { markdown }).catch((error: unknown) => {
       throw vscode.FileSystemError.Unavailable(reason(error));
     });
   }
@@ -77,14 +101,22 @@ export class TodoDocuments implements vscode.FileSystemProvider, vscode.Disposab
     throw vscode.FileSystemError.NoPermissions(uri);
   }
 
-  /** A list that is shown is read again when it has changed. */
+  /** A document that is shown is read again when its part has changed. */
   private lookAgain(): void {
     for (const { uri } of vscode.workspace.textDocuments) {
-      if (uri.scheme !== SCHEME) continue;
+      if (uri.scheme !== this.part.scheme) continue;
       const session = this.conversations.find(idOf(uri))?.session;
-      if (session === undefined || this.known.get(uri.path)?.list === JSON.stringify(session.todo)) continue;
+      if (session === undefined || this.known.get(uri.path)?.part === this.shownOf(session)) continue;
       this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     }
+  }
+
+  private shownOf(session: Session): string {
+    return JSON.stringify(this.part.now(session));
+  }
+
+  private addressOf(id: string): vscode.Uri {
+    return vscode.Uri.from({ scheme: this.part.scheme, path: `/${id}/${this.part.name}` });
   }
 
   private sessionOf(uri: vscode.Uri): Session {
@@ -94,9 +126,6 @@ export class TodoDocuments implements vscode.FileSystemProvider, vscode.Disposab
   }
 }
 
-function addressOf(id: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${id}/Todo.md` });
-}
 
 function idOf(uri: vscode.Uri): string {
   return uri.path.split("/")[1] ?? "";
