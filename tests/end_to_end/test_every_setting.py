@@ -309,6 +309,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tools.discoveryThreshold": "test_tools_that_are_described_at_great_length_leave_room",
         "mcp.enabled": "test_the_setting_switches_all_of_them_off",
         "mcp.startupWaitMs": "test_whatever_a_server_does_the_turn_goes_on",
+        "mcp.pingIntervalMs": "test_a_server_that_does_not_answer_while_it_is_idle_is_connected_to_again",
     },
     "providers/catalog/test_model_selection.py": {
         "modelProviderOrder": "test_the_settings_about_models",
