@@ -72,3 +72,4 @@ bench:
     {{bin}}/python -m benchmarks.loading
     {{bin}}/python -m benchmarks.rounds
     {{bin}}/python -m benchmarks.life
+    {{bin}}/python -m benchmarks.neighbours

@@ -108,8 +108,8 @@ class _Client(Server):
         self.updates, self.first, self.used = 0, 0.0, 0.0
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {"hunks": True}}}})
 
-    def _read(self) -> dict[str, Any]:
-        message = super()._read()
+    def read(self) -> dict[str, Any]:
+        message = super().read()
         if message.get("method") == "session/update":
             if message["params"]["update"]["sessionUpdate"] == "user_message_chunk":
                 self.first, self.used = self.first or time.perf_counter(), self.used or self.processor_time()

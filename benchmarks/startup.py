@@ -34,21 +34,27 @@ class Server:
         self._id = 0
         self.first_text: tuple[float, float] | None = None
 
-    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def start(self, method: str, params: dict[str, Any]) -> int:
+        """Send a request; returns its id."""
         assert self.process.stdin is not None
         self._id += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}).encode()
         framed = body + b"\n" if self.protocol == "acp" else b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
         self.process.stdin.write(framed)
         self.process.stdin.flush()
+        return self._id
+
+    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        id = self.start(method, params)
         while True:
-            message = self._read()
+            message = self.read()
             if self.first_text is None and _is_text(message):
                 self.first_text = self.elapsed(), self.processor_time()
-            if message.get("id") == self._id and "method" not in message:
+            if message.get("id") == id and "method" not in message:
                 return dict(message["result"])
 
-    def _read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
+        """Return the next message, once there is one."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if self.protocol == "lsp":

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,10 @@ class Model:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        with suppress(ConnectionError):  # the server has ended
+            self._serve_requests(connection)
+
+    def _serve_requests(self, connection: socket.socket) -> None:
         data = b""
         while True:
             while b"\r\n\r\n" not in data:
@@ -115,7 +119,11 @@ class Model:
                 data += connection.recv(1 << 20)
             self.bodies.append(data[:size])
             data = data[size:]
-            connection.sendall(next(self.answers))
+            self.reply(connection, self.bodies[-1])
+
+    def reply(self, connection: socket.socket, body: bytes) -> None:
+        """Answer a request."""
+        connection.sendall(next(self.answers))
 
 
 class Client(Server):
@@ -128,9 +136,9 @@ class Client(Server):
         self.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
         self.initialized = self.elapsed()
 
-    def _read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
         """Return the next message, rejecting whatever North asks."""
-        message = super()._read()
+        message = super().read()
         if "id" in message and "method" in message:
             result = {"outcome": {"outcome": "selected", "optionId": "reject"}}
             assert self.process.stdin is not None
@@ -143,10 +151,14 @@ class Client(Server):
     def new_session(self, folder: Path) -> str:
         return str(self.call("session/new", {"cwd": str(folder), "mcpServers": []})["sessionId"])
 
+    def begin_prompt(self, session: str, text: str) -> int:
+        """Send a prompt; returns the request's id."""
+        return self.start("session/prompt", _prompt(session, text))
+
     def prompt(self, session: str, text: str = "Hello") -> float:
         """Return the milliseconds that a whole turn takes."""
         before = time.perf_counter()
-        self.call("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": text}]})
+        self.call("session/prompt", _prompt(session, text))
         return (time.perf_counter() - before) * 1000
 
 
@@ -186,6 +198,10 @@ def lengthen(log: Path, prompts: int) -> None:
             made.append(text.replace("toolu_0", f"toolu_{number}_0") + "\n")
             parent = f"{number:06x}{at:02x}"
     log.write_text("".join(made))
+
+
+def _prompt(session: str, text: str) -> dict[str, Any]:
+    return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
 
 
 def small_project(folder: Path) -> Path:

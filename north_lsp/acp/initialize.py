@@ -151,7 +151,7 @@ def read_client(params: Params) -> Client:
         opens_pages=isinstance(elicitation.get("url"), dict),
         switches_options=is_draft or isinstance(_mapping(session.get("configOptions")).get("boolean"), dict),
         updates_plans=is_draft or isinstance(capabilities.get("plan"), dict),
-        shows_children=not is_draft and isinstance(capabilities.get("subagents"), dict),
+        shows_children=is_draft or isinstance(capabilities.get("subagents"), dict),
         protocol=protocol,
     )
 
@@ -182,12 +182,13 @@ def _draft_result(params: Params) -> dict[str, Any]:
     announced = found["agentCapabilities"]
     prompt: dict[str, Any] = {name: {} for name, offered in announced["promptCapabilities"].items() if offered}
     session: dict[str, Any] = {"prompt": prompt, "delete": {}, "additionalDirectories": {}}
+    session |= {name: {} for name in ("fork", "archive", "status", "title")}
     session |= {"mcp": {"stdio": {}, "http": {}}} if announced["mcpCapabilities"]["http"] else {}
     methods = [{"type": "agent", **one, "methodId": one["id"]} for one in found["authMethods"]]
     return {
         "protocolVersion": DRAFT,
         "info": found["agentInfo"],
-        "capabilities": {"session": session, "auth": {}, "_meta": announced["_meta"]},
+        "capabilities": {"session": session, "auth": {"status": {}}, "providers": {}, "_meta": announced["_meta"]},
         "authMethods": [{key: value for key, value in one.items() if key != "id"} for one in methods],
     }
 

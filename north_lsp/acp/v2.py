@@ -120,5 +120,5 @@ def permission(params: Fields, *, knows_north: bool) -> Fields:
 
 def session_row(row: Fields) -> Fields:
     """Return a row of `session/list`."""
-    keys = ("sessionId", "cwd", "additionalDirectories", "title", "updatedAt")
+    keys = ("sessionId", "cwd", "additionalDirectories", "title", "updatedAt", "archived")
     return {key: row[key] for key in keys if key in row}

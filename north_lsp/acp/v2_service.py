@@ -21,6 +21,17 @@ from north_lsp.rpc.messages import (
 )
 from north_lsp.rpc.peer import Call, Handler, Service
 
+_ALIKE = (
+    "auth/status",
+    "providers/disable",
+    "providers/list",
+    "providers/set",
+    "session/set_title",
+    "session/status",
+    "session/unarchive",
+)
+"""The methods whose params and results are those of version 1. All of them are marked as unstable there, too."""
+
 
 class V2Service:
     """Answers version 2's methods with those of `agent`, which knows version 1."""
@@ -34,9 +45,12 @@ class V2Service:
         self._methods: dict[str, Handler] = {
             "auth/login": self._renamed("authenticate"),
             "auth/logout": self._renamed("logout"),
+            **{method: self._renamed(method) for method in _ALIKE},
             "initialize": self._renamed("initialize"),
+            "session/archive": self._ending("session/archive"),
             "session/close": self._ending("session/close"),
             "session/delete": self._ending("session/delete"),
+            "session/fork": self._fork,
             "session/list": self._list,
             "session/new": self._new,
             "session/prompt": self._prompt,
@@ -84,6 +98,10 @@ class V2Service:
 
     async def _new(self, params: Params, call: Call) -> object:
         made: Any = await self._agent.request("session/new", params, call)
+        return {"sessionId": made["sessionId"], "configOptions": v2.config_options(made["configOptions"])}
+
+    async def _fork(self, params: Params, call: Call) -> object:
+        made: Any = await self._agent.request("session/fork", params, call)
         return {"sessionId": made["sessionId"], "configOptions": v2.config_options(made["configOptions"])}
 
     async def _resume(self, params: Params, call: Call) -> object:

@@ -102,6 +102,22 @@ class McpClient:
         self, method: str, params: Mapping[str, object], seconds: float, progress: Progress | None = None
     ) -> Mapping[str, Any]:
         """Ask, and return the result. As long as the server reports progress, it has more time. Raises ToolError."""
+        return _result(await self._ask(method, params, seconds, progress))
+
+    async def ping(self, seconds: float) -> None:
+        """Ask whether the other side is there: whatever it answers, it is. Raises ToolError."""
+        response = await self._ask("ping", {}, seconds)
+        if response.error is not None and not self._transport.reached:
+            raise failure(one_line(response.error.message, 1000))
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are requests without an answer."""
+        return bool(self._waiting)
+
+    async def _ask(
+        self, method: str, params: Mapping[str, object], seconds: float, progress: Progress | None = None
+    ) -> Response:
         if self._closed.is_set():
             raise failure(self._transport.why)
         self._next += 1
@@ -129,7 +145,7 @@ class McpClient:
                 f"MCP error: no answer to {method} within {seconds:g} s",
                 "try again with less, or continue without it",
             )
-        return _result(waiting.response)
+        return waiting.response
 
     async def _wait(self, waiting: _Waiting, progress: Progress | None) -> None:
         if progress is None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from north_lsp.agent.ports.servers import (
     ServerSpec,
 )
 from north_lsp.display import one_line
+from north_lsp.errors import ToolError
 from north_lsp.mcp.client import McpClient
 from north_lsp.mcp.content import (
     MAX_RESOURCES,
@@ -30,7 +32,7 @@ from north_lsp.mcp.content import (
     read_tools,
 )
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
-from north_lsp.mcp.transport import Transport, beside
+from north_lsp.mcp.transport import Transport, beside, failure
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 
@@ -39,14 +41,19 @@ if TYPE_CHECKING:
 
 _MAX_PAGES = 20
 _MAX_TOOLS_TEXT = 256 * 1024
+_TOKEN = "OAUTH_ACCESS_TOKEN"
+"""The variable in which programs look for the user's token."""
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
 
 
 class McpConnection:
     """An open connection. Its methods raise ToolError."""
 
-    def __init__(self, client: McpClient, spec: ServerSpec, opened: Mapping[str, Any]) -> None:
+    def __init__(
+        self, client: McpClient, spec: ServerSpec, opened: Mapping[str, Any], is_outdated: Callable[[], Awaitable[bool]]
+    ) -> None:
         self._client = client
+        self._is_outdated = is_outdated
         self._seconds = spec.seconds
         about = opened.get("serverInfo")
         about = about if isinstance(about, Mapping) else {}
@@ -114,8 +121,20 @@ class McpConnection:
     async def read(self, address: str) -> ServerAnswer:
         return await read_contents(await self._client.request("resources/read", {"uri": address}, self._seconds))
 
+    async def check(self) -> None:
+        if self._client.is_waiting:
+            return
+        if await self._is_outdated():
+            raise ToolError("STALE", "its sign-in has been renewed")
+        await self._client.ping(self._seconds)
+
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()
+
+
+def _signed_in_at(spec: ServerSpec) -> ServerSpec:
+    """Return the server that a user signs in to: for a program, the one behind the address that its entry names."""
+    return replace(spec, url=spec.sign_in_url) if spec.sign_in_url else spec
 
 
 def _bounded(tools: tuple[OfferedTool, ...]) -> tuple[OfferedTool, ...]:
@@ -146,10 +165,10 @@ class Connector:
         self._sign_ins: SignIns | None = None
 
     async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
-        await self._of_users().sign_in(spec, show)
+        await self._of_users().sign_in(_signed_in_at(spec), show)
 
     async def sign_out(self, spec: ServerSpec) -> bool:
-        return await self._of_users().sign_out(spec)
+        return await self._of_users().sign_out(_signed_in_at(spec))
 
     def _of_users(self) -> "SignIns":
         from north_lsp.mcp.oauth import SignIns  # loads the HTTP client
@@ -172,20 +191,41 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
-        async with self._transport(spec, roots[0], listener) as transport:
+        token = await self._token_for_program(spec)
+
+        async def is_outdated() -> bool:
+            return await self._token_for_program(spec) != token
+
+        async with self._transport(spec, roots[0], listener, token) as transport:
             client = McpClient(transport, answers, told)
             async with beside(client.run):
                 opened = await client.initialize(spec.seconds, _CAPABILITIES)
-                yield McpConnection(client, spec, opened)
+                yield McpConnection(client, spec, opened, is_outdated)
 
-    def _transport(self, spec: ServerSpec, folder: Path, listener: Listener) -> AbstractAsyncContextManager[Transport]:
+    async def _token_for_program(self, spec: ServerSpec) -> str:
+        """Return the token that a program gets, empty for one whose users sign in nowhere. Raises ToolError."""
+        if not spec.sign_in_url:
+            return ""
+        try:
+            token = await self._of_users().token(_signed_in_at(spec))
+        except OSError as error:
+            raise failure(f"its sign-in cannot be read: {error.strerror or error}") from None
+        if not token:
+            raise failure(f"it wants you to sign in: `/mcp reauth {spec.name}`")
+        return token
+
+    def _transport(
+        self, spec: ServerSpec, folder: Path, listener: Listener, token: str
+    ) -> AbstractAsyncContextManager[Transport]:
         if spec.carrier == "stdio":
-            return self._over_stdio(spec, folder, listener)
+            return self._over_stdio(spec, folder, listener, token)
         return self._over_http(spec)
 
     @asynccontextmanager
-    async def _over_stdio(self, spec: ServerSpec, folder: Path, listener: Listener) -> AsyncIterator[Transport]:
-        environ = server_environment(self._environ, self._secret_names())
+    async def _over_stdio(
+        self, spec: ServerSpec, folder: Path, listener: Listener, token: str
+    ) -> AsyncIterator[Transport]:
+        environ = server_environment(self._environ, self._secret_names()) | ({_TOKEN: token} if token else {})
         if spec.in_project or spec.cwd is not None:
             async with stdio(spec, folder / (spec.cwd or ""), environ, listener.logged) as transport:
                 yield transport

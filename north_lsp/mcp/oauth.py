@@ -4,27 +4,25 @@ does it in a browser, and North gets a token, which it refreshes."""
 import base64
 import hashlib
 import json
-import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
 import httpx2
 
 from north_lsp.agent.ports.servers import ServerSpec
-from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.callback import callback
-from north_lsp.mcp.posting import can_be_named
 from north_lsp.mcp.sign_in_client import Carry, carried_by, sign_in_client
-from north_lsp.mcp.sign_in_places import Places, covers, hosts, is_safe
+from north_lsp.mcp.sign_in_places import Places, hosts, is_safe
+from north_lsp.mcp.sign_in_steps import MAX_BYTES, SECONDS, code_of, granted, registered, resource_of, signer_of
 from north_lsp.mcp.transport import failure
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locks import FileLock, LockHeld
@@ -33,9 +31,6 @@ from north_lsp.web.client import Resolve, WebClient, resolved
 Show = Callable[[str, Sequence[str]], Awaitable[None]]
 """Has the user open an address in a browser; tells which hosts have a part in the sign-in."""
 
-_SECONDS = 15.0
-_WAIT_SECONDS = 300.0
-_MAX_BYTES = 256 * 1024
 _EARLY = 60.0
 _LOOK_SECONDS = 0.05
 
@@ -60,20 +55,6 @@ class Tokens:
         return self.access != refused and not 0 < self.expires_at <= time.time()
 
 
-@dataclass(frozen=True)
-class Signer:
-    """Who signs users in: its addresses, as it names them itself."""
-
-    issuer: str
-    authorize: str
-    token: str
-    register: str
-
-    @property
-    def addresses(self) -> Sequence[str]:
-        return [one for one in (self.authorize, self.issuer, self.token, self.register) if one]
-
-
 class SignIns:
     """The sign-ins to servers, kept with the user's keys."""
 
@@ -94,13 +75,13 @@ class SignIns:
         if not is_safe(spec.url, spec):
             raise failure("its address must begin with https://: a token would be sent there")
         places = Places(self._web, spec)
-        async with sign_in_client(places, self._carry, _SECONDS) as client:
-            resource, signers, scope = await _resource(client, spec)
-            signer = await _signer(client, signers, spec, places)
+        async with sign_in_client(places, self._carry, SECONDS) as client:
+            resource, signers, scope = await resource_of(client, spec)
+            signer = await signer_of(client, signers, spec, places)
             taking_part = hosts(signer.addresses)
             state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
             async with callback(state) as answer:
-                client_id = spec.client_id or await _registered(client, signer, answer.address)
+                client_id = spec.client_id or await registered(client, signer, answer.address)
                 asked = {
                     "response_type": "code",
                     "client_id": client_id,
@@ -113,11 +94,11 @@ class SignIns:
                 await show(
                     f"{signer.authorize}{'&' if '?' in signer.authorize else '?'}{urlencode(asked)}", taking_part
                 )
-                code = await _code(answer.wait, signer)
+                code = await code_of(answer.wait, signer)
                 form = {"grant_type": "authorization_code", "code": code, "redirect_uri": answer.address}
                 form |= {"code_verifier": verifier, "client_id": client_id, "resource": resource}
-                granted = await _granted(client, signer.token, form)
-            tokens = _tokens(granted, Tokens("", "", 0, signer.token, client_id, resource))
+                given = await granted(client, signer.token, form)
+            tokens = _tokens(given, Tokens("", "", 0, signer.token, client_id, resource))
         await anyio.to_thread.run_sync(self.keep, spec, json.dumps(asdict(tokens)))
 
     async def sign_out(self, spec: ServerSpec) -> bool:
@@ -150,9 +131,9 @@ class SignIns:
             form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, "client_id": tokens.client}
             if not is_safe(tokens.endpoint, spec):
                 raise failure("its sign-in is refreshed at an address that North does not sign in at")
-            async with sign_in_client(Places(self._web, spec), self._carry, _SECONDS) as client:
-                granted = await _granted(client, tokens.endpoint, form | {"resource": tokens.resource})
-            renewed = _tokens(granted, tokens)
+            async with sign_in_client(Places(self._web, spec), self._carry, SECONDS) as client:
+                given = await granted(client, tokens.endpoint, form | {"resource": tokens.resource})
+            renewed = _tokens(given, tokens)
             with anyio.CancelScope(shield=True):  # the token before is spent
                 after = json.dumps(asdict(renewed))
                 if await anyio.to_thread.run_sync(self._store.renew_sign_in, _name(spec), before, after):
@@ -166,7 +147,7 @@ class SignIns:
         name = _name(spec)
         async with self._locks.setdefault(name, anyio.Lock()):
             lock: FileLock | LockHeld | None = None
-            with anyio.move_on_after(2 * _SECONDS):
+            with anyio.move_on_after(2 * SECONDS):
                 while not isinstance(lock := await anyio.to_thread.run_sync(self._store.lock, name), FileLock):
                     await anyio.sleep(_LOOK_SECONDS)
             if not isinstance(lock, FileLock):
@@ -233,7 +214,7 @@ class _Short(httpx2.AsyncByteStream):
         size = 0
         async for chunk in self._whole:
             size += len(chunk)
-            if size > _MAX_BYTES:
+            if size > MAX_BYTES:
                 raise httpx2.ReadError("the server refuses, and does not come to an end")
             yield chunk
 
@@ -246,148 +227,11 @@ def _name(spec: ServerSpec) -> str:
     return "mcp:" + hashlib.sha256(json.dumps([spec.origin, spec.name, spec.url]).encode()).hexdigest()[:32]
 
 
-async def _resource(client: httpx2.AsyncClient, spec: ServerSpec) -> tuple[str, Sequence[str], str]:
-    """Ask the server what it is called, who signs users in, and for what scope."""
-    home = urlsplit(spec.url)
-    origin = f"{home.scheme}://{home.netloc}"
-    response = await _sent(client, "POST", spec.url, content=b"{}", headers={"content-type": "application/json"})
-    said = response.headers.get("www-authenticate", "")
-    named = re.search(r'resource_metadata="([^"]{1,2000})"', said)
-    scope = re.search(r'scope="([^"]{1,1000})"', said)
-    places = [named[1]] if named and named[1].startswith(f"{origin}/") else []
-    places += [f"{origin}/.well-known/oauth-protected-resource{home.path.rstrip('/')}"]
-    places += [f"{origin}/.well-known/oauth-protected-resource"]
-    for place in dict.fromkeys(places):
-        match await _json(client, place):
-            case {"resource": str(resource), "authorization_servers": [*signers], **rest}:
-                if not covers(resource, spec.url):
-                    raise failure(f"its description is that of another resource: {one_line(resource, 200)}")
-                scopes = rest.get("scopes_supported")
-                listed = " ".join(map(str, scopes)) if isinstance(scopes, list) else ""
-                return resource, [one for one in signers if isinstance(one, str)], scope[1] if scope else listed
-            case _:
-                pass
-    if response.status_code != 401:
-        raise failure("it does not say that it wants you to sign in")
-    return spec.url, [origin], scope[1] if scope else ""
-
-
-async def _signer(client: httpx2.AsyncClient, issuers: Sequence[str], spec: ServerSpec, places: Places) -> Signer:
-    for issuer in issuers[:3]:
-        if not is_safe(issuer, spec):
-            continue
-        await places.check([issuer])
-        home = urlsplit(issuer)
-        path = home.path.rstrip("/")
-        kinds = ("oauth-authorization-server", "openid-configuration")
-        pages = [f"{home.scheme}://{home.netloc}/.well-known/{kind}{path}" for kind in kinds]
-        pages += [f"{home.scheme}://{home.netloc}{path}/.well-known/{kinds[1]}"] if path else []
-        for place in pages:
-            about = await _json(client, place)
-            if not isinstance(about, Mapping) or str(about.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
-                continue
-            known = ("authorization_endpoint", "token_endpoint", "registration_endpoint")
-            authorize, token, register = (str(about.get(key) or "") for key in known)
-            if not all(is_safe(one, spec) for one in (authorize, token, *([register] if register else []))):
-                raise failure(f"an address of {one_line(issuer, 200)} is not one that North signs in at")
-            methods = about.get("code_challenge_methods_supported")
-            if not isinstance(methods, list) or "S256" not in methods:
-                raise failure(f"{one_line(issuer, 200)} does not protect sign-ins by PKCE (S256)")
-            await places.check([token, *([register] if register else [])])
-            return Signer(str(about["issuer"]), authorize, token, register)
-    raise failure("nobody is found who signs users in: put a token into its `headers`")
-
-
-async def _registered(client: httpx2.AsyncClient, signer: Signer, address: str) -> str:
-    """Have North registered; returns its id."""
-    if not signer.register:
-        raise failure("its sign-in takes no new programs: add `oauth` with the `clientId` of one that is registered")
-    about = {
-        "client_name": "North",
-        "redirect_uris": [address],
-        "grant_types": ["authorization_code", "refresh_token"],
-        "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
-    }
-    response = await _sent(client, "POST", signer.register, json=about)
-    match _read(response):
-        case {"client_id": str(client_id)} if client_id and response.status_code in (200, 201):
-            return client_id
-        case _:
-            raise failure(f"North could not be registered for its sign-in: {_said(response)}")
-
-
-async def _code(wait: Callable[[], Awaitable[Mapping[str, str]]], signer: Signer) -> str:
-    """Wait for the answer of the browser; returns its code."""
-    with anyio.move_on_after(_WAIT_SECONDS):
-        given = await wait()
-        if given.get("iss", signer.issuer) != signer.issuer:
-            raise failure("the answer to the sign-in comes from somebody else")
-        if "error" in given or not given.get("code"):
-            why = given.get("error_description") or given.get("error") or "it has no code"
-            raise failure(f"the sign-in came to nothing: {one_line(why, 300)}")
-        return given["code"]
-    raise failure(f"nobody has signed in within {_WAIT_SECONDS / 60:g} minutes")
-
-
-async def _granted(client: httpx2.AsyncClient, endpoint: str, form: Mapping[str, str]) -> Mapping[str, Any]:
-    response = await _sent(client, "POST", endpoint, data=dict(form))
-    granted = _read(response)
-    if response.status_code != 200 or not isinstance(granted, Mapping):
-        raise failure(f"its sign-in gives no token: {_said(response)}")
-    token = granted.get("access_token")
-    if str(granted.get("token_type", "")).lower() != "bearer" or not isinstance(token, str) or not can_be_named(token):
-        raise failure("its sign-in gives a token of a kind that North does not know")
-    return granted
-
-
 def _tokens(granted: Mapping[str, Any], before: Tokens) -> Tokens:
     refresh, seconds = granted.get("refresh_token"), granted.get("expires_in")
     expires_at = time.time() + seconds if isinstance(seconds, int | float) and 0 < seconds < 1e9 else 0.0
     kept = refresh if isinstance(refresh, str) else before.refresh
     return replace(before, access=str(granted["access_token"]), refresh=kept, expires_at=expires_at)
-
-
-async def _json(client: httpx2.AsyncClient, address: str) -> object:
-    response = await _sent(client, "GET", address)
-    return _read(response) if response.status_code == 200 else None
-
-
-async def _sent(client: httpx2.AsyncClient, method: str, address: str, **more: Any) -> httpx2.Response:
-    """Send a request and read its answer, which has limits of size and time. Raises ToolError."""
-    try:
-        with anyio.fail_after(_SECONDS):
-            async with client.stream(method, address, **more) as response:
-                data = b""
-                async for chunk in response.aiter_bytes():
-                    data += chunk
-                    if len(data) > _MAX_BYTES:
-                        raise failure(f"the answer of {one_line(address, 200)} is too long")
-                return httpx2.Response(response.status_code, headers=_plain(response.headers), content=data)
-    except TimeoutError:
-        raise failure(f"{one_line(address, 200)} has not answered within {_SECONDS:g} seconds") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise failure(f"{one_line(address, 200)} cannot be reached: {one_line(str(error), 200)}") from None
-
-
-def _plain(headers: httpx2.Headers) -> dict[str, str]:
-    """Return what counts of headers: the contents are decoded already."""
-    return {name: value for name in ("www-authenticate", "content-type") if (value := headers.get(name))}
-
-
-def _read(response: httpx2.Response) -> object:
-    try:
-        return json.loads(response.content)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _said(response: httpx2.Response) -> str:
-    match _read(response):
-        case {"error_description": str(text)} | {"error": str(text)}:
-            return one_line(text, 300)
-        case _:
-            return f"HTTP {response.status_code}"
 
 
 def _unpadded(data: bytes) -> str:

@@ -33,6 +33,7 @@ class PostingTransport:
 
     def __init__(self, spec: ServerSpec, client: httpx2.AsyncClient, tasks: anyio.abc.TaskGroup, why: str) -> None:
         self.why = why
+        self.reached = True
         self._url = spec.url
         self._client = client
         self._tasks = tasks
@@ -63,10 +64,11 @@ class PostingTransport:
         problem = ""
         try:
             problem = await self._answered(message)
+            self.reached = True
         except ToolError as error:  # of the sign-in
             problem = error.message.removeprefix("MCP error: ")
         except (httpx2.HTTPError, NoEventStream) as error:
-            problem = reason(error, self._url)
+            problem, self.reached = reason(error, self._url), False
         finally:
             self._under_way -= 1
         if problem and "id" in message and "method" in message:

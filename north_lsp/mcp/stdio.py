@@ -50,6 +50,7 @@ class StdioTransport:
     pipe: DescriptorPipe
     unsent: list[bytes] = field(default_factory=list)
     why: str = "transport closed"
+    reached: bool = True
     _news: anyio.Event = field(default_factory=anyio.Event)
     _framing: NewlineFraming = field(default_factory=lambda: NewlineFraming(MAX_MESSAGE_BYTES))
 

@@ -33,6 +33,11 @@ class Transport(Protocol):
         ...
 
     @property
+    def reached(self) -> bool:
+        """Whether what was sent last has reached the other side, as far as is known."""
+        ...
+
+    @property
     def why(self) -> str:
         """Why the connection has ended."""
         ...

@@ -6,7 +6,7 @@ from north_lsp.storage.setting import setting
 
 @dataclass(frozen=True)
 class McpSettings:
-    """Which servers are started, and how long a prompt waits for them."""
+    """Which servers are started, how long a prompt waits for them, and how often each is asked whether it is there."""
 
     enabled: bool = setting("mcp.enabled", True, "Start MCP servers and offer their tools to models.", strict=False)
     project_config: bool = setting(
@@ -19,4 +19,9 @@ class McpSettings:
         "mcp.startupWaitMs",
         2000,
         "How many milliseconds the first prompt waits for MCP servers that are still starting.",
+    )
+    ping_interval_ms: int = setting(
+        "mcp.pingIntervalMs",
+        60_000,
+        "After how many milliseconds an idle MCP server is asked whether it is still there; 0 never asks.",
     )

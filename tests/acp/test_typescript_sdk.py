@@ -18,7 +18,7 @@ from tests.support.png import png
 from tests.support.script import answer, call, gate, say
 
 DRIVER = Path(__file__).parent.parent / "support" / "sdk_client.mjs"
-ENTRIES = {1: "dist/v1/unstable/acp.js", 2: "dist/v2/stable/acp.js"}
+ENTRIES = {1: "dist/v1/unstable/acp.js", 2: "dist/v2/unstable/acp.js"}
 
 
 async def drive(world: World, version: int, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -143,6 +143,30 @@ async def test_a_conversation_is_loaded_forked_named_and_archived(world: World, 
     assert not [result for result in found["results"] if "error" in result]
     assert texts(found).count("An answer.") == 2
     *_, status, _, listed, signed_in, providers = found["results"]
+    assert status == {"status": "open"}
+    assert sorted(row["archived"] for row in listed["sessions"]) == [False, True]
+    assert signed_in["state"] == "authenticated"
+    assert "anthropic" in [row["providerId"] for row in providers["providers"]]
+
+
+async def test_a_conversation_is_forked_named_and_archived_in_version_2(world: World, server: ModelServer) -> None:
+    server.script(answer(say("An answer.")), answer(say("Another one.")))
+    here = {"sessionId": "$session"}
+    found = await drive(
+        world,
+        2,
+        prompt("A question"),
+        *ENDED[2],
+        {"request": "session/set_title", "params": {**here, "title": "Mine"}},
+        {"request": "session/archive", "params": here},
+        {"request": "session/fork", "params": {**here, "cwd": str(world.project)}},
+        {"request": "session/status", "params": here},
+        {"request": "session/list", "params": {"archived": "include"}},
+        {"request": "auth/status"},
+        {"request": "providers/list"},
+    )
+    assert not [result for result in found["results"] if "error" in result]
+    *_, status, listed, signed_in, providers = found["results"]
     assert status == {"status": "open"}
     assert sorted(row["archived"] for row in listed["sessions"]) == [False, True]
     assert signed_in["state"] == "authenticated"

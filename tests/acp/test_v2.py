@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.test_agents import submit, task, tasks
 from tests.end_to_end.world import SERVER, World
 from tests.support import mcp_server
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
@@ -350,6 +351,50 @@ async def test_lists_and_deletion(world: World, server: ModelServer) -> None:
         for _ in range(2):
             assert await client.request("session/delete", {"sessionId": session}) == {}
         assert (await client.request("session/list", {}))["sessions"] == []
+
+
+async def test_what_is_unstable_is_announced_and_works(world: World, server: ModelServer) -> None:
+    """A copy, a title, the archive, the state of a conversation, who is signed in, and where requests go."""
+    server.script(answer(say("An answer.")), answer(say("In the copy.")), answer(say("From there.")))
+    async with agent(world) as client:
+        (opened,) = [message["result"] for sender, message in client.transcript if sender == "agent"]
+        announced = opened["capabilities"]
+        assert {"fork", "archive", "status", "title"} <= announced["session"].keys()
+        assert (announced["auth"], announced["providers"]) == ({"status": {}}, {})
+        session = (await client.request("session/new", {"cwd": str(world.project)}))["sessionId"]
+        await prompt(client, session, "A question")
+        await idle(client)
+        here = {"sessionId": session}
+        copied = await client.request("session/fork", {**here, "cwd": str(world.project)})
+        assert {one["configId"] for one in copied["configOptions"]} >= {"mode", "model"}
+        await prompt(client, copied["sessionId"], "In the copy")
+        await idle(client, 2)
+        assert "A question" in json.dumps(server.requests[-1].body["messages"])
+        assert await client.request("session/set_title", {**here, "title": "Mine"}) == {"title": "Mine"}
+        assert await client.request("session/status", here) == {"status": "open"}
+        assert await client.request("session/archive", here) == {}
+        assert await client.request("session/status", here) == {"status": "saved"}
+        rows = (await client.request("session/list", {"archived": "only"}))["sessions"]
+        assert [(row["sessionId"], row["title"], row["archived"]) for row in rows] == [(session, "Mine", True)]
+        assert await client.request("session/unarchive", here) == {}
+        assert (await fails(client, "session/status", {"sessionId": "nobody"})).code == -32002
+        assert (await client.request("auth/status", {}))["state"] == "authenticated"
+        providers = (await client.request("providers/list", {}))["providers"]
+        assert "anthropic" in [row["providerId"] for row in providers]
+        route = {"providerId": "anthropic", "apiType": "anthropic", "baseUrl": server.url}
+        assert await client.request("providers/set", route) == {}
+        assert await client.request("providers/disable", {"providerId": "anthropic"}) == {}
+
+
+async def test_agents_are_child_sessions_of_every_client(world: World, server: ModelServer) -> None:
+    server.script(tasks(task("task", "Look", id="find")), submit("Here."), answer(say("It is there.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "Find it")
+        await idle(client)
+        told = updates(client, "subagent_update")
+    assert (told[0]["sessionId"], told[0]["title"]) == (f"{session}/0-find", "task 0-find")
+    states = [one["state"] for one in told if "state" in one]
+    assert states == [{"state": "running"}, {"state": "idle", "stopReason": "end_turn"}]
 
 
 async def test_modes_are_options(world: World, server: ModelServer) -> None:

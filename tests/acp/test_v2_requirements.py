@@ -88,7 +88,7 @@ async def test_a_turn_with_everything_uses_known_words_alone(world: World, serve
     assert "ran" in json.dumps(contents)
     assert all(one is None or isinstance(one, dict) for one in values_of("_meta", messages))
     (opened,) = [message["result"] for message in messages if "authMethods" in message.get("result", {})]
-    assert set(opened["capabilities"]) <= {"session", "auth", "_meta"}
+    assert set(opened["capabilities"]) <= {"session", "auth", "providers", "_meta"}
     assert "north" in opened["capabilities"]["_meta"]
     assert all(isinstance(json.loads(line.decode("utf-8")), dict) for line in client.lines)
     with pytest.raises(AssertionError, match="unknown keys"):  # the oracle looks at every message of every test so

@@ -309,6 +309,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "tools.discoveryThreshold": "test_tools_that_are_described_at_great_length_leave_room",
         "mcp.enabled": "test_the_setting_switches_all_of_them_off",
         "mcp.startupWaitMs": "test_whatever_a_server_does_the_turn_goes_on",
+        "mcp.pingIntervalMs": "test_a_server_that_does_not_answer_while_it_is_idle_is_connected_to_again",
     },
     "providers/catalog/test_model_selection.py": {
         "modelProviderOrder": "test_the_settings_about_models",
@@ -356,6 +357,9 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "end_to_end/test_room.py": {
         "contextPromotion.enabled": "test_where_no_other_model_can_go_on_nothing_is_sent",
         "compaction.enabled": "test_a_larger_model_goes_on_and_the_choice_stays",
+    },
+    "end_to_end/test_plan_mode.py": {
+        "plan.inProject": "test_the_plan_is_kept_in_the_project_if_that_is_wanted",
     },
     "end_to_end/test_todo.py": {
         "todo.enabled": "test_reminders_and_the_tool_can_be_switched_off",

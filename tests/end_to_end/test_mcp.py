@@ -306,7 +306,7 @@ async def test_a_sign_in_that_comes_to_nothing_says_why(world: World, server: Mo
                 client, session
             )
             assert why in told
-            assert "only servers behind an address" in await command(client, session, "/mcp reauth local")
+            assert "is a program, and its entry has no `oauth`" in await command(client, session, "/mcp reauth local")
             assert "there is no MCP server" in await command(client, session, "/mcp reauth other")
 
 
@@ -320,6 +320,34 @@ async def test_a_sign_in_is_given_up(world: World, server: ModelServer) -> None:
             await client.notify("session/cancel", {"sessionId": session})
             await client.answer(running)
             assert "You are not signed in" in await command(client, session, "/mcp unauth remote")
+
+
+async def test_a_program_gets_the_token_of_the_user(world: World, server: ModelServer) -> None:
+    server.script(DONE, answer(call("mcp_remote_environment", name="OAUTH_ACCESS_TOKEN")), DONE)
+    with over_http("oauth") as url:
+        own(world, remote=entry(oauth={"url": url}))
+        async with talk(world) as (client, session):
+            assert await prompt(client, session, "Hello") == "end_turn"
+            assert "it wants you to sign in: `/mcp reauth remote`" in "".join(notices(client))
+            told = await sign_in(client, session)
+            assert "`remote`: ready" in told
+            assert await prompt(client, session, "Show it") == "end_turn"
+            assert "access-1" in last_result(server)
+            assert "it wants you to sign in" in await command(client, session, "/mcp unauth remote")
+
+
+async def test_a_server_that_does_not_answer_while_it_is_idle_is_connected_to_again(
+    world: World, server: ModelServer
+) -> None:
+    configure(world, **{"mcp.pingIntervalMs": 20})
+    own(world, good=entry(), bad=entry("no-pings", timeout=3000))
+    async with talk(world) as (client, session):
+        await command(client, session, "/mcp")
+        while "pinged" not in await command(client, session, "/mcp logs good"):
+            await asyncio.sleep(0.02)
+        await client.wait_update(lambda update: "bad is not available: MCP error: no answer to ping" in str(update))
+        await client.wait_update(lambda update: "bad is available again" in str(update))
+        assert "good is not available" not in "".join(notices(client))
 
 
 async def test_a_forgotten_session_begins_anew(world: World, server: ModelServer) -> None:

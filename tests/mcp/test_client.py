@@ -17,6 +17,7 @@ class Carrier:
     """Sends what it is given; `posted` is what North sent."""
 
     why = "closed"
+    reached = True
 
     def __init__(self) -> None:
         self.posted: list[dict[str, Any]] = []

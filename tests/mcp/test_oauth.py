@@ -15,7 +15,7 @@ import pytest
 
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.errors import ToolError
-from north_lsp.mcp import oauth
+from north_lsp.mcp import oauth, sign_in_steps
 from north_lsp.mcp.oauth import SignedIn, SignIns, Tokens
 from north_lsp.mcp.sign_in_client import carried_by
 from north_lsp.mcp.sign_in_places import covers, is_safe
@@ -173,7 +173,7 @@ async def test_an_answer_has_a_limit_of_time_as_a_whole(
             yield b"{"
             await anyio.sleep_forever()
 
-    monkeypatch.setattr(oauth, "_SECONDS", 0.01)
+    monkeypatch.setattr(sign_in_steps, "SECONDS", 0.01)
     sign_ins = Answered(store, lambda request: httpx2.Response(200, stream=Dripping()))
     sign_ins.put(REMOTE, TOKENS)
     with pytest.raises(ToolError, match="has not answered"):
@@ -229,7 +229,7 @@ async def test_another_process_that_does_not_come_to_an_end_is_said(
     sign_ins.put(REMOTE, TOKENS)
     lock = store.lock(oauth._name(REMOTE))
     assert isinstance(lock, FileLock)
-    monkeypatch.setattr(oauth, "_SECONDS", 0.01)
+    monkeypatch.setattr(oauth, "SECONDS", 0.01)
     with pytest.raises(ToolError, match="another process"):
         await sign_ins.token(REMOTE)
     lock.release(remove=False)

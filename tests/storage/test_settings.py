@@ -212,7 +212,7 @@ def test_unknown_settings_are_named_with_what_may_be_meant(store: Locations) -> 
 _FLIPPED = {
     "selectedModel": '"x"', "mode.default": '"ask"', "log.level": '"debug"', "log.maxBytes": "70000", "log.files": "2",
     "sessions.maxAgeDays": "30", "sessions.fsync": '"never"',
-    "mcp.enabled": "false", "mcp.enableProjectConfig": "false", "mcp.startupWaitMs": "0",
+    "mcp.enabled": "false", "mcp.enableProjectConfig": "false", "mcp.startupWaitMs": "0", "mcp.pingIntervalMs": "0",
     "telemetry.enabled": "true", "telemetry.endpoint": '"http://127.0.0.1:4318"',
     "retry.enabled": "false", "retry.requestMaxRetries": "1", "retry.streamMaxRetries": "1", "retry.maxRetries": "1",
     "retry.baseDelayMs": "1", "retry.maxDelayMs": "1", "retry.maxElapsedMs": "1",
@@ -241,7 +241,7 @@ _FLIPPED = {
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
-    "sessions.save": "false",
+    "sessions.save": "false", "completion.nextEdits": "true", "edits.confirmInEditor": "true", "plan.inProject": "true",
     "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
     "memories.enabled": "true", "memories.maxRolloutAgeDays": "1", "memories.minRolloutIdleHours": "1",
     "memories.maxRolloutsPerStartup": "1", "memories.summaryInjectionTokenLimit": "1",

@@ -53,6 +53,40 @@ _DRAFT = (
 )
 _DRAFT_UPDATES = ("plan_update", "subagent_update")
 """What North uses of the draft, besides what is announced as stable."""
+_DRAFT_2 = (
+    "AgentAuthCapabilities",
+    "AgentCapabilities",
+    "ArchiveSessionResponse",
+    "AuthAccount",
+    "AuthState",
+    "AuthStatusCapabilities",
+    "AuthStatusResponse",
+    "DisableProviderResponse",
+    "ForkSessionResponse",
+    "ListProvidersResponse",
+    "LlmProtocol",
+    "ProviderCurrentConfig",
+    "ProviderId",
+    "ProviderInfo",
+    "ProvidersCapabilities",
+    "SessionArchiveCapabilities",
+    "SessionCancelCapabilities",
+    "SessionCapabilities",
+    "SessionForkCapabilities",
+    "SessionInfo",
+    "SessionStatus",
+    "SessionStatusCapabilities",
+    "SessionStatusResponse",
+    "SessionSystemPromptCapabilities",
+    "SessionSystemPromptModeCapabilities",
+    "SessionTitleCapabilities",
+    "SetProviderResponse",
+    "SetSessionTitleResponse",
+    "SubagentSessionCapabilities",
+    "SubagentUpdate",
+    "UnarchiveSessionResponse",
+)
+"""The same of version 2: what is marked as unstable in it."""
 
 
 def _schema_file() -> Path:
@@ -75,6 +109,22 @@ def _schema_file() -> Path:
 def sdk_folder() -> Path:
     """Return the folder of the official TypeScript SDK, from the same package."""
     return _schema_file().parent.parent.parent
+
+
+def _second(folder: Path) -> dict[str, Any]:
+    """The schema of version 2, with what North uses of its unstable part."""
+    schema: dict[str, Any] = json.loads((folder / "schema.json").read_text("utf-8"))
+    draft = json.loads((folder / "schema.unstable.json").read_text("utf-8"))["$defs"]
+    missing = [name for name in _DRAFT_2 if name not in draft]
+    assert not missing, missing
+    schema["$defs"] |= {name: draft[name] for name in _DRAFT_2}
+    updates = schema["$defs"]["SessionUpdate"]["anyOf"]
+    updates[-1:-1] = [one for one in draft["SessionUpdate"]["anyOf"] if _kind(one) == "subagent_update"]
+    return schema
+
+
+def _kind(update: Mapping[str, Any]) -> object:
+    return update.get("properties", {}).get("sessionUpdate", {}).get("const")
 
 
 class Oracle:
@@ -103,7 +153,7 @@ class Oracle:
         """Load the schema of a version of the protocol."""
         path = _schema_file()
         if version == 2:
-            return cls(json.loads((path.parent.parent / "v2" / "schema.json").read_text("utf-8")))
+            return cls(_second(path.parent.parent / "v2"))
         schema = json.loads(path.read_text("utf-8"))
         draft = json.loads(path.with_name("schema.unstable.json").read_text("utf-8"))
         schema["$defs"] |= {name: draft["$defs"][name] for name in _DRAFT}

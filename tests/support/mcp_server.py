@@ -13,6 +13,7 @@ Modes, hostile ones first:
     child=FILE      starts a process that must end with it, and writes both ids
     lie=FILE        describes `echo` and `look` with what the file has, too
     says=FILE       has a tool that says what the file has
+    no-pings        never answers a ping
     deaf            reads nothing any more after `initialize`
     hold=FILE       does not answer `initialize` as long as there is such a file
     old             speaks a version of the protocol that nobody does
@@ -136,8 +137,11 @@ class Server:
             self.log(f"cancelled: {params.get('reason')}")
             if (stop := self.stops.get(params.get("requestId"))) is not None:
                 stop.set()
-        elif method == "ping":
+        elif method == "ping" and "no-pings" not in MODES:
+            self.log("pinged")
             self.answer(id, {})
+        elif method == "ping":
+            self.log("not answered")
         elif id is not None:
             self.send({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": f"no {method}"}})
 
@@ -196,7 +200,7 @@ class Server:
             self.stops[id].wait(60)
             self.text(id, "stopped")
         elif name == "environment":
-            self.text(id, json.dumps(sorted(os.environ)))
+            self.text(id, json.dumps(os.environ.get(given["name"]) if "name" in given else sorted(os.environ)))
         elif name == "folder":
             self.text(id, json.dumps([os.getcwd(), os.listdir()]))
         elif name == "structured":

@@ -21,7 +21,9 @@ class ServerSpec:
     take. `digest` stands for what is written there, before variables are put in, and `written` is that text, of a
     project's server, without keys. A `problem` says why it cannot be used. Without a `cwd`, it is started in the
     project's folder only if that is `in_project`: many programs run, or read, what lies where they are started.
-    `sign_in_hosts` are those that a sign-in may lead to though only a proxy knows where they are."""
+    `sign_in_hosts` are those that a sign-in may lead to though only a proxy knows where they are; at `sign_in_url`
+    users sign in for a program, which gets their token. One that is idle is asked every `ping_seconds` whether it is
+    there; 0 never asks."""
 
     name: str
     origin: Origin
@@ -36,8 +38,10 @@ class ServerSpec:
     headers: Mapping[str, str] = field(default_factory=dict)
     client_id: str = ""
     sign_in_hosts: frozenset[str] = frozenset()
+    sign_in_url: str = ""
     enabled: bool = True
     seconds: float = 30.0
+    ping_seconds: float = 0.0
     include: frozenset[str] | None = None
     exclude: frozenset[str] = frozenset()
     auto_approve: frozenset[str] = frozenset()
@@ -124,6 +128,11 @@ class Connection(Protocol):
 
     async def read(self, address: str) -> ServerAnswer:
         """Read a resource."""
+        ...
+
+    async def check(self) -> None:
+        """Ask whether the server is there, unless it is at work. Raises ToolError: with the code `STALE` if it is, and
+        has to be connected to again."""
         ...
 
     async def wait_closed(self) -> str:

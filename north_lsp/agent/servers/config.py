@@ -75,14 +75,7 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
     if address is not None:
         if not isinstance(address, str) or not address.startswith(("http://", "https://", "$")):
             raise Unusable("its `url` must begin with http:// or https://")
-        oauth = entry.get("oauth")
-        oauth = oauth if isinstance(oauth, Mapping) else {}
-        client = oauth.get("clientId", "")
-        if not isinstance(client, str):
-            raise Unusable("`clientId` of its `oauth` must be a string")
-        trusted = _list(oauth, "hosts") if place.origin != "project" else []
-        spec = replace(spec, url=address, headers=_texts(entry, "headers", "http_headers"), client_id=client)
-        spec = replace(spec, sign_in_hosts=frozenset(host.lower() for host in trusted))
+        spec = replace(spec, url=address, headers=_texts(entry, "headers", "http_headers"))
     else:
         words = [command, *_list(entry, "args")] if isinstance(command, str) else command
         if not isinstance(words, list) or not words or not all(isinstance(one, str) for one in words) or not words[0]:
@@ -92,6 +85,7 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
         if cwd is not None and not isinstance(cwd, str):
             raise Unusable("its `cwd` must be a string")
         spec = replace(spec, cwd=Path(cwd) if cwd else None)
+    spec = _with_sign_in(spec, entry)
     tools = entry.get("tools")
     tools = tools if isinstance(tools, Mapping) else {}
     include = tools.get("include", entry.get("includeTools"))
@@ -103,6 +97,24 @@ def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings:
         exclude=frozenset(_list(tools, "exclude") + _list(entry, "excludeTools")),
         auto_approve=frozenset(_list(entry, "autoApprove") + _list(entry, "alwaysAllow")),
     )
+
+
+def _with_sign_in(spec: ServerSpec, entry: Mapping[str, object]) -> ServerSpec:
+    """Read how users sign in. A file of the project's says neither where a sign-in may lead nor which program gets
+    a token. Raises Unusable."""
+    oauth = entry.get("oauth")
+    if not isinstance(oauth, Mapping):
+        return spec
+    client, address = oauth.get("clientId", ""), "" if spec.url else oauth.get("url", "")
+    if not isinstance(client, str):
+        raise Unusable("`clientId` of its `oauth` must be a string")
+    if not isinstance(address, str) or (address and not address.startswith(("http://", "https://", "$"))):
+        raise Unusable("`url` of its `oauth` must begin with https://")
+    if address and spec.origin == "project":
+        raise Unusable("its `oauth` names a `url`: only a file of your own says which program gets a token")
+    trusted = _list(oauth, "hosts") if spec.origin != "project" else []
+    hosts = frozenset(host.lower() for host in trusted)
+    return replace(spec, client_id=client, sign_in_url=address, sign_in_hosts=hosts)
 
 
 def _carrier(entry: Mapping[str, object], *, is_remote: bool) -> Carrier:
@@ -187,5 +199,6 @@ def _with_texts(spec: ServerSpec, put: Callable[[str], str]) -> ServerSpec:
         env={name: put(value) for name, value in spec.env.items()},
         cwd=Path(put(str(spec.cwd))) if spec.cwd is not None else None,
         url=put(spec.url),
+        sign_in_url=put(spec.sign_in_url),
         headers={name: put(value) for name, value in spec.headers.items()},
     )

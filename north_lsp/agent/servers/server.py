@@ -73,6 +73,7 @@ class Server:
         self._named: dict[str, None] = {}
         self._as_first: Mapping[str, OfferedTool] = {}
         self._taking = anyio.Lock()
+        self._starts_again = False
 
     # -- its life ---------------------------------------------------------------------------------------------------
 
@@ -132,6 +133,10 @@ class Server:
             except ToolError as error:
                 why = error.message
             self._connection = None
+            if self._starts_again:
+                self._starts_again = False
+                self._set("connecting")
+                continue
             if not was_ready and self.log and not self.tools:
                 why = f"{why}; its last words: {self.log[-1]}"
             took = round((anyio.current_time() - started) * 1000)
@@ -146,7 +151,8 @@ class Server:
             self._diagnostics.event("mcp_reconnect", server=self.spec.name, attempt=attempt)
 
     async def _serve(self, connection: Connection) -> str:
-        """List the tools again whenever they have changed, until the connection ends; returns why it did."""
+        """List the tools again whenever they have changed, and see that the server is there, until the connection
+        ends; returns why it did."""
         why = ""
 
         async def follow() -> None:
@@ -162,8 +168,19 @@ class Server:
                     self._on_change(self)
                 await anyio.sleep(_BETWEEN_LISTS)  # a server that says so all the time is not asked all the time
 
+        async def watch() -> None:
+            nonlocal why
+            while self.spec.ping_seconds and not why:
+                await anyio.sleep(self.spec.ping_seconds)
+                try:
+                    await connection.check()
+                except ToolError as error:
+                    why, self._starts_again = error.message, error.code == "STALE"
+                    tasks.cancel_scope.cancel()
+
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(follow)
+            tasks.start_soon(watch)
             why = await connection.wait_closed()
             tasks.cancel_scope.cancel()
         return why

@@ -197,7 +197,7 @@ class SessionServers:
             if spec.origin == "user" or (spec.origin == "project" and trusted):
                 spec = expanded(spec, public if spec.origin == "project" else means.environ, root)
             enabled = switched.get(spec.name, spec.enabled) and f"mcp:{spec.name}" not in disabled
-            return replace(spec, enabled=enabled, in_project=trusted)
+            return replace(spec, enabled=enabled, in_project=trusted, ping_seconds=settings.ping_interval_ms / 1000)
 
         found.specs = [ready(spec) for spec in found.specs]
         return found, trusted

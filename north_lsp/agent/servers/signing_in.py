@@ -1,4 +1,4 @@
-"""Has the user sign in to a server behind an address, and out again."""
+"""Has the user sign in to a server, and out again."""
 
 from collections.abc import Sequence
 
@@ -49,6 +49,7 @@ def _of(servers: SessionServers, name: str) -> tuple[Connect, ServerSpec]:
         raise KeyError(name)
     if row.server is None:
         raise ValueError(f"the MCP server {one_line(name)} is not started: `/mcp` says why")
-    if not row.spec.url:
-        raise ValueError(f"the MCP server {one_line(name)} is a program: only servers behind an address have sign-ins")
+    if not row.spec.url and not row.spec.sign_in_url:
+        what = "is a program, and its entry has no `oauth` with the `url` at which its users sign in"
+        raise ValueError(f"the MCP server {one_line(name)} {what}")
     return servers.connect, row.spec

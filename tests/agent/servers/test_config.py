@@ -55,6 +55,15 @@ def test_only_the_users_own_files_say_where_a_sign_in_may_lead() -> None:
     assert "`hosts` must be a list" in read_entry("s", {"url": "https://a", "oauth": {"hosts": 1}}, HERE)[0].problem
 
 
+def test_only_the_users_own_files_say_which_program_gets_a_token() -> None:
+    entry = {"command": "a", "oauth": {"url": "https://b/mcp", "clientId": "me"}}
+    spec, _ = read_entry("s", entry, HERE)
+    assert (spec.sign_in_url, spec.client_id, spec.problem) == ("https://b/mcp", "me", "")
+    assert "only a file of your own" in read_entry("s", entry, Place("project", ".mcp.json"))[0].problem
+    assert "must begin with https" in read_entry("s", {"command": "a", "oauth": {"url": "file:///x"}}, HERE)[0].problem
+    assert read_entry("s", {"url": "https://a/mcp", "oauth": {"url": "https://b"}}, HERE)[0].sign_in_url == ""
+
+
 def test_wrong_switches_give_way_to_defaults_with_a_warning() -> None:
     spec, warnings = read_entry("s", {"command": "a", "enabled": "no", "timeout": True}, HERE)
     assert (spec.enabled, spec.seconds, len(warnings)) == (True, 30.0, 2)

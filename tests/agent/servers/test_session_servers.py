@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,9 +10,12 @@ import anyio
 
 from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, ServerSpec
 from north_lsp.agent.servers.session_servers import ServerMeans, SessionServers
+from north_lsp.errors import ToolError
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.mcp_settings import McpSettings
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.trust import Trust
+from tests.support.patience import PATIENCE
 
 
 class Opened:
@@ -62,6 +66,54 @@ class Silent:
     def event(self, name: str, **data: object) -> None: ...
 
     warning = event
+
+
+class Renewed(Opened):
+    """A connection whose server has to start again, once."""
+
+    def __init__(self, checks: list[str]) -> None:
+        self._checks = checks
+
+    async def check(self) -> None:
+        self._checks.append("checked")
+        if len(self._checks) == 1:
+            raise ToolError("STALE", "its sign-in has been renewed")
+
+
+class Told(Silent):
+    """Notes what is shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[object] = []
+
+    async def show(self, event: object) -> None:
+        self.shown.append(event)
+
+
+async def test_a_server_with_another_token_starts_again_without_a_word(tmp_path: Path) -> None:
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    checks, opened, told = list[str](), list[str](), Told()
+
+    class Connecting(Connections):
+        @asynccontextmanager
+        async def __call__(self, spec: ServerSpec, *_: object) -> AsyncIterator[Connection]:
+            opened.append(spec.name)
+            yield cast(Connection, Renewed(checks))
+
+    (tmp_path / "project").mkdir()
+    async with anyio.create_task_group() as background:
+        settings = replace(Settings(), mcp=McpSettings(ping_interval_ms=1))
+        means = ServerMeans(
+            locations, {"HOME": str(tmp_path)}, cast(Any, Connecting()), background, lambda: settings, frozenset, bool
+        )
+        servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), cast(Any, told), cast(Any, told))
+        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        with anyio.fail_after(PATIENCE):
+            while len(checks) < 3:
+                await anyio.sleep(0.001)
+        await servers.close()
+    assert opened == ["mine", "mine"]
+    assert told.shown == []
 
 
 async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path: Path) -> None:

@@ -119,3 +119,21 @@ def test_how_it_looks(bed: Bed, model: ModelServer, keep: Callable[[str, Screen]
         screen.wait_for("Goal: It works")
         screen.wait_for("3. Drop the goal")
         keep("goal", screen)
+
+
+def test_a_skill_is_seen_with_its_phase_and_ended(bed: Bed, model: ModelServer) -> None:
+    folder = bed.folder / "config" / "skills" / "tart"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        "---\nname: tart\ndescription: Bakes\nphases: [draw, bake]\n---\nDraw, then bake.\n"
+    )
+    model.script(answer(call("skill", name="tart")), answer(call("skill_phase", to="bake")), WELL)
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "Bake")
+        nvim.until(f"{in_chat('Well.')} and {ENDED}")
+        nvim.command("North work")
+        nvim.until(f"{FLOAT} and {shows('# Skill: tart')}")
+        assert "**bake**" in rows(nvim)
+        nvim.command("call search('End the skill')")
+        nvim.keys("<CR>")
+        nvim.until(shows("There is no goal and no workflow"))

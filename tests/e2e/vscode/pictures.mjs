@@ -115,13 +115,14 @@ await bed.each({
 
   async "vscode: the review, the chat and a command"() {
     script();
+    await palette(page, "Notifications: Toggle Do Not Disturb Mode");
     await widen(400);
     await openFile(page, "hello/greeting.py");
     await chat.send(PROMPT);
     await chat.question("edit").waitFor();
     await until("the diff", async () => (await diffEditorLines(page)).modified.some((line) => line.includes("def salutation")));
     await page.locator(".editor.modified .codelens-decoration a", { hasText: "Accept" }).first().waitFor();
-    await page.mouse.move(800, 20);
+    await page.mouse.move(1000, 600); // where nothing has a hint
     await keep("vscode-review", page);
     await chat.decide("edit", "Accept");
     const run = chat.question("command").getByRole("button", { name: "Run", exact: true });
@@ -133,8 +134,7 @@ await bed.each({
       },
       [project, SHOWN],
     );
-    await palette(page, "Notifications: Clear All Notifications");
-    await page.mouse.move(800, 20);
+    await page.mouse.move(1000, 600); // where nothing has a hint
     await keep("vscode-command", page);
     await chat.decide("command", "Run");
     await chat.idle();
