@@ -94,9 +94,7 @@ async def test_what_the_user_leaves_out_there_is_told_to_the_model(
     assert "rejected" in told(server) or "userChanges" in told(server)
 
 
-async def test_what_the_editor_has_written_is_undone_after_a_cancelled_turn(
-    chosen: World, server: ModelServer
-) -> None:
+async def test_what_the_editor_has_written_is_undone_after_a_cancelled_turn(chosen: World, server: ModelServer) -> None:
     script(server)
     async with lsp_client(chosen, ANNOTATING) as client:
         opened(client, chosen)
