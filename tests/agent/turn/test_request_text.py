@@ -32,7 +32,11 @@ def test_a_request_has_no_secret_also_where_json_is_in_json() -> None:
     request = ModelRequest(
         "m",
         f"Key: {SECRET}",
-        [UserMessage(f"I use {SECRET}"), AssistantMessage((Text(inner), call)), ToolResult("c1", "shell", inner, False)],
+        [
+            UserMessage(f"I use {SECRET}"),
+            AssistantMessage((Text(inner), call)),
+            ToolResult("c1", "shell", inner, False),
+        ],
         (ToolSpec("read_file", "Reads.", {}),),
         100,
     )
