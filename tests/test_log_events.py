@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from north_lsp.storage.diagnostics_log import LEVELS
@@ -79,13 +80,14 @@ def named_in_a_call(call: ast.Call) -> Iterator[str]:
                 yield one.removesuffix("_start") + "_complete"
 
 
-def written() -> set[str]:
+@cache
+def written() -> frozenset[str]:
     """The names of all events that some code writes."""
     found: set[str] = set()
     for path in (ROOT / "north_lsp").rglob("*.py"):
         calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
         found.update(name for call in calls for name in named_in_a_call(call))
-    return found
+    return frozenset(found)
 
 
 def documented() -> dict[str, set[str]]:

@@ -358,6 +358,9 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "contextPromotion.enabled": "test_where_no_other_model_can_go_on_nothing_is_sent",
         "compaction.enabled": "test_a_larger_model_goes_on_and_the_choice_stays",
     },
+    "end_to_end/test_plan_mode.py": {
+        "plan.inProject": "test_the_plan_is_kept_in_the_project_if_that_is_wanted",
+    },
     "end_to_end/test_todo.py": {
         "todo.enabled": "test_reminders_and_the_tool_can_be_switched_off",
         "todo.reminders": "test_reminders_and_the_tool_can_be_switched_off",

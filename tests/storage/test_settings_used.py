@@ -20,10 +20,16 @@ def read_names() -> frozenset[str]:
     found: set[str] = set()
     for path in _PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
-        declares = any(isinstance(node, ast.Call) and ast.unparse(node.func) == "setting" for node in ast.walk(tree))
-        parts = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)] if declares else [tree]
-        found |= {node.attr for part in parts for node in ast.walk(part) if isinstance(node, ast.Attribute)}
+        nodes = [*ast.walk(tree)]
+        if any(isinstance(node, ast.Call) and _is_setting(node.func) for node in nodes):
+            parts = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+            nodes = [node for part in parts for node in ast.walk(part)]
+        found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     return frozenset(found)
+
+
+def _is_setting(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id == "setting"
 
 
 @pytest.mark.parametrize("row", declared(Settings).values(), ids=list(declared(Settings)))

@@ -30,6 +30,7 @@ class Source:
 
 PROJECT = (
     Source("north", ".north/rules", _MDC, deep=True),
+    Source("north", ".north/instructions", _MD, always=True),
     Source("claude", ".claude/rules", _MD, deep=True),
     Source("cursor", ".cursor/rules", (".mdc", ".md"), deep=True),
     Source("cursor", ".cursorrules"),
@@ -85,8 +86,9 @@ def rules_above(folders: Sequence[Path], place: Place) -> Found:
 
 def user_rules(locations: Locations, home: Path) -> Found:
     """Read the user's own rules: North's, and those for other tools."""
-    own = Source("north", "rules", _MDC, deep=True)
-    folders = [(own, locations.config / own.path), *((source, home / source.path) for source in USER)]
+    own = (Source("north", "rules", _MDC, deep=True), Source("north", "instructions", _MD, always=True))
+    folders = [(source, locations.config / source.path) for source in own]
+    folders += [(source, home / source.path) for source in USER]
     return _all(_of(source, path, None, user_place(path)) for source, path in folders if path.exists())
 
 

@@ -43,7 +43,8 @@ class RunningWork:
             yield scope
         finally:
             self._scopes.remove(scope)
-            self._one_ended.set()
+            ended, self._one_ended = self._one_ended, anyio.Event()
+            ended.set()
 
     @asynccontextmanager
     async def between_turns(self) -> AsyncIterator[None]:
@@ -70,5 +71,4 @@ class RunningWork:
     async def ended(self) -> None:
         """Wait until nothing runs that a cancel would end."""
         while self._scopes:
-            self._one_ended = anyio.Event()
             await self._one_ended.wait()

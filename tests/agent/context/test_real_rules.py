@@ -148,6 +148,13 @@ def test_of_a_folder_in_a_repository_the_nearest_rules_of_cline_count(disk: Disk
     assert always(disk.load("repo/apps/web")) == {"clinerules": "Nearer."}
 
 
+def test_instructions_always_apply_whatever_their_head_says(disk: Disk) -> None:
+    disk.write({"config/instructions/mine.md": "Answer in verse.\n"})
+    project = loaded(disk, {".north/instructions/house.md": "---\ndescription: House\nglobs: '*.py'\n---\nBe kind.\n"})
+    assert always(project) == {"house": "Be kind.", "mine": "Answer in verse."}
+    assert told(project, "a.py") == set()
+
+
 @pytest.mark.parametrize(
     ("head", "wrong"),
     [

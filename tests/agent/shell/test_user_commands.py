@@ -113,7 +113,7 @@ async def test_a_command_in_a_terminal_is_recorded_like_any(tmp_path: Path) -> N
     world, editor = World(tmp_path), Playing()
     async with shell(world) as runner:
         own = UserCommand("python3 ask.py", False, in_terminal=True)
-        assert "not available here" in (await ran(world, runner, editor, own, "outside")).output
+        assert "gives North no terminal" in (await ran(world, runner, editor, own, "outside")).output
         editor.terminal = FakeTerminal()
         entry = await ran(world, runner, editor, own, "outside")
         assert (entry.output, entry.exit_code) == ("typed", 4)

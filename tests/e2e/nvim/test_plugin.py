@@ -304,6 +304,7 @@ def test_completion(bed: Bed) -> None:
             "export",
             "fix",
             "fork",
+            "goal",
             "import",
             "keys",
             "learned",
@@ -337,6 +338,7 @@ def test_completion(bed: Bed) -> None:
             "toggle",
             "tree",
             "undo",
+            "work",
             "zoom",
         ]
         assert nvim.lua(complete, "North mo") == ["mode", "model"]
@@ -1098,7 +1100,7 @@ def test_health(bed: Bed, source: str) -> None:
         assert f"initialize is answered by north {north_lsp.__version__}" in report
         assert "`:North storage` says what frees it" in report
         assert "`:North login` stores one." in report
-        assert "models can be used; `:North model` chooses one" in report
+        assert "1 model can be used; `:North model` chooses one" in report
         assert "north.log; `:North log` shows its end" in report
         assert "ERROR" not in report
 
