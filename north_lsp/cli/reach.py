@@ -93,10 +93,11 @@ async def _problem(provider: ProviderInfo, options: Options, known: Catalog) -> 
 
 
 def _proxy(variable: str, value: str) -> Finding:
-    parts = urlsplit(value if "://" in value else f"http://{value}")
-    if not _is_address(value if "://" in value else f"http://{value}", ("http", "https", "socks5", "socks5h")):
+    address = value if "://" in value else f"http://{value}"
+    if not _is_address(address, ("http", "https", "socks5", "socks5h")):
         remedy = f"set {variable} to an address like http://proxy.example.com:3128"
         return Finding("error", f"{variable} does not name a proxy", remedy)
+    parts = urlsplit(address)
     if parts.scheme.startswith("socks") and find_spec("socksio") is None:
         return Finding("error", f"{variable} names a SOCKS proxy", "install socksio beside North, or use an HTTP proxy")
     return Finding("ok", f"network: requests go through the proxy {parts.hostname} ({variable})")

@@ -11,7 +11,18 @@ import pytest
 
 from north_lsp import __version__
 from north_lsp.cli import doctor
-from north_lsp.cli.doctor import _keys, _models, _modes, _own_files, _program, _settings, _shell, _storage, examine
+from north_lsp.cli.doctor import (
+    _keys,
+    _models,
+    _modes,
+    _network,
+    _own_files,
+    _program,
+    _settings,
+    _shell,
+    _storage,
+    examine,
+)
 from north_lsp.cli.finding import Finding, as_json, report
 from north_lsp.cli.reach import network
 from north_lsp.cli.surroundings import editors, on_path
@@ -144,6 +155,16 @@ def test_a_provider_that_cannot_be_reached_is_a_warning_that_names_the_proxy(tmp
     assert found.level == "warning"
     assert "could not be asked whether it accepts this key" in found.text
     assert "HTTPS_PROXY" in found.remedy
+
+
+@pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:9", "other://proxy", "http://127.0.0.1:99999999", "http://[::1"])
+def test_a_proxy_that_cannot_be_used_ends_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)  # the HTTP client reads those of the process
+    address = {"ANTHROPIC_API_KEY": "k-123456789", "ANTHROPIC_BASE_URL": "https://models.example.invalid"}
+    options = options_in(tmp_path, HTTPS_PROXY=proxy, **address)
+    (found,) = _keys(options)
+    assert (found.level, "could not be asked whether it accepts this key" in found.text) == ("warning", True)
+    assert "HTTPS_PROXY does not name a proxy" in texts(list(_network(options)), "error")
 
 
 @pytest.mark.parametrize("more", ["headers: {X-Team: a}", "authHeader: true"])
