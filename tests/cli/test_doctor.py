@@ -11,7 +11,18 @@ import pytest
 
 from north_lsp import __version__
 from north_lsp.cli import doctor
-from north_lsp.cli.doctor import _keys, _models, _modes, _own_files, _program, _settings, _shell, _storage, examine
+from north_lsp.cli.doctor import (
+    _keys,
+    _models,
+    _modes,
+    _network,
+    _own_files,
+    _program,
+    _settings,
+    _shell,
+    _storage,
+    examine,
+)
 from north_lsp.cli.finding import Finding, as_json, report
 from north_lsp.cli.reach import network
 from north_lsp.cli.surroundings import editors, on_path
@@ -135,6 +146,17 @@ def test_each_key_is_tried_out(tmp_path: Path, server: ModelServer, answer: obje
         )
 
 
+def test_a_password_in_an_address_is_not_shown(tmp_path: Path) -> None:
+    environ = {"ANTHROPIC_API_KEY": "x", "NORTH_NO_NETWORK": "1"}
+    options = options_in(tmp_path, ANTHROPIC_BASE_URL="https://me:hunter2@example.com/v1", **environ)
+    (found,) = _keys(options)
+    assert "served by https://…@example.com/v1" in found.text
+    (wrong,) = [
+        one for one in _network(options_in(tmp_path, ANTHROPIC_BASE_URL="me:hunter2@host")) if "is not" in one.text
+    ]
+    assert "'…@host'" in wrong.text
+
+
 def test_a_provider_that_cannot_be_reached_is_a_warning_that_names_the_proxy(tmp_path: Path) -> None:
     with socket.socket() as nobody:  # bound, so that nobody else listens there
         nobody.bind(("127.0.0.1", 0))
@@ -144,6 +166,16 @@ def test_a_provider_that_cannot_be_reached_is_a_warning_that_names_the_proxy(tmp
     assert found.level == "warning"
     assert "could not be asked whether it accepts this key" in found.text
     assert "HTTPS_PROXY" in found.remedy
+
+
+@pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:9", "other://proxy", "http://127.0.0.1:99999999", "http://[::1"])
+def test_a_proxy_that_cannot_be_used_ends_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)  # the HTTP client reads those of the process
+    address = {"ANTHROPIC_API_KEY": "k-123456789", "ANTHROPIC_BASE_URL": "https://models.example.invalid"}
+    options = options_in(tmp_path, HTTPS_PROXY=proxy, **address)
+    (found,) = _keys(options)
+    assert (found.level, "could not be asked whether it accepts this key" in found.text) == ("warning", True)
+    assert "HTTPS_PROXY does not name a proxy" in texts(list(_network(options)), "error")
 
 
 @pytest.mark.parametrize("more", ["headers: {X-Team: a}", "authHeader: true"])

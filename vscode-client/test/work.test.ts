@@ -71,6 +71,12 @@ test("a criterion that is judged by looking is confirmed at its row, and every d
   assert.deepEqual(said.splice(0), [...prompts, { type: "run", command: "north.editGoal" }]);
 });
 
+test("a skill with phases is named as one", () => {
+  show({ workflow: { name: "release", folder: "", phase: "check", phases: [{ name: "check", state: "now" }] }, decisions: [{ id: "stop", title: "End the skill", prompt: "/skill stop" }] });
+  assert.equal(at("#work .counts").textContent, "Skill release");
+  assert.deepEqual(textsOf("#work .buttons button"), ["End the Skill"]);
+});
+
 test("nothing is continued while a turn runs", () => {
   const isOff = () => at("#work .buttons button").hasAttribute("disabled");
   show({ workflow: WORKFLOW, decisions: DECISIONS }, true);
@@ -86,6 +92,9 @@ test("a workflow is pinned with its phases and with why edits and commands wait"
   assert.equal(at("#work .phases [aria-current=step]").className, "now");
   assert.equal(at("#work summary .codicon-lock").hidden, false);
   assert.match(at("#work .hint.lock").textContent ?? "", /wait until clarify has ended.*12 calls that read are left/);
+  show({ workflow: { ...WORKFLOW, name: "execute-and-verify", held: { why: "not run again", spent: ["make test"] } } });
+  assert.equal(at("#work summary .codicon-lock").hidden, true);
+  assert.equal(at("#work .hint.warning").textContent, "Not run again in this phase, since it failed too often: make test");
   show({ workflow: { ...WORKFLOW, name: "execute-and-verify", held: undefined } });
   assert.equal(at("#work summary .codicon-lock").hidden, true);
   assert.equal(document.querySelector("#work .hint.lock"), null);

@@ -25,11 +25,22 @@ def split_globs(text: str) -> list[str]:
 
 def check_glob(glob: str) -> str | None:
     """Say what is wrong with a wildcard; None for a good one."""
+    if not _is_text(glob):
+        return "has a character that no path has"
     if len(glob) > _MAX_LENGTH:
         return f"is longer than {_MAX_LENGTH} characters"
     if glob.count("{") > _MAX_BRACES or len(list(_expanded(glob, _MAX_ALTERNATIVES + 1))) > _MAX_ALTERNATIVES:
         return f"has more than {_MAX_ALTERNATIVES} alternatives in braces"
     return None
+
+
+def _is_text(glob: str) -> bool:
+    """Tell whether a wildcard can be compared with paths: JSON and YAML can spell half a character."""
+    try:
+        glob.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def matching_glob(globs: Iterable[str], relative: str) -> str | None:

@@ -18,6 +18,9 @@ _NAMES = frozenset(
 )
 _LONGEST_NAME = 80
 
+Hide = Callable[[str], str]
+"""Takes secrets out of a text."""
+
 
 @dataclass
 class Outcome:
@@ -35,7 +38,7 @@ class Diagnostics:
 
     log: DiagnosticsLog
     session_id: str | None = None
-    hide: Callable[[str], str] = str
+    hide: Hide = str
     _troubles: list[str] = field(default_factory=list)
     _turns: list[int] = field(default_factory=lambda: [0])
 
@@ -54,11 +57,11 @@ class Diagnostics:
         hidden = {key: self.hide(value) if isinstance(value, str) else value for key, value in data.items()}
         self.log.event("debug", name, **self._bound(hidden))
 
-    def trace(self, name: str, /, texts: Callable[[], Mapping[str, str]], **data: object) -> None:
-        """Log whole texts: only made and written if `NORTH_LOG_LEVEL` is `trace`."""
+    def trace(self, name: str, /, texts: Callable[[Hide], Mapping[str, str]], **data: object) -> None:
+        """Log whole texts: only made and written if `NORTH_LOG_LEVEL` is `trace`. `texts` takes the secrets out of each
+        before it puts several together."""
         if self.log.is_trace:
-            hidden = {key: self.hide(text) for key, text in texts().items()}
-            self.log.event("trace", name, **self._bound({**data, **hidden}))
+            self.log.event("trace", name, **self._bound({**data, **texts(self.hide)}))
 
     def failure(self, where: str, error: BaseException) -> None:
         """Log an unexpected exception. Its text and its stack, which may have contents, go to a file of its own."""

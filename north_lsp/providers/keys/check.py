@@ -25,6 +25,8 @@ class KeyProblem(str):
 
 _SECONDS = 10.0
 _REFUSED = (401, 403)
+_OF_PROXIES = (ValueError, ImportError, ExceptionGroup)
+"""What the HTTP client raises for a proxy that it cannot use: of an unknown kind, of SOCKS, at no port."""
 
 
 async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str]) -> KeyProblem | None:
@@ -43,7 +45,7 @@ async def key_problem(info: ProviderInfo, secret: str, environ: Mapping[str, str
             verify = await anyio.to_thread.run_sync(verification, environ, address)
             async with httpx2.AsyncClient(timeout=_SECONDS, verify=verify) as client:
                 answer = await client.get(_url(info, address), headers=_headers(info, secret))
-    except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+    except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, OSError, *_OF_PROXIES) as error:
         reason = str(error) or type(error).__name__
         told = f"{info.title} could not be asked whether it accepts this key ({one_line(reason, 200)})"
         return KeyProblem(told, is_refused=False)

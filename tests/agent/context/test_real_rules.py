@@ -168,3 +168,9 @@ def test_what_a_head_has_wrong_is_said_with_the_file(disk: Disk, head: str, wron
     (problem,) = project.all_problems
     assert problem.startswith(".cursor/rules/r.mdc: ")
     assert wrong in problem
+
+
+def test_a_wildcard_with_half_a_character_is_left_out(disk: Disk) -> None:
+    project = loaded(disk, {".cursor/rules/half.mdc": '---\nglobs: ["\\uD800*.py", "*.py"]\n---\nType everything.\n'})
+    assert told(project, "a.py") == {"half"}
+    assert any("has a character that no path has" in one for one in project.all_problems)
