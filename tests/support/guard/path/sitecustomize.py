@@ -72,7 +72,7 @@ def _keep_from_the_users_files(event: str, arguments: tuple[Any, ...]) -> None:
         if not isinstance(flags, int) or not flags & _WRITES:
             return
     elif event in _CHANGES:
-        path = arguments[1] if event in ("os.rename", "os.link") else arguments[0]
+        path = arguments[1] if event in ("os.rename", "os.link", "os.symlink") else arguments[0]
     else:
         return
     if not isinstance(path, str | bytes | os.PathLike):
