@@ -36,7 +36,8 @@ def _workflow(one: WorkflowView) -> dict[str, Any]:
     row |= {"note": visible(one.note)} if one.note else {}
     if not one.held:
         return row
-    held: dict[str, Any] = {"why": one.held}
+    held: dict[str, Any] = {"why": visible(one.held)}
+    held |= {"spent": [visible(command) for command in one.spent]} if one.spent else {}
     held |= {"callsLeft": one.calls_left} if one.calls_left is not None else {}
     held |= {"roundsLeft": one.rounds_left} if one.rounds_left is not None else {}
     return row | {"held": held}

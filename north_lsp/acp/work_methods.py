@@ -23,7 +23,7 @@ def work_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
     async def replace(params: Params, call: Call) -> object:
         session, text = session_of(params), read.text(params, "markdown")
         try:
-            await session.goal_and_work.edit(text)
+            await session.goal_and_work.replace(text)
         except ValueError as error:
             raise invalid_params("markdown", visible(str(error))) from None
         return _document(session)

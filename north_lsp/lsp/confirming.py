@@ -45,6 +45,7 @@ class EditorConfirmation:
             now = await self._texts(changes)
             is_as_before = all(is_same(now.get(one.path, ""), one.old_text or "") for one in changes)
             return EditDecision("reject") if is_as_before else None
+        review.hold()
         for change in changes:
             await self._documents.wait_for(change)
         return _decision(changes, await self._texts(changes))

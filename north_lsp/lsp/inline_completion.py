@@ -59,7 +59,9 @@ class InlineCompletion:
             opened = self._texts.find(str(uri))
             if opened is None:
                 return None
-            self._recent.note(path, opened.text, opened.opened)
+            if session.code_completion.predicts:
+                self._recent.keep({local_path(one.uri) for one in self._texts.all()})
+                self._recent.note(path, opened.text, opened.opened)
             return {"items": await self._items(session.code_completion, path, opened.text, at)}
         return None
 

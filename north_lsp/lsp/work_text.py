@@ -13,7 +13,7 @@ _LONGEST = 60
 def words(work: WorkView) -> Iterator[tuple[str, str]]:
     """Yield what is to be known at a glance, each with the slash command that shows all of it."""
     if work.workflow is not None:
-        held = ", changes are held" if work.workflow.held else ""
+        held = ", changes are held" if work.workflow.held and not work.workflow.spent else ""
         yield f"Workflow {work.workflow.name}: {work.workflow.phase}{held}", "/work"
     if work.goal is not None:
         yield f"Goal: {one_line(work.goal.statement, _LONGEST)} ({_counted(work.goal)})", "/goal"

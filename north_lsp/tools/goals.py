@@ -54,13 +54,15 @@ class Goal:
     blocked: str = ""
 
     def with_criterion(self, text: str, command: str = "") -> "Goal":
-        """Return the goal with one more criterion. Raises GoalError."""
+        """Return the goal with one more criterion, whose text becomes one line of the document. Raises GoalError."""
         if not text.strip():
             raise GoalError("a criterion needs a text")
+        if len(command.strip().splitlines()) > 1:
+            raise GoalError("the command of a criterion is one line")
         if len(self.criteria) >= _MOST:
             raise GoalError(f"a goal has at most {_MOST} criteria")
         numbers = [int(one.id[1:]) for one in self.criteria if one.id[1:].isdigit()]
-        made = Criterion(f"c{max(numbers, default=0) + 1}", text.strip(), command.strip())
+        made = Criterion(f"c{max(numbers, default=0) + 1}", " ".join(text.split()), command.strip())
         return replace(self, criteria=(*self.criteria, made), status="active", blocked="")
 
     def criterion(self, id: str) -> Criterion:
@@ -91,8 +93,8 @@ class Goal:
     def document(self, state: str | None) -> str:
         """Return it as Markdown, for people and for the model; None for a `state` that is not known."""
         rows = [_row(one, state) for one in self.criteria]
-        why = f": {self.blocked}" if self.blocked else ""
-        return "\n".join([f"# {self.statement}", f"Status: {self.status}{why}", "", *rows])
+        why = f": {' '.join(self.blocked.split())}" if self.blocked else ""
+        return "\n".join([f"# {' '.join(self.statement.split())}", f"Status: {self.status}{why}", "", *rows])
 
     def to_json(self) -> dict[str, Any]:
         rows = [
@@ -146,13 +148,12 @@ def _with_row(goal: Goal, row: str, number: int, old: Goal | None) -> Goal:
     if row[:1] == "[" and row[2:3] == "]":
         row = row[3:].strip()
     row = row.removesuffix("(stale)").strip()
-    command = ""
-    if row.endswith("`") and row.count("`") >= 2:
-        row, _, command = row[:-1].rpartition("`")
-    first, _, rest = row.strip().partition(": ")
-    words = rest if first[:1] == "c" and first[1:].isdigit() else row
+    first, _, rest = row.partition(": ")
+    row = rest.strip() if first[:1] == "c" and first[1:].isdigit() else row
+    known = next((one for one in (old.criteria if old else ()) if row == _words(one)), None)
+    text, command = (known.text, known.command) if known is not None else _text_and_command(row)
     try:
-        made = goal.with_criterion(words.strip().removesuffix(":").strip(), command)
+        made = goal.with_criterion(text, command)
     except GoalError as error:
         raise GoalError(f"line {number}: {error}") from None
     last = made.criteria[-1]
@@ -162,10 +163,21 @@ def _with_row(goal: Goal, row: str, number: int, old: Goal | None) -> Goal:
     return replace(made, criteria=(*made.criteria[:-1], replace(same[0], id=last.id)))
 
 
+def _text_and_command(row: str) -> tuple[str, str]:
+    """Read a row that the user has written or changed."""
+    command = ""
+    if row.endswith("`") and row.count("`") >= 2:
+        row, _, command = row[:-1].rpartition("`")
+    return row.strip().removesuffix(":").strip(), command
+
+
+def _words(one: Criterion) -> str:
+    return one.text + (f": `{one.command}`" if one.command else "")
+
+
 def _row(one: Criterion, state: str | None) -> str:
-    command = f": `{one.command}`" if one.command else ""
     stale = " (stale)" if state is not None and one.status == "met" and not one.is_fresh(state) else ""
-    return f"- [{_MARKS[one.status]}] {one.id}: {one.text}{command}{stale}"
+    return f"- [{_MARKS[one.status]}] {one.id}: {_words(one)}{stale}"
 
 
 def _criterion(row: Mapping[str, Any]) -> Criterion:

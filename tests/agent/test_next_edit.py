@@ -41,6 +41,21 @@ def test_what_the_user_has_done_is_not_taken_back() -> None:
     assert predicted(RENAMED, 5, TEXT, (RecentEdit(Path("/a.py"), TEXT, RENAMED),)) is None
 
 
+def test_what_the_user_has_done_is_not_taken_back_with_other_line_ends() -> None:
+    before = "first = 1\r\none = 2\r\ntwo = 3\r\nlast = 4\r\n"
+    after = before.replace("one = 2\r\ntwo = 3", "ONE = 2\r\nTWO = 3")
+    assert predicted(after, 12, before.replace("\r", ""), ()) is not None
+    assert predicted(after, 12, before.replace("\r", ""), (RecentEdit(Path("/a.py"), before, after),)) is None
+
+
+def test_no_more_is_told_of_long_lines_than_of_others() -> None:
+    recent = (("a.js", RecentEdit(Path("/a.js"), "x\n", "y\n")),)
+    for text in ("x" * 2_000_000, f"short\n{'x' * 2_000_000}\n"):
+        assert (asked := question("a.js", text, 2, recent)) is None or len(asked) < 20_000
+        assert predicted("x" * 2_000_000, 2, "y", ()) is None
+    assert "<|cursor|>" in (question("a.js", f"short\n{'x' * 2_000_000}\n", 2, recent) or "")
+
+
 def test_a_fence_and_the_mark_of_the_cursor_are_left_out() -> None:
     answer = f"```python\n{RENAMED.replace('total(items)', 'total<|cursor|>(items)')}```"
     assert edited(TEXT, predicted(TEXT, 9, answer, ())) == RENAMED
@@ -49,8 +64,10 @@ def test_a_fence_and_the_mark_of_the_cursor_are_left_out() -> None:
 def test_lines_far_from_the_cursor_are_told_of_in_part_and_stay() -> None:
     text = "".join(f"line {number}\n" for number in range(400))
     part = part_around(text, text.index("line 200"))
+    assert part is not None
     assert (part.first, part.count) == (180, 41)
     asked = question("a.py", text, text.index("line 200"), (("a.py", RecentEdit(Path("/a.py"), "x\n", "y\n")),))
+    assert asked is not None
     assert "-x\n+y\n" in asked
     assert "<|cursor|>line 200" in asked
     assert "line 399" not in asked

@@ -126,6 +126,15 @@ async def test_the_goal_is_edited_as_a_document(world: World, server: ModelServe
         assert shown(client)[-1]["goal"] is None
 
 
+async def test_who_edits_the_goal_is_warned_of_commands_that_change_files(world: World, server: ModelServer) -> None:
+    async with talking(world) as (client, session):
+        made = {"sessionId": session, "markdown": "# It works\n- made: `rm -rf out`\n"}
+        await client.request("_north/goal/set", made)
+        (told,) = [one for one in events(client) if one["event"] == "notice"]
+        assert "These commands do more than check" in told["text"]
+        assert "rm -rf out" in told["text"]
+
+
 async def test_going_back_goes_back_in_the_goal(world: World, server: ModelServer) -> None:
     server.script(WELL, SET, WELL)
     async with talking(world) as (client, session):

@@ -13,6 +13,7 @@ from tests.end_to_end.test_faults import prompt, sent, texts
 from tests.end_to_end.test_goals import CHECK, MADE, MAKE, goal, run
 from tests.end_to_end.test_mcp import entry, own, talk
 from tests.end_to_end.test_plan_mode import hostile, tree
+from tests.end_to_end.test_queue import events
 from tests.end_to_end.test_todo import plans, rows
 from tests.end_to_end.test_work_trees import git
 from tests.end_to_end.world import World
@@ -481,6 +482,9 @@ async def test_a_check_that_failed_three_times_is_left_until_all_are_run_again(
     async with talking(world) as (client, session):
         answering(client, *["run"] * 6)
         await prompt(client, session, "/work start execute-and-verify Something")
+        told_work = [one["workflow"] for one in events(client) if one["event"] == "work_changed"]
+        held = [one["held"] for one in told_work if "held" in one]
+        assert [one["spent"] for one in held] == [[CHECK]]  # and changes are not held
     told_of = came(server)
     assert "BLOCKED" not in told_of[6]
     assert f"{CHECK} has failed too often" in told_of[7]

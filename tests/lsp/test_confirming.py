@@ -1,5 +1,6 @@
 """Edits that the editor itself has the user confirm, as LSP's annotated changes."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -91,6 +92,20 @@ async def test_what_the_user_leaves_out_there_is_told_to_the_model(
         await client.command("north.ask", "/undo")
         assert texts(client, chosen) == FILES
     assert "rejected" in told(server) or "userChanges" in told(server)
+
+
+async def test_what_the_editor_has_written_is_undone_after_a_cancelled_turn(chosen: World, server: ModelServer) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        client.holds_changes = True
+        asked = asyncio.create_task(client.command("north.ask", "Change it"))
+        await client.until(lambda: texts(client, chosen) == CHANGED)
+        await client.command("north.cancel")
+        client.tell_changes()
+        assert (await asked)["stopReason"] == "cancelled"
+        await client.command("north.ask", "/undo")
+        assert texts(client, chosen) == FILES
 
 
 @pytest.mark.parametrize("refuses", [True, False])

@@ -37,3 +37,29 @@ def test_a_text_that_is_as_it_was_opened_has_no_edit_and_few_are_kept() -> None:
     assert noted((A, "one\n")) == []
     many = [(Path(f"/p/{number}.py"), "two\n") for number in range(9)]
     assert [path for path, _, _ in noted(*many)] == [path for path, _ in many[-5:]]
+
+
+def test_what_others_do_to_a_closed_file_is_no_edit_of_the_user() -> None:
+    recent = RecentEdits()
+    recent.note(A, "one\n", "one\n")
+    recent.note(A, "from elsewhere\n", "from elsewhere\n")
+    assert recent.all() == ()
+
+
+def test_texts_that_the_editor_does_not_show_are_not_kept() -> None:
+    recent = RecentEdits()
+    for number in range(9):
+        path = Path(f"/p/{number}.py")
+        recent.keep({path})
+        recent.note(path, "two\n", "one\n")
+    recent.keep({A})
+    recent.note(Path("/p/0.py"), "three\n", "two\n")
+    assert [(edit.before, edit.after) for edit in recent.all()][-1] == ("two\n", "three\n")
+    assert len(recent._texts) == 1
+
+
+def test_a_text_that_was_changed_all_over_is_no_edit() -> None:
+    text = "".join(f"line {number}\n" for number in range(9000))
+    assert noted((A, text.replace("7", "seven")), opened=text) == []
+    with_import = "import os\n" + "".join(f"line {number}\n" for number in range(1500))
+    assert len(noted((A, with_import + "os.getcwd()\n"), opened=with_import.removeprefix("import os\n"))) == 1

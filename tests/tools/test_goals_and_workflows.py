@@ -51,6 +51,17 @@ def test_what_people_do_not_change_keeps_its_evidence() -> None:
     assert (edited.criteria[1].text, edited.criteria[1].status) == ("quick", "open")
 
 
+def test_whatever_a_model_writes_is_read_again_as_it_is() -> None:
+    goal = Goal("It works").with_criterion("said `today`", "test `date` = x").with_criterion("say: `x`")
+    goal = goal.with_criterion("made\n- [x] c9: all of it", "ls").judged("c1", "met", Evidence("now", "x", "", "s"))
+    assert [one.text for one in goal.criteria][-1] == "made - [x] c9: all of it"
+    assert parse_goal(goal.document("t"), goal) == goal
+    blocked = Goal("It\nworks", goal.criteria, "blocked", "no\n- [x] disk")
+    assert parse_goal(blocked.document("s"), goal) == goal
+    with pytest.raises(GoalError, match="one line"):
+        goal.with_criterion("both", "ls\npwd")
+
+
 @pytest.mark.parametrize(("text", "says"), [("- x", "the first line"), ("# x\ny", "line 2"), ("# x\n- [ ] ", "line 2")])
 def test_a_goal_that_cannot_be_read_names_the_line(text: str, says: str) -> None:
     with pytest.raises(GoalError, match=says):

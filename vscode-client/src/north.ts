@@ -100,8 +100,8 @@ export interface Workflow {
   phase: string;
   phases: { name: string; state: "done" | "now" | "ahead" }[];
   note?: string;
-  /** Why edits and commands are refused, and how much its phase may still look and ask. */
-  held?: { why: string; callsLeft?: number; roundsLeft?: number };
+  /** Why edits and commands are refused, which commands if only those are, and how much its phase may still look and ask. */
+  held?: { why: string; spent?: string[]; callsLeft?: number; roundsLeft?: number };
 }
 
 /** `prompt` does it. */

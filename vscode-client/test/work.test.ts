@@ -86,6 +86,9 @@ test("a workflow is pinned with its phases and with why edits and commands wait"
   assert.equal(at("#work .phases [aria-current=step]").className, "now");
   assert.equal(at("#work summary .codicon-lock").hidden, false);
   assert.match(at("#work .hint.lock").textContent ?? "", /wait until clarify has ended.*12 calls that read are left/);
+  show({ workflow: { ...WORKFLOW, name: "execute-and-verify", held: { why: "not run again", spent: ["make test"] } } });
+  assert.equal(at("#work summary .codicon-lock").hidden, true);
+  assert.equal(at("#work .hint.warning").textContent, "Not run again in this phase, since it failed too often: make test");
   show({ workflow: { ...WORKFLOW, name: "execute-and-verify", held: undefined } });
   assert.equal(at("#work summary .codicon-lock").hidden, true);
   assert.equal(document.querySelector("#work .hint.lock"), null);

@@ -1,6 +1,7 @@
 """Reviews and applies edit proposals."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -76,10 +77,25 @@ class EditReviewer:
         _ensure_reviewable(files)
         warnings = (*asks, *await _warnings(workspace, call, files))
         proposal = EditProposal(new_entry_id(()), call.id, files, _counted(title, files), warnings)
-        review_id, status, decision = await self._decided(proposal)
+        with anyio.CancelScope() as held:
+            return await self._settled(workspace, call, title, proposal, keep, held)
+        raise AssertionError("only what is around it is cancelled")
+
+    async def _settled(
+        self,
+        workspace: Workspace,
+        call: ToolCall,
+        title: str,
+        proposal: EditProposal,
+        keep: Callable[[Result], None],
+        held: anyio.CancelScope,
+    ) -> Result:
+        """Have a proposal decided, and apply what was accepted. `held` is around it, and shields what the editor has
+        written by itself until that is recorded. Raises StopTurn and ToolError."""
+        review_id, status, decision = await self._decided(proposal, partial(setattr, held, "shield", True))
         accepted = accepted_part(proposal, decision)
         if status not in ("applied_auto", "rejected", "cancelled") and not (decision.texts or decision.is_written):
-            fresh = set(await _warnings(workspace, call, accepted.files)) - set(warnings)
+            fresh = set(await _warnings(workspace, call, accepted.files)) - set(proposal.warnings)
             if fresh:
                 self._reviews.close(review_id, StoredDecision("failed", decision.comment))
                 raise ToolError(
@@ -89,26 +105,28 @@ class EditReviewer:
                 )
         if status in ("accepted", "always") and not accepted.files:
             status = "rejected"
-        await self._remember(status, decision, warnings)
+        await self._remember(status, decision, proposal.warnings)
         if status in ("rejected", "cancelled"):
             self._reviews.close(review_id, StoredDecision(status, decision.comment))
             if status == "cancelled":
                 raise StopTurn(decision.comment)
             data: dict[str, object] = {"applied": False, "reason": "rejected"} | comment_of(decision)
-            ended = CallEnded(call.id, proposal.summary, False, "Rejected; nothing was written.", files)
+            ended = CallEnded(call.id, proposal.summary, False, "Rejected; nothing was written.", proposal.files)
             return Result(ok(data), False, ended)
         await self._editor.show(CallRunning(call.id))
-        known = await problems_before(workspace, accepted.files)
+        # Of what is written already, nobody can tell which problems were there before.
+        known = await problems_before(workspace, () if decision.is_written else accepted.files)
         with anyio.CancelScope(shield=True):  # once writing has begun, the result must say what was written
             result = await self._written(workspace, title, proposal, accepted, decision, (review_id, status))
             keep(result)
+            held.shield = False
         return await with_new_problems(result, known, workspace, accepted.files)
 
     def asks_about(self, proposal: EditProposal) -> bool:
         """Tell whether the user is asked."""
         return bool(proposal.warnings) or not self._reviews.approvals.edits_auto_accepted()
 
-    async def _decided(self, proposal: EditProposal) -> tuple[str, str, EditDecision]:
+    async def _decided(self, proposal: EditProposal, hold: Callable[[], None]) -> tuple[str, str, EditDecision]:
         """Have a proposal decided; returns the id of the review's log entry, its status, and the user's decision."""
         approvals, call_id = self._reviews.approvals, proposal.tool_call_id
         request = EditRequest(proposal.summary, tuple(map(ProposedFile.of, proposal.files)))
@@ -120,7 +138,7 @@ class EditReviewer:
             return review_id, "applied_auto", EditDecision("accept")
         await self._reviews.sync_question()
         may_remember = not proposal.warnings and not approvals.distrusted()
-        review = EditReview(proposal, proposal.summary, may_remember, proposal.warnings)
+        review = EditReview(proposal, proposal.summary, may_remember, proposal.warnings, hold=hold)
         decision = await self._editor.review_edit(review)
         return review_id, _STATUSES[decision.kind], decision
 

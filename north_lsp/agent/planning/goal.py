@@ -149,8 +149,8 @@ def _new(change: GoalChange, users: Goal | None, now: Goal | None) -> Goal:
     """Return the goal that a model sets; one that the user wrote can only get more criteria. Raises GoalError."""
     if not change.statement.strip():
         raise GoalError("say in `statement` what is to be reached")
-    rows = [(text.strip(), command.strip()) for text, command in change.criteria]
-    goal = Goal(change.statement.strip())
+    rows = [(" ".join(text.split()), command.strip()) for text, command in change.criteria]
+    goal = Goal(" ".join(change.statement.split()))
     if users is not None:
         if not {(one.text, one.command) for one in users.criteria} <= {*rows}:
             raise GoalError(

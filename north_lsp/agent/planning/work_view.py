@@ -65,7 +65,8 @@ def _workflow(log: Log) -> WorkflowView | None:
     if hold is None:
         return view
     held = _HELD if hold.closes else f"not run again in this phase: {', '.join(sorted(hold.spent))}"
-    return replace(view, held=held, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
+    spent = tuple(sorted(hold.spent))
+    return replace(view, held=held, spent=spent, calls_left=hold.calls_left, rounds_left=hold.rounds_left)
 
 
 def _skill(log: Log) -> WorkflowView | None:

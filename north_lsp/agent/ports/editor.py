@@ -1,6 +1,6 @@
 """The one port through which the core talks to an editor. Adapters implement it as far as their client can."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -47,13 +47,15 @@ class CommandDecision:
 class EditReview:
     """A question about a proposal. `warnings` say why it is asked even if the user has switched reviews off;
     `may_remember` says whether "always" may be offered. `asker` names the agent that proposes it; empty: the
-    conversation's own model."""
+    conversation's own model. `hold` is called once the editor has written it by itself: from then on nothing is
+    cancelled before that is recorded."""
 
     proposal: EditProposal
     title: str
     may_remember: bool
     warnings: tuple[str, ...] = ()
     asker: str = ""
+    hold: Callable[[], None] = field(default=lambda: None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

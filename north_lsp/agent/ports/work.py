@@ -39,8 +39,8 @@ class PhaseView:
 @dataclass(frozen=True, slots=True)
 class WorkflowView:
     """The workflow that is active, or a skill with phases, which has no `folder`. `held` says why edits or commands are
-    refused; empty if none is. `calls_left` and `rounds_left` are how many calls that read, and rounds of questions, its
-    phase has left; None for any number."""
+    refused; empty if none is; `spent` are the commands, if only those are. `calls_left` and `rounds_left` are how many
+    calls that read, and rounds of questions, its phase has left; None for any number."""
 
     name: str
     folder: str
@@ -48,6 +48,7 @@ class WorkflowView:
     phases: tuple[PhaseView, ...]
     note: str = ""
     held: str = ""
+    spent: tuple[str, ...] = ()
     calls_left: int | None = None
     rounds_left: int | None = None
 

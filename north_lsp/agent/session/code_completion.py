@@ -61,7 +61,9 @@ class CodeCompletion:
         named = [(name, edit) for edit in recent if (name := await self._name(edit.path)) is not None]
         if not self.predicts or relative is None or not named:
             return None
-        asked = next_edit.question(relative, text, offset, named)
+        asked = await anyio.to_thread.run_sync(next_edit.question, relative, text, offset, named)
+        if asked is None:
+            return None
         end = await self._ask("next_edit", asked, _MOST_TOKENS_OF_EDIT)
         if end is None or end.reason != "stop":
             return None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.work import concerns_work
-from north_lsp.agent.ports.events import CallEnded, Event, TurnEnded, TurnStarted, WorkChanged
+from north_lsp.agent.ports.events import CallEnded, Event, Notice, TurnEnded, TurnStarted, WorkChanged
 from north_lsp.agent.ports.work import NO_WORK, WorkView
 from north_lsp.display import visible
 from north_lsp.tools.goals import GoalError
@@ -45,6 +45,12 @@ class GoalAndWork:
         goal = self._keeper.edit(text)
         await self.tell()
         return await changing(one.command for one in goal.criteria) if goal is not None else []
+
+    async def replace(self, text: str) -> None:
+        """Replace the goal by the user's document of it, and warn of commands that change files. Raises GoalError."""
+        if changes := await self.edit(text):
+            told = f"These commands do more than check, which makes no evidence stale: {'; '.join(changes)}"
+            await self._show(Notice("warning", visible(told)))
 
     async def confirm(self, id: str) -> None:
         """Take the user's word that a criterion is met. Raises GoalError; then nothing is changed."""

@@ -8,11 +8,13 @@ from pathlib import Path
 from north_lsp.display import fenced
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.edit.diff import hunks_between
+from north_lsp.workspace.edit.editor_result import is_same
 from north_lsp.workspace.edit.positions import lines_of, starts_of
 
 _NEAR = 20
 _BEFORE, _AFTER = 3000, 1500
 _LONGEST_DIFF = 3000
+_LONGEST_PART = 8000
 _LEAST_ALIKE = 0.5
 _CURSOR = "<|cursor|>"
 _NOTHING = "NONE"
@@ -46,18 +48,24 @@ class Part:
     end: int
 
 
-def part_around(text: str, offset: int) -> Part:
-    """Return the lines around the cursor."""
+def part_around(text: str, offset: int) -> Part | None:
+    """Return the lines around the cursor, fewer where they are long; None if the cursor's own is too long."""
     lines, starts = lines_of(text), starts_of(text)
     at = sum(start <= offset for start in starts) - 1
-    first, last = max(0, at - _NEAR), min(len(lines) - 1, at + _NEAR)
-    return Part(first, last - first + 1, starts[first], starts[last] + len(lines[last]))
+    for near in range(_NEAR, -1, -1):
+        first, last = max(0, at - near), min(len(lines) - 1, at + near)
+        end = starts[last] + len(lines[last])
+        if end - starts[first] <= _LONGEST_PART:
+            return Part(first, last - first + 1, starts[first], end)
+    return None
 
 
-def question(shown: str, text: str, offset: int, changed: Sequence[tuple[str, RecentEdit]]) -> str:
+def question(shown: str, text: str, offset: int, changed: Sequence[tuple[str, RecentEdit]]) -> str | None:
     """Return what a model is told: the changes with their files' names, the oldest first, and the text around the
-    cursor of the file `shown`."""
+    cursor of the file `shown`; None if that has lines which are too long to be told."""
     part = part_around(text, offset)
+    if part is None:
+        return None
     marked = f"{text[part.start : offset]}{_CURSOR}{text[offset : part.end]}"
     diffs = "\n".join(f"{name}:\n{_diff(edit)}" for name, edit in changed)
     return "\n\n".join(
@@ -81,10 +89,9 @@ def _diff(edit: RecentEdit) -> str:
 def predicted(text: str, offset: int, answer: str, recent: Sequence[RecentEdit]) -> NextEdit | None:
     """Return the edit of an answer that is nearest to the cursor; None if it has none, takes back what the user has
     done, or is no new form of the part."""
-    said = _lines_of_answer(answer)
-    if said is None:
+    said, part = _lines_of_answer(answer), part_around(text, offset)
+    if said is None or part is None:
         return None
-    part = part_around(text, offset)
     before = lines_of(text[part.start : part.end])
     after = _with_empty_ends_of(before, said)
     compared = SequenceMatcher(None, before, after, autojunk=False)
@@ -98,7 +105,7 @@ def predicted(text: str, offset: int, answer: str, recent: Sequence[RecentEdit])
     found = _between(starts, ends, (first, last), after[new_first:new_last])
     found = _least(text, found)
     changed = text[: found.start] + found.text + text[found.end :]
-    return None if any(changed == edit.before for edit in recent) else found
+    return None if any(is_same(changed, edit.before) for edit in recent) else found
 
 
 def _lines_of_answer(answer: str) -> list[str] | None:

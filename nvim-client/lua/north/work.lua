@@ -82,7 +82,9 @@ function M.words()
   local goal, workflow = some(own().now.goal), some(own().now.workflow)
   local parts = {}
   if workflow then
-    parts[1] = ("%s: %s%s"):format(workflow.name, workflow.phase, some(workflow.held) and ", changes are held" or "")
+    local held = some(workflow.held)
+    local closed = held and not held.spent and ", changes are held" or ""
+    parts[1] = ("%s: %s%s"):format(workflow.name, workflow.phase, closed)
   end
   if goal then
     local met, stale = counted(goal)

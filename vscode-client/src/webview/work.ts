@@ -36,8 +36,8 @@ export function showState({ work, busy }: State): void {
   const { goal, workflow } = work;
   counts.textContent = goal === null ? t("Workflow {0}", workflow?.name ?? "") : t("Goal {0}/{1}", goal.criteria.filter(({ state }) => state === "met").length, goal.criteria.length);
   current.textContent = workflow === null ? (goal?.statement ?? "") : goal === null ? workflow.phase : `${workflow.name}: ${workflow.phase}`;
-  held.hidden = workflow?.held === undefined;
-  heldWords.textContent = workflow?.held === undefined ? "" : ` (${t("edits and commands wait")})`;
+  held.hidden = workflow?.held === undefined || workflow.held.spent !== undefined;
+  heldWords.textContent = held.hidden ? "" : ` (${t("edits and commands wait")})`;
   redraw(body, () => body.replaceChildren(...(workflow === null ? [] : workflowOf(workflow)), ...(goal === null ? [] : goalOf(goal, work.decisions))), toInput);
   redraw(buttons, () => buttons.replaceChildren(...buttonsOf(work, busy)), toInput);
   setHidden(box, goal === null && workflow === null);
@@ -82,6 +82,7 @@ function workflowOf(workflow: Workflow): HTMLElement[] {
 
 function heldOf({ name, held: why }: Workflow): HTMLElement[] {
   if (why === undefined) return [];
+  if (why.spent !== undefined) return [hint("warning", t("Not run again in this phase, since it failed too often: {0}", why.spent.join(", ")))];
   const left = [
     why.callsLeft === undefined ? "" : t("{0} calls that read are left.", why.callsLeft),
     why.roundsLeft === undefined ? "" : t("{0} rounds of questions are left.", why.roundsLeft),
