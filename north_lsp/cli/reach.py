@@ -38,7 +38,7 @@ def network(options: Options, known: Catalog) -> Iterator[Finding]:
     for provider in known.providers:
         address = environ.get(provider.base_url or "", "").strip()
         if address and not _is_address(address, ("http", "https")):
-            text = f"{provider.base_url} is not an address: {address!r}"
+            text = f"{provider.base_url} is not an address: {_shown(address)!r}"
             yield Finding("error", text, f"set {provider.base_url} to an address like https://example.com, or unset it")
 
 
@@ -48,7 +48,7 @@ def keys(options: Options, known: Catalog) -> Iterator[Finding]:
     for provider, problem in zip(keyed, anyio.run(_tried, keyed, options, known), strict=True):
         where = credential_source(provider, options.environ, known.keys) or ""
         base = options.environ.get(provider.base_url or "")
-        text = f"{provider.title}: the key is in {where}" + (f", served by {base}" if base else "")
+        text = f"{provider.title}: the key is in {where}" + (f", served by {_shown(base)}" if base else "")
         if problem is None:
             yield Finding("ok", text)
         elif problem.is_refused:
@@ -101,6 +101,13 @@ def _proxy(variable: str, value: str) -> Finding:
     if parts.scheme.startswith("socks") and find_spec("socksio") is None:
         return Finding("error", f"{variable} names a SOCKS proxy", "install socksio beside North, or use an HTTP proxy")
     return Finding("ok", f"network: requests go through the proxy {parts.hostname} ({variable})")
+
+
+def _shown(address: str) -> str:
+    """Return an address without the name and the password in it: the report is shown to others."""
+    login, at, host = address.rpartition("@")
+    scheme = f"{login.partition('://')[0]}://" if "://" in login else ""
+    return f"{scheme}…@{host}" if at else address
 
 
 def _is_address(text: str, schemes: tuple[str, ...]) -> bool:

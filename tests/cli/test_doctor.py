@@ -146,6 +146,17 @@ def test_each_key_is_tried_out(tmp_path: Path, server: ModelServer, answer: obje
         )
 
 
+def test_a_password_in_an_address_is_not_shown(tmp_path: Path) -> None:
+    environ = {"ANTHROPIC_API_KEY": "x", "NORTH_NO_NETWORK": "1"}
+    options = options_in(tmp_path, ANTHROPIC_BASE_URL="https://me:hunter2@example.com/v1", **environ)
+    (found,) = _keys(options)
+    assert "served by https://…@example.com/v1" in found.text
+    (wrong,) = [
+        one for one in _network(options_in(tmp_path, ANTHROPIC_BASE_URL="me:hunter2@host")) if "is not" in one.text
+    ]
+    assert "'…@host'" in wrong.text
+
+
 def test_a_provider_that_cannot_be_reached_is_a_warning_that_names_the_proxy(tmp_path: Path) -> None:
     with socket.socket() as nobody:  # bound, so that nobody else listens there
         nobody.bind(("127.0.0.1", 0))

@@ -71,6 +71,12 @@ test("a criterion that is judged by looking is confirmed at its row, and every d
   assert.deepEqual(said.splice(0), [...prompts, { type: "run", command: "north.editGoal" }]);
 });
 
+test("a skill with phases is named as one", () => {
+  show({ workflow: { name: "release", folder: "", phase: "check", phases: [{ name: "check", state: "now" }] }, decisions: [{ id: "stop", title: "End the skill", prompt: "/skill stop" }] });
+  assert.equal(at("#work .counts").textContent, "Skill release");
+  assert.deepEqual(textsOf("#work .buttons button"), ["End the Skill"]);
+});
+
 test("nothing is continued while a turn runs", () => {
   const isOff = () => at("#work .buttons button").hasAttribute("disabled");
   show({ workflow: WORKFLOW, decisions: DECISIONS }, true);

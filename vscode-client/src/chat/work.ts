@@ -9,12 +9,14 @@ import type { Session } from "./session";
 /** `prompt` is that of one of the decisions that the server has told; another one is none. */
 export async function decideWork(session: Session, prompt: string): Promise<void> {
   const decision = session.work.decisions.find((one) => one.prompt === prompt);
-  if (decision !== undefined && (await isMeant(decision))) await session.send(prompt);
+  if (decision !== undefined && (await isMeant(decision, session.work.workflow?.folder === ""))) await session.send(prompt);
 }
 
-async function isMeant({ id, consequence }: WorkDecision): Promise<boolean> {
+/** `ofSkill`: what can be ended is a skill with phases, which has no documents. */
+async function isMeant({ id, consequence }: WorkDecision, ofSkill: boolean): Promise<boolean> {
   const { t } = vscode.l10n;
   if (id === "drop") return confirm(t("Drop the goal?"), t("Its criteria and their evidence are not shown any more."), t("Drop"), t("Keep"));
+  if (id === "stop" && ofSkill) return confirm(t("End the skill?"), t("Models do not work by its phases any more."), t("End"), t("Continue with It"));
   if (id === "stop") {
     const held = consequence === undefined ? "" : t("Edits and commands are possible again then.");
     return confirm(t("End the workflow?"), [held, t("Its documents stay in the project.")].filter((part) => part !== "").join(" "), t("End"), t("Continue with It"));

@@ -34,7 +34,9 @@ export function showState({ work, busy }: State): void {
   if (next === drawn) return; // what is folded, selected or focused stays so
   drawn = next;
   const { goal, workflow } = work;
-  counts.textContent = goal === null ? t("Workflow {0}", workflow?.name ?? "") : t("Goal {0}/{1}", goal.criteria.filter(({ state }) => state === "met").length, goal.criteria.length);
+  const isSkill = workflow?.folder === "";
+  const name = workflow?.name ?? "";
+  counts.textContent = goal === null ? (isSkill ? t("Skill {0}", name) : t("Workflow {0}", name)) : t("Goal {0}/{1}", goal.criteria.filter(({ state }) => state === "met").length, goal.criteria.length);
   current.textContent = workflow === null ? (goal?.statement ?? "") : goal === null ? workflow.phase : `${workflow.name}: ${workflow.phase}`;
   held.hidden = workflow?.held === undefined || workflow.held.spent !== undefined;
   heldWords.textContent = held.hidden ? "" : ` (${t("edits and commands wait")})`;
@@ -90,8 +92,8 @@ function heldOf({ name, held: why }: Workflow): HTMLElement[] {
   return [hint("lock", [t("Edits and commands wait until {0} has ended; only its own documents are written.", name), ...left].filter((part) => part !== "").join(" "))];
 }
 
-function buttonsOf({ decisions, goal }: Work, busy: boolean): HTMLElement[] {
-  const names: Record<Decision["id"], string> = { continue: t("Continue"), confirm: t("Confirm"), stop: t("End the Workflow"), drop: t("Drop the Goal") };
+function buttonsOf({ decisions, goal, workflow }: Work, busy: boolean): HTMLElement[] {
+  const names: Record<Decision["id"], string> = { continue: t("Continue"), confirm: t("Confirm"), stop: workflow?.folder === "" ? t("End the Skill") : t("End the Workflow"), drop: t("Drop the Goal") };
   const made = decisions.filter(({ id }) => id !== "confirm").map((decision) => {
     const one = button(names[decision.id], "secondary", () => decide(decision));
     one.disabled = decision.id === "continue" && busy;
