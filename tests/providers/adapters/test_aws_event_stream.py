@@ -62,7 +62,7 @@ def test_what_is_no_chunk_is_skipped_and_what_cannot_be_read_is_counted() -> Non
 @pytest.mark.parametrize(
     ("raw", "says"),
     [
-        (b"event: message_start\ndata: {}\n\n", "no event stream of Amazon's"),
+        (b"event: message_start\ndata: {}\n\n", "is not an event stream of Amazon's"),
         (message(b"{}", event_type="chunk")[:-1] + b"x", "damaged on its way"),
     ],
 )
