@@ -14,6 +14,8 @@ from north_lsp.storage.files import private_directory, read_regular, write_atomi
 MAX_TOTAL_BYTES = 500 * 1024 * 1024
 MAX_HELD_BYTES = 64 * 1024 * 1024
 MAX_ARTIFACT_BYTES = 128 * 1024 * 1024
+CLOSED = "closed_to_models"
+"""The tool of those that no model may read."""
 _NAME = lazy_pattern(r"(\d+)\.[A-Za-z0-9_-]*\.log")
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]")
 
@@ -26,6 +28,7 @@ class Artifacts:
         self.folder = folder
         self._total = total
         self._held: dict[int, str] = {}
+        self._held_closed: set[int] = set()
         self._lock = threading.Lock()
         self._highest: int | None = None
 
@@ -40,6 +43,7 @@ class Artifacts:
                 self._make_room()
             except OSError:
                 self._held[number] = text
+                self._held_closed |= {number} if tool == CLOSED else set()
                 while sum(map(len, self._held.values())) > MAX_HELD_BYTES and len(self._held) > 1:
                     del self._held[min(self._held)]
             return number
@@ -69,9 +73,15 @@ class Artifacts:
             self._make_room()
 
     def numbers(self) -> list[int]:
-        """Return the numbers that can be read."""
+        """Return the numbers that models can read."""
         with self._lock:
-            return sorted({*self._stored(), *self._held})
+            stored = (number for number, path in self._stored().items() if path.name != f"{number}.{CLOSED}.log")
+            return sorted({*stored, *self._held} - self._held_closed)
+
+    def is_closed(self, number: int) -> bool:
+        """Tell whether no model may read one."""
+        with self._lock:
+            return number in self._held_closed or (self.folder / f"{number}.{CLOSED}.log").exists()
 
     def read(self, number: int) -> str:
         """Read the whole text. Raises ToolError: NOT_FOUND naming what there is, IO_ERROR."""

@@ -41,9 +41,9 @@ class PartialAnswer:
         if self._growing is None:
             return
         with self._log.mutex:
-            if (growing := self._growing) is not None:
+            if (growing := self._growing) is not None:  # else it was closed meanwhile, and the lock is somebody else's
                 growing.flush()
-            self._log.record_numbers()
+                self._log.record_numbers()
 
     def close(self) -> None:
         """Leave the file as it is."""

@@ -35,7 +35,13 @@ class Finder(Protocol):
 class Outputs(Protocol):
     """The full texts of earlier results, by number."""
 
-    def numbers(self) -> list[int]: ...
+    def numbers(self) -> list[int]:
+        """Return those that a model can read."""
+        ...
+
+    def is_closed(self, number: int) -> bool:
+        """Tell whether no model may read a result."""
+        ...
 
     def read(self, number: int) -> str:
         """Return the full text of a result. Raises ToolError NOT_FOUND."""

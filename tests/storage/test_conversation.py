@@ -500,6 +500,36 @@ def test_what_could_not_be_written_of_an_answer_is_written_with_what_comes_next(
     assert again.entries[-1]["message"]["content"] == [{"type": "text", "text": "half an answer"}]
 
 
+class Waited:
+    """A mutex that another thread has first, which does something."""
+
+    def __init__(self, mutex: Any, other: Callable[[], object]) -> None:
+        self._mutex = mutex
+        self._others = [other]
+
+    def __enter__(self) -> None:
+        while self._others:
+            self._others.pop()()
+        self._mutex.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._mutex.release()
+
+
+def test_nothing_is_written_of_an_answer_whose_conversation_is_closed_at_that_moment(
+    new: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = new()
+    conversation.append("message", message=user())
+    stream(conversation, "p1", HALF)
+    log, written = conversation._stored, list[int]()
+    monkeypatch.setattr(log, "record_numbers", lambda: written.append(1))
+    monkeypatch.setattr(log, "mutex", Waited(log.mutex, conversation.close))
+    conversation.answer.flush()
+    assert not conversation.is_writer
+    assert written == []
+
+
 @pytest.mark.parametrize(("written", "recovered"), [("2999-01-01T00:00:00.000Z", True), ("1999", False)])
 def test_a_partial_without_a_place_counts_if_it_is_newer(
     store: Locations, new: New, written: str, recovered: bool

@@ -15,7 +15,7 @@ from north_lsp.workspace.apply.atomic_exchange import exchange_names
 from north_lsp.workspace.files.ignore import IgnoreRules, walk
 from north_lsp.workspace.files.listing import list_root
 from north_lsp.workspace.files.trees import Trees
-from north_lsp.workspace.formats.pictures import load_picture
+from north_lsp.workspace.formats.pictures import load_picture, load_whole_picture
 from north_lsp.workspace.opening import open_folder, open_in_steps, open_real, open_regular
 from north_lsp.workspace.pagination import stream_part
 from north_lsp.workspace.paths import Roots
@@ -154,3 +154,15 @@ def test_what_ripgrep_counts_behind_a_link_is_not_told(maze: Path) -> None:
         for _ in range(60):
             counts = search(Roots.of(maze), "needle", limit=0, ripgrep=binary).counts
             assert set(counts.values()) <= {1}
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are listed there")
+def test_a_folder_or_a_pipe_with_a_picture_s_name_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    place = Path(os.path.realpath(tmp_path))
+    (place / "a.png").mkdir()
+    os.mkfifo(place / "b.png")
+    before = len(os.listdir("/proc/self/fd"))
+    for name in ("a.png", "b.png"):
+        with pytest.raises(OSError, match="it is not a file"):
+            load_whole_picture(place / name)
+    assert len(os.listdir("/proc/self/fd")) == before

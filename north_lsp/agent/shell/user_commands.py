@@ -25,7 +25,7 @@ from north_lsp.shell.options import Place
 from north_lsp.shell.output import Captured, Spill
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
-from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.artifacts import CLOSED, Artifacts
 from north_lsp.storage.entries import now_ms
 
 _SECONDS = 3600.0
@@ -95,16 +95,19 @@ class KeptCommands:
         self._log.append(entry, entry_id)
         await self._sync()
 
-    @property
-    def spill(self) -> Callable[[], Spill] | None:
-        """What makes a place for the whole of an output that is too long even for memory; None without one."""
-        return partial(self._artifacts.stream, _KIND) if self._artifacts is not None else None
+    def spill(self, *, excluded: bool) -> Callable[[], Spill] | None:
+        """Return what makes a place for the whole of an output that is too long even for memory; None without one."""
+        return partial(self._artifacts.stream, _kind(excluded)) if self._artifacts is not None else None
 
-    async def whole(self, output: Captured) -> int | None:
+    async def whole(self, output: Captured, *, excluded: bool) -> int | None:
         """Keep the whole of an output of which the entry gets the end; returns the number of the artifact."""
         if output.number is not None or output.truncated or self._artifacts is None:
             return output.number
-        return await anyio.to_thread.run_sync(self._artifacts.add, _KIND, output.text)
+        return await anyio.to_thread.run_sync(self._artifacts.add, _kind(excluded), output.text)
+
+
+def _kind(excluded: bool) -> str:
+    return CLOSED if excluded else _KIND
 
 
 class UserCommands:
@@ -171,7 +174,7 @@ async def _with_output(entry: OwnCommandEntry, output: Captured, kept: KeptComma
     if not output.truncated and len(text) == len(whole):
         return replace(entry, output=text)
     entry = replace(entry, output=text, truncated=True, total_lines=output.total_lines)
-    return replace(entry, artifact=await kept.whole(output))
+    return replace(entry, artifact=await kept.whole(output, excluded=entry.excluded))
 
 
 async def _ran(
@@ -189,7 +192,7 @@ async def _ran(
         await editor.show(CallRunning(entry_id, visible(text)))
 
     if not own.in_terminal:
-        return await runner.run(own.command, None, _SECONDS, on_output, place, root, kept.spill)
+        return await runner.run(own.command, None, _SECONDS, on_output, place, root, kept.spill(excluded=own.excluded))
     cwd = runner.state(root).cwd
     terminal = await editor.open_terminal(runner.argv_without_shell(own.command), cwd, {})
     if terminal is None:

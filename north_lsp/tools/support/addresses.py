@@ -78,6 +78,8 @@ async def read_output(id: str, workspace: Workspace) -> str:
         known = await on_thread(outputs.numbers)
         shown = ", ".join(map(str, known[-20:])) or "none"
         raise ToolError("NOT_FOUND", f"{id[:40]!r} is not the number of an output", f"these can be read: {shown}")
+    if await on_thread(outputs.is_closed, int(id)):
+        raise ToolError("NOT_FOUND", f"output {id} is the user's own, and closed to you", "ask the user for it")
     return await on_thread(outputs.read, int(id))
 
 

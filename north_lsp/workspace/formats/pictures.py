@@ -1,5 +1,6 @@
 """Pictures: what the first bytes tell about one, and loading those that a model can be shown."""
 
+import errno
 import importlib
 import importlib.util
 import io
@@ -73,9 +74,11 @@ def load_whole_picture(path: Path) -> Loaded | TooLarge | str:
 
 
 def _read(path: Path) -> bytes:
-    with open(open_real(path), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return b""
+    descriptor = open_real(path)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)  # which `open` leaves open if it is a folder's
+        raise OSError(errno.EINVAL, "it is not a file", str(path))
+    with open(descriptor, "rb") as file:
         return file.read(_MAX_SCALED_BYTES + 1)
 
 

@@ -1,12 +1,16 @@
 """The user's own commands: beside a turn in a shell of their own, stored when no call waits; and in a terminal."""
 
+import errno
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
+import pytest
+from anyio.lowlevel import checkpoint
 
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import own_command_ended
@@ -15,10 +19,12 @@ from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.log.transcript import said_by_user
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.shell.user_commands import KeptCommands, UserCommand, parse_user_command, run_user_command
+from north_lsp.errors import ToolError
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import Place
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.tools.support.addresses import read_output
 from tests.agent.shell.test_run import FakeTerminal, Playing
 from tests.support.edits import World
 
@@ -83,6 +89,32 @@ async def test_of_a_long_output_the_end_is_in_the_conversation_and_the_whole_bes
         assert ended.truncation == {"artifactId": str(entry.artifact)}
         entry = await ran(world, runner, editor, UserCommand("seq 300", False), "outside", keeps=False)
         assert entry.left_out == "(the end of 300 lines; the rest was not kept)"
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+async def test_the_whole_output_of_an_excluded_command_is_closed_to_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_full: bool
+) -> None:
+    world, editor = World(tmp_path), Playing()
+    if is_full:  # what cannot be written is kept in memory
+
+        def refuse(path: Path, data: bytes) -> None:
+            raise OSError(errno.ENOSPC, "no space")
+
+        monkeypatch.setattr("north_lsp.storage.artifacts.write_atomic", refuse)
+    artifacts = Artifacts(world.conversation.folder)
+    async with shell(world) as runner:
+        kept = KeptCommands(Log(world.conversation), artifacts, checkpoint)
+        for count in (300,) if is_full else (300, 30_000):
+            own = UserCommand(f"seq {count}", True)
+            await run_user_command(own, kept, runner, cast(Any, editor), world.root, "outside")
+            entry = Log(world.conversation).entries()[-1].entry
+            assert isinstance(entry, OwnCommandEntry)
+            assert entry.artifact is not None
+            assert len(artifacts.read(entry.artifact).split()) == count
+            with pytest.raises(ToolError, match="closed to you"):
+                await read_output(str(entry.artifact), replace(world.workspace, outputs=artifacts))
+    assert artifacts.numbers() == []
 
 
 def test_an_entry_that_does_not_tell_how_much_there_was_is_shown_as_before() -> None:
