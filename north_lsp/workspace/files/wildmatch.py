@@ -2,10 +2,6 @@
 place does not lead to a match, no later one does, since the next star takes in whatever comes between (atomic groups
 ensure this). What comes after the last star must match at the end. So matching takes at most the product of the
 lengths, whatever the pattern.
-
-A star is tried at the first place where what stands between it and the next one fits, and never again: if that place is
-of no use, no later one is, since the next star takes in whatever lies between (atomic groups say so). What stands
-behind the last star has to fit at the end. So matching takes the product of the lengths at most, whatever the pattern.
 """
 
 import os
