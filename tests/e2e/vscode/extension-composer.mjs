@@ -290,8 +290,15 @@ const cases = {
     await page.keyboard.press("Control+k");
     await page.keyboard.press("Control+g"); // into the chat
     await until("the input to have the focus", () => chat.input.evaluate((input) => document.activeElement === input));
-    await chat.input.press("Alt+F3");
-    await chip("selection").filter({ hasText: /greeting\.py:5$/ }).waitFor();
+    // VS Code hears a moment after the page has it who has the focus, and shows nothing of it.
+    await until("the selection to be attached", async () => {
+      await chat.input.press("Alt+F3");
+      const attached = chip("selection").filter({ hasText: /greeting\.py:5$/ });
+      return attached.waitFor({ timeout: 5000 }).then(
+        () => true,
+        () => false,
+      );
+    });
     const said = textOf(await answered(() => chat.send("what is this?")));
     assert.match(said, /<selection path="hello\/greeting\.py" lines="5(-5)?">/);
   },
