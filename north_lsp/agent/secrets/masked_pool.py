@@ -29,6 +29,7 @@ from north_lsp.providers.model import Model
 from north_lsp.providers.pool import ProviderPool
 
 _T = TypeVar("_T")
+_M = TypeVar("_M", bound=Message | ToolSpec)
 _TRIES = 4
 _Masked = dict[int | str, tuple[Message | ToolSpec, Message | ToolSpec]]
 """What was sent and what stood for it, by the message's identity or the tool's name."""
@@ -75,7 +76,7 @@ class MaskedProvider:
 
 class RequestMask:
     """Masks requests, each message and each tool once: what was sent before is the same object again, so that it is not
-    converted again. Messages are told by identity, tools, which are described anew for each request, by equality."""
+    converted again. Messages are found by identity; tools, which are described anew for each request, by name."""
 
     def __init__(self, secrets: Secrets) -> None:
         self.secrets = secrets
@@ -93,8 +94,8 @@ class RequestMask:
             made = replace(
                 request,
                 system=secrets.sent(request.system),
-                messages=[self._message(one, known, used) for one in request.messages],
-                tools=[self._tool(one, known, used) for one in request.tools],
+                messages=[self._once(id(one), one, known, used) for one in request.messages],
+                tools=[self._once(one.name, one, known, used) for one in request.tools],
             )
             if secrets.revision == begun:  # else a value was found that may stand further up, too
                 break
@@ -102,19 +103,12 @@ class RequestMask:
             self._known, self._revision = used, begun
         return made
 
-    def _message(self, value: Message, known: _Masked, used: _Masked) -> Message:
-        found = known.get(id(value))
-        if found is None or found[0] is not value:
+    def _once(self, key: int | str, value: _M, known: _Masked, used: _Masked) -> _M:
+        found = known.get(key)
+        if found is None or (found[0] is not value and found[0] != value):
             found = value, _masked(value, self.secrets)
-        used[id(value)] = found
-        return cast(Message, found[1])
-
-    def _tool(self, value: ToolSpec, known: _Masked, used: _Masked) -> ToolSpec:
-        found = known.get(value.name)
-        if found is None or found[0] != value:
-            found = value, _masked(value, self.secrets)
-        used[value.name] = found
-        return cast(ToolSpec, found[1])
+        used[key] = found
+        return cast(_M, found[1])
 
 
 def _masked(value: Message | ToolSpec, secrets: Secrets) -> Message | ToolSpec:
