@@ -31,13 +31,18 @@ def git(folder: Path, *args: str) -> str:
     return ended.stdout
 
 
+def first_commit(folder: Path) -> None:
+    """Make a folder a repository with all that is in it."""
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "first")
+
+
 @pytest.fixture
 def repository(world: World) -> World:
     (world.project / "notes.txt").write_text(LINES)
     (world.project / ".gitignore").write_text("built/\n")
-    git(world.project, "init", "--quiet")
-    git(world.project, "add", "--all")
-    git(world.project, "commit", "--quiet", "-m", "first")
+    first_commit(world.project)
     return world
 
 

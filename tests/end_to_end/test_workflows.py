@@ -15,7 +15,7 @@ from tests.end_to_end.test_mcp import entry, own, talk
 from tests.end_to_end.test_plan_mode import hostile, tree
 from tests.end_to_end.test_queue import events
 from tests.end_to_end.test_todo import plans, rows
-from tests.end_to_end.test_work_trees import git
+from tests.end_to_end.test_work_trees import first_commit
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer, call
@@ -259,12 +259,6 @@ async def test_work_is_done_only_when_all_is_checked_and_reviewed(world: World, 
     assert state(world, "something")["phase"] == "done"
 
 
-def as_repository(world: World) -> None:
-    git(world.project, "init", "--quiet")
-    git(world.project, "add", "--all")
-    git(world.project, "commit", "--quiet", "-m", "first")
-
-
 def package(id: str, *owns: str) -> dict[str, Any]:
     return {"id": id, "steps": [id], "owns": list(owns), "reads": [], "agent": "task"}
 
@@ -272,7 +266,7 @@ def package(id: str, *owns: str) -> dict[str, Any]:
 async def test_packages_are_worked_on_side_by_side_and_each_changes_only_what_it_owns(
     world: World, server: ModelServer
 ) -> None:
-    as_repository(world)
+    first_commit(world.project)
     three = [package("a", "one/**"), package("b", "two/**"), package("c", "three.txt")]
     work = [task("task", f"DO-{id}", id=id, isolation="worktree") for id in "abc"]
     server.route(
@@ -494,7 +488,7 @@ async def test_a_check_that_failed_three_times_is_left_until_all_are_run_again(
 
 
 async def test_a_package_is_given_back_once(world: World, server: ModelServer) -> None:
-    as_repository(world)
+    first_commit(world.project)
     again = tasks(task("task", "DO-a", id="a", isolation="worktree"))
     three = [package("a", "one/**"), package("b", "two/**"), package("c", "three.txt")]
     server.route("I began the workflow", write("packages", three), move("work"), again, again, again, WELL)

@@ -4,7 +4,7 @@ background, agents in work trees of git, pages of the web."""
 import pytest
 
 from tests.end_to_end.test_agents import submit, task, tasks
-from tests.end_to_end.test_work_trees import LINES, READ, git, isolated, replaced
+from tests.end_to_end.test_work_trees import LINES, READ, first_commit, isolated, replaced
 from tests.end_to_end.world import World
 from tests.lsp.test_chat import answered, opened
 from tests.support.lsp_client import LspClient, lsp_client
@@ -58,9 +58,7 @@ async def test_what_an_agent_changes_in_its_work_tree_is_one_question_under_its_
 ) -> None:
     path = world.project / "notes.txt"
     path.write_text(LINES)
-    git(world.project, "init", "--quiet")
-    git(world.project, "add", "--all")
-    git(world.project, "commit", "--quiet", "-m", "first")
+    first_commit(world.project)
     server.script(tasks(isolated("executor", "Change it", id="one")), READ, replaced("line 2\n", "line two\n"))
     server.script(replaced("line 28\n", "line twenty-eight\n"))
     server.script(submit({"done": True, "files": [], "checks": [], "open": []}), answer(Say("It was changed.")))

@@ -12,7 +12,7 @@ from tests.e2e.nvim.test_screens import keep
 from tests.e2e.nvim.test_todo import ENDED
 from tests.e2e.nvim.with_model import asking, model, nvim_with
 from tests.end_to_end.test_agents import submit, task, tasks
-from tests.end_to_end.test_work_trees import git, isolated
+from tests.end_to_end.test_work_trees import first_commit, isolated
 from tests.support.model_server import ModelServer
 from tests.support.script import Gate, Say, answer, call
 from tests.support.web_site import Page, Site
@@ -73,9 +73,7 @@ def test_a_page_of_the_web_is_asked_about_by_its_host(
 def test_what_an_agent_changes_in_its_work_tree_is_one_review_under_its_name(
     bed: Bed, model: ModelServer, keep: Callable[[str, Screen], None]
 ) -> None:
-    git(bed.project, "init", "--quiet")
-    git(bed.project, "add", "--all")
-    git(bed.project, "commit", "--quiet", "-m", "first")
+    first_commit(bed.project)
     before = bed.file.read_text()
     model.script(
         tasks(isolated("executor", "Change it", id="one")),
@@ -105,9 +103,7 @@ def test_what_an_agent_changes_in_its_work_tree_is_one_review_under_its_name(
 
 
 def test_an_agent_in_a_work_tree_is_told_what_was_rejected(bed: Bed, model: ModelServer) -> None:
-    git(bed.project, "init", "--quiet")
-    git(bed.project, "add", "--all")
-    git(bed.project, "commit", "--quiet", "-m", "first")
+    first_commit(bed.project)
     before = bed.file.read_text()
     model.script(
         tasks(isolated("executor", "Change it", id="one")),
