@@ -115,7 +115,7 @@ class AcpAgent:
             **prompts,
             **option_methods(self._session, self._options),
             **checkpoint_methods(self._session),
-            **model_methods(environment, self._allowed),
+            **model_methods(environment, self._allowed, peer),
             **permission_methods(self._session),
             **artifact_methods(self._session),
             **look_methods(self._session),

@@ -17,6 +17,7 @@ EXTENSION_METHODS = (
     "_north/artifacts/read",
     "_north/abort",
     "_north/abortAndPrompt",
+    "_north/calls/stop",
     "_north/config/editor",
     "_north/config/get",
     "_north/config/list",

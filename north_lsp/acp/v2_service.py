@@ -56,6 +56,8 @@ class V2Service:
             "session/prompt": self._prompt,
             "session/resume": self._resume,
             "session/set_config_option": self._set_option,
+            "terminal/cancel": self._stopping("terminalId"),
+            "tool_call/cancel": self._stopping("toolCallId"),
         }
 
     def owns(self, method: str) -> bool:
@@ -89,6 +91,21 @@ class V2Service:
             result = await end(params, call)
             self._peer.forget(read.text(params, "sessionId"))
             return result
+
+        return handler
+
+    def _stopping(self, field: str) -> Handler:
+        """Answer the cancelling of a call or of a command's terminal, for which it is the same. What becomes of it is
+        told by updates."""
+
+        async def handler(params: Params, call: Call) -> object:
+            session, id = read.text(params, "sessionId"), read.text(params, field)
+            wanted = {"sessionId": session, "toolCallId": id}
+            known = self._peer.can_stop(session, field, id)
+            stopped: Any = await self._agent.request("_north/calls/stop", wanted, call) if known else {}
+            if not stopped.get("stopped"):
+                raise invalid_params(field, "must be of what runs and can be cancelled")
+            return {}
 
         return handler
 
