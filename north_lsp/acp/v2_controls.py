@@ -44,7 +44,7 @@ class CallControls:
     def _running(self, id: str, found: Fields) -> list[Fields]:
         first = id not in self._calls
         self._calls.add(id)
-        controls = {"capabilities": {"cancel": {}}}
+        controls: Fields = {"capabilities": {"cancel": {}}}
         if id not in self._commands:
             return [found | controls] if first else [found]
         output = _text_of(found)
