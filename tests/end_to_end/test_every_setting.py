@@ -14,7 +14,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_files import SUMMARY, MemoryFiles
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_context import write
 from tests.end_to_end.test_faults import opened, prompt
 from tests.end_to_end.test_secrets_campaign import agree

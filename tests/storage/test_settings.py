@@ -22,8 +22,8 @@ from north_lsp.storage.settings import (
     needs_restart,
 )
 from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.settings_json_schema import json_schema, value_schema
 from north_lsp.storage.settings_reader import read_value
-from north_lsp.storage.settings_schema import json_schema, value_schema
 from north_lsp.storage.shell_settings import InterceptorRule
 
 

@@ -58,7 +58,7 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
 from north_lsp.tools.registry import Registry
 from north_lsp.vocabulary import Mode
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
 

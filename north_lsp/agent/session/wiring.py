@@ -49,6 +49,7 @@ from north_lsp.agent.turn.queue import Steering
 from north_lsp.agent.turn.reminders import Reminders
 from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.agent.turn.request_builder import RequestBuilder
+from north_lsp.agent.turn.request_usage import RequestUsage
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
@@ -138,7 +139,8 @@ class SessionParts:
         dispatcher.note_for = rules.reminder_for
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)
         builder = self.builder(context, choice)
-        requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
+        usage = RequestUsage(builder, self.account, ports)
+        requester = ModelRequester(builder, self.history, answering, streams, waiting, usage, ports)
         reminders = (remind or Reminders)(context, log, rules, ports)
         return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 
