@@ -364,6 +364,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "end_to_end/test_todo.py": {
         "todo.enabled": "test_reminders_and_the_tool_can_be_switched_off",
         "todo.reminders": "test_reminders_and_the_tool_can_be_switched_off",
+        "tasks.todoClearDelay": "test_clients_are_told_how_long_what_is_closed_is_shown",
     },
     "end_to_end/test_ask.py": {
         "ask.timeout": "test_a_question_that_nobody_answers_in_time_takes_what_is_recommended_and_says_so",
