@@ -174,12 +174,9 @@ async def test_a_flood_of_what_nobody_asked_for_changes_nothing(world: World, se
         asked = {"serverId": "tools-1", "requestId": provider.asked[-1]["requestId"]}
         for number in range(3000):
             await provider.tell(asked if number % 2 else {**asked, "requestId": "none"}, f"notifications/x{number}")
-        for wrong in (
-            {},
-            {"serverId": [], "requestId": {}},
-            {**asked, "method": 7},
-            {**asked, "method": "x", "params": 7},
-        ):
+        odd = {**asked, "method": "x", "params": 7}
+        wrongs: list[dict[str, Any]] = [{}, {"serverId": [], "requestId": {}}, {**asked, "method": 7}, odd]
+        for wrong in wrongs:
             await client.notify("mcp/message", wrong)
         assert await prompt(client, session, "Say hello") == "end_turn"
         with pytest.raises(RpcFailure) as failure:  # only the client is asked
