@@ -52,7 +52,7 @@ def _of_editor(name: str, row: Mapping[str, object], channel: Channel) -> Server
     id = row.get("serverId")
     spec = ServerSpec(name, "client", _SOURCE, "acp", channel=channel, digest="acp")
     if not isinstance(id, str) or not id:
-        return replace(spec, problem="its `serverId` must be a text")
+        return replace(spec, problem="its `serverId` must be a string")
     return replace(spec, server_id=id)
 
 

@@ -190,5 +190,5 @@ async def test_a_server_without_an_id_is_not_started(world: World, server: Model
     async with inside(world.environ, None, {"events": True}, NOTICES) as client:
         row = {"type": "acp", "name": "mine"}
         made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": [row]})
-        await client.wait_update(lambda update: "its `serverId` must be a text" in json.dumps(update))
+        await client.wait_update(lambda update: "its `serverId` must be a string" in json.dumps(update))
         assert await prompt(client, made["sessionId"], "Hello") == "end_turn"

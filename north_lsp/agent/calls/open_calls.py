@@ -21,7 +21,7 @@ from north_lsp.workspace.seen import Noted, noting
 
 _CANCELLED = ToolError("CANCELLED", "cancelled by the user before it had a result")
 _STOPPED = ToolError(
-    "CANCELLED", "the user stopped this call before it had a result", "go on without it, or ask what is wanted"
+    "CANCELLED", "the user stopped this call before it had a result", "continue without it, or ask what is wanted"
 )
 
 
