@@ -1,7 +1,22 @@
 """The settings of what happens when a conversation fills its model's window."""
 
+from urllib.parse import urlsplit
+
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
+
+
+def _server_address(value: str) -> str:
+    """Check an address that conversations are sent to. Raises ValueError."""
+    try:
+        parts = urlsplit(value.strip())
+        host = parts.hostname or ""
+    except ValueError:
+        raise ValueError("must be an address") from None
+    is_here = host in ("localhost", "::1") or host.startswith("127.")
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
+        raise ValueError("must be an https address, or an http address on this machine")
+    return value.strip()
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,22 @@ class CompactionSettings:
         "How many tokens of the newest messages a summary leaves as they are, at most 30 % of the context window.",
         high=1_000_000,
         project="yes",
+    )
+    auto_continue: bool = setting(
+        "compaction.autoContinue",
+        True,
+        "When a conversation was summarized after an answer while its todo list has open tasks, have the model go on "
+        "with them at once.",
+        strict=False,
+        project="stricter",
+    )
+    remote_endpoint: str | None = setting(
+        "compaction.remoteEndpoint",
+        None,
+        "The address of a server of yours that writes summaries in place of models: https, or http on this machine. It "
+        'gets a POST of `{"systemPrompt", "prompt"}` and answers with `{"summary"}`. Without a summary of it there is '
+        "none.",
+        parse=_server_address,
     )
     model: str | None = setting(
         "compaction.model",
