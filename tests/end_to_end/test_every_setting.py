@@ -14,7 +14,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_files import SUMMARY, MemoryFiles
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_context import write
 from tests.end_to_end.test_faults import opened, prompt
 from tests.end_to_end.test_secrets_campaign import agree
@@ -368,6 +368,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "end_to_end/test_todo.py": {
         "todo.enabled": "test_reminders_and_the_tool_can_be_switched_off",
         "todo.reminders": "test_reminders_and_the_tool_can_be_switched_off",
+        "tasks.todoClearDelay": "test_clients_are_told_how_long_what_is_closed_is_shown",
     },
     "end_to_end/test_ask.py": {
         "ask.timeout": "test_a_question_that_nobody_answers_in_time_takes_what_is_recommended_and_says_so",

@@ -15,7 +15,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.files.completion import Completion, PathCompletion
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.workspace import Workspace
 
 _LONGEST_SECONDS = 1.0
