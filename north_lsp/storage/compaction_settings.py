@@ -1,22 +1,18 @@
 """The settings of what happens when a conversation fills its model's window."""
 
-from urllib.parse import urlsplit
+import re
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
 
+_ADDRESS = r"^(https://[^/\s@]+|http://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?)(/\S*)?$"
 
-def _server_address(value: str) -> str:
+
+def _server_address(value: object) -> str:
     """Check an address that conversations are sent to. Raises ValueError."""
-    try:
-        parts = urlsplit(value.strip())
-        host = parts.hostname or ""
-    except ValueError:
-        raise ValueError("must be an address") from None
-    is_here = host in ("localhost", "::1") or host.startswith("127.")
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_here)):
+    if not isinstance(value, str) or re.search(_ADDRESS, value) is None:
         raise ValueError("must be an https address, or an http address on this machine")
-    return value.strip()
+    return value
 
 
 @dataclass(frozen=True)
@@ -48,8 +44,8 @@ class CompactionSettings:
     auto_continue: bool = setting(
         "compaction.autoContinue",
         True,
-        "When a conversation was summarized after an answer while its todo list has open tasks, have the model go on "
-        "with them at once.",
+        "When a conversation was summarized after an answer while its todo list has open tasks, have the model "
+        "continue with them at once.",
         strict=False,
         project="stricter",
     )
@@ -60,6 +56,7 @@ class CompactionSettings:
         'gets a POST of `{"systemPrompt", "prompt"}` and answers with `{"summary"}`. Without a summary of it there is '
         "none.",
         parse=_server_address,
+        schema={"type": "string", "pattern": _ADDRESS},
     )
     model: str | None = setting(
         "compaction.model",

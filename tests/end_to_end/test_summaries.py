@@ -93,7 +93,7 @@ async def summarized_with_open_tasks(world: World, server: ModelServer, session_
 
 async def test_after_a_summary_the_model_goes_on_with_open_tasks(world: World, server: ModelServer) -> None:
     last = await summarized_with_open_tasks(world, server, {})
-    assert "the todo list has open tasks. Go on" in last
+    assert "the todo list has open tasks. Continue" in last
     assert len(server.requests) == 5
 
 

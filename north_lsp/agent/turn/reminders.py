@@ -78,8 +78,8 @@ class Reminders:
         await self._ports.show(TodoReminded(self._told_of_todo, len(left)))
         return True
 
-    def go_on_after_summary(self) -> bool:
-        """Have the model go on with open tasks if its last answer was followed by a summary; once. Returns whether it
+    def continue_after_summary(self) -> bool:
+        """Have the model continue with open tasks if a summary has followed its last answer; once. Returns whether it
         does."""
         if self._went_on or not self._context.settings.compaction.auto_continue:
             return False
@@ -87,7 +87,7 @@ class Reminders:
         if last is None or not isinstance(last.entry, CompactionEntry) or not self._open_tasks():
             return False
         self._went_on = True
-        self._log.append(nudge(render("nudge_go_on"), now_ms()))
+        self._log.append(nudge(render("nudge_continue"), now_ms()))
         return True
 
     def _open_tasks(self) -> list[Task]:

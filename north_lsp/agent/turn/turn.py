@@ -88,7 +88,7 @@ class Turn:
                         continue
                     if answer.blocks or answer.stop_reason != "stop":
                         stopped = await self._stopped(answer)
-                        if stopped == "end_turn" and self._reminders.go_on_after_summary():
+                        if stopped == "end_turn" and self._reminders.continue_after_summary():
                             continue
                         return stopped
                     if was_empty:
