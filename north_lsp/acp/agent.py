@@ -83,8 +83,10 @@ class AcpAgent:
     ) -> None:
         self._peer = peer
         self._environment = environment
-        shows = environment.settings.models.show_thinking
-        self._client = replace(client, shows_thoughts=shows, wants_attention=environment.notifies)
+        settings = environment.settings
+        shows, clears = settings.models.show_thinking, settings.planning.todo_clear_s
+        wants = environment.notifies
+        self._client = replace(client, shows_thoughts=shows, wants_attention=wants, clears_todo_s=clears)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)

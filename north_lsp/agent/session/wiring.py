@@ -25,6 +25,7 @@ from north_lsp.agent.planning.goal import GoalKeeper
 from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.planning.work_evidence import WorkEvidence
 from north_lsp.agent.planning.workflow import WorkflowKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
@@ -90,7 +91,7 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         plan, goal = PlanKeeper(log, reviews, todo, ports), GoalKeeper(log)
-        workflow = WorkflowKeeper(log, plan, ports)
+        workflow = WorkflowKeeper(plan, ports, WorkEvidence(log, self.has_secret))
         planning = Planning(todo, QuestionAsker(reviews, editor), plan, goal, workflow)
         web, has_secret = self.web, self.has_secret
         pages = WebAccess(HostApprover(reviews, has_secret, editor), web.client, web.reader, ports)
