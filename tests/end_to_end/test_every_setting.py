@@ -358,6 +358,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "contextPromotion.enabled": "test_where_no_other_model_can_go_on_nothing_is_sent",
         "compaction.enabled": "test_a_larger_model_goes_on_and_the_choice_stays",
     },
+    "end_to_end/test_summaries.py": {
+        "compaction.autoContinue": "test_it_does_not_where_the_user_does_not_want_it",
+        "compaction.remoteEndpoint": "test_a_server_of_the_users_writes_the_summary",
+    },
     "end_to_end/test_plan_mode.py": {
         "plan.inProject": "test_the_plan_is_kept_in_the_project_if_that_is_wanted",
     },

@@ -240,6 +240,7 @@ _FLIPPED = {
     "queue.interruptMode": '"wait"', "cost.sessionLimitUsd": "1", "cost.dayLimitUsd": "1",
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
+    "compaction.autoContinue": "false", "compaction.remoteEndpoint": '"https://a.example/"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
     "sessions.save": "false", "completion.nextEdits": "true", "edits.confirmInEditor": "true", "plan.inProject": "true",
     "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
