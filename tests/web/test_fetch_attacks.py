@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import cast
 
 import pytest
 
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.errors import ToolError
 from north_lsp.tools.base import Output
 from north_lsp.web.addresses import not_public, target
+from north_lsp.web.client import WebClient
 from tests.support.web_site import Page, Site
-from tests.web.test_fetching import DENIED, Names, access, approving, fetch
+from tests.web.test_fetching import DENIED, Names, Silent, access, approving, fetch
 
 pytestmark = pytest.mark.usefixtures("without_proxies")
 OUTSIDE = "93.184.216.34"
@@ -112,11 +116,10 @@ async def test_an_api_whose_name_leads_inside_the_second_time_is_not_asked(site:
         asked.append(name)
         return ["127.0.0.1"] if len(asked) > 1 else ["198.51.100.1"]
 
-    names = Names({})
-    names.resolve = resolve  # type: ignore[method-assign]  # the answers depend on how often it was asked
     approver = approving("198.51.100.1")
+    web = WebAccess(approver, WebClient({}, resolve), None, cast(Ports, Silent()))
     with pytest.raises(ToolError):  # nobody answers there
-        await fetch(access(names, approver), page.replace("https", "http"))
+        await fetch(web, page.replace("https", "http"))
     assert asked[0] == host
     assert site.asked == []
 
