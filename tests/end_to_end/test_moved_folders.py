@@ -273,11 +273,11 @@ async def test_one_conversation_moves_to_another_folder(world: World, server: Mo
     async with conversation(world) as (client, session):
         await prompt(client, session, "first")
         await say("/move /no/such/folder")
-        assert "there is no folder /no/such/folder" in texts(client)
+        assert "There is no folder /no/such/folder" in texts(client)
         await say(f"/move from {target}")
         assert f"{target} is still there" in texts(client)
         await say("/move from /no/such/folder")
-        assert "there are no conversations about /no/such/folder" in texts(client)
+        assert "There are no conversations about /no/such/folder" in texts(client)
         await say(f"/move {world.project}")
         assert "already" in texts(client)
         await say("/move ../target")
