@@ -301,7 +301,7 @@ async def test_what_was_agreed_to_is_cancelled_by_a_command(world: World, server
         await prompt(client, session, "Hello")
         await server.reached("never")
         await prompt(client, session, "/cancel")
-        await client.wait(lambda message: "nothing was learned: it was cancelled" in json.dumps(message))
+        await client.wait(lambda message: "Nothing was learned: it was cancelled" in json.dumps(message))
 
 
 async def test_nothing_is_offered_where_it_is_switched_off_or_not_trusted(world: World, server: ModelServer) -> None:
