@@ -94,7 +94,7 @@ async def test_undo_takes_a_number_a_file_and_a_way(talk: Talk) -> None:
         ("/undo ../../outside", "outside"),
         ("/checkpoints restore", "Usage: `/checkpoints"),
         ("/checkpoints restore nowhere", "there is no checkpoint 'nowhere'"),
-        ("/diff head", "Usage: `/diff [git]`."),
+        ("/diff head", r"Usage: `/diff \[git\]`\."),
         ("/diff git", "git has no diff"),
         (f"/checkpoint {'x' * 61}", "1 to 60 characters"),
     ],
