@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.startup import Server
 from north_lsp.storage.log_snapshot import keep_snapshot
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 ENTRIES = 10_000
 ROUNDS = 5

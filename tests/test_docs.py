@@ -42,6 +42,8 @@ _FILE = re.compile(r"[\w./-]+\.(?:py|toml|scm|md|ts|mjs|lua|sh)")
 _FOLDER = re.compile(r"[a-z][\w-]*(?:/[\w-]+)*/")
 _MODULE = re.compile(r"(?:north_lsp|tests|benchmarks)(?:\.\w+)+")
 _TEST = re.compile(r"test_\w+")
+_CLASS = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)*")
+_CONSTANT = re.compile(r"_?[A-Z]{2,}(?:_[A-Z]+)*")
 
 
 def spans(page: Path) -> Iterator[str]:
@@ -96,6 +98,15 @@ def test_what_the_pages_name_exists(page: Path) -> None:
     assert sorted({span for span in spans(page) if is_missing(span, page)}) == []
     links = (link for link in _LINK.findall(_FENCED.sub("", page.read_text("utf-8"))) if "://" not in link)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_names_in_the_lists_of_files_to_touch_exist() -> None:
+    text = (ROOT / "docs/architecture.md").read_text("utf-8").partition("\n## How do I")[2].partition("\n## ")[0]
+    named = {span for span in _CODE.findall(text) if _CLASS.fullmatch(span) or _CONSTANT.fullmatch(span)}
+    assert {"ContextPromoted", "EXTENSION_METHODS"} <= named
+    sources = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "north_lsp").rglob("*.py")))
+    words = set(re.findall(r"\w+", sources))
+    assert sorted(named - words) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

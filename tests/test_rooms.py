@@ -142,3 +142,11 @@ def test_opening_a_session_loads_nothing_of_a_turn() -> None:
 
 def test_a_connection_loads_its_own_protocol_alone() -> None:
     assert "north_lsp.lsp.service" not in _loaded_to_open_a_session()
+
+
+_ONE_TURN = ("agent/turn/turn.py", "agent/turn/request.py", "agent/turn/stream.py", "agent/calls/dispatch.py")
+
+
+def test_one_turn_can_be_read_in_700_lines() -> None:
+    """What else a turn needs has a name there, and can be read when it is asked for."""
+    assert sum(len((_PACKAGE / name).read_text().splitlines()) for name in _ONE_TURN) <= 700

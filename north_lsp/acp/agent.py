@@ -17,6 +17,7 @@ from north_lsp.acp.checkpoints import checkpoint_methods
 from north_lsp.acp.config import config_methods
 from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
+from north_lsp.acp.draft_session_methods import draft_session_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.exports import export_methods
 from north_lsp.acp.importing import import_method
@@ -34,13 +35,12 @@ from north_lsp.acp.paths import path_methods
 from north_lsp.acp.permissions import permission_methods
 from north_lsp.acp.plain import without_extension
 from north_lsp.acp.prompting import prompt_methods
+from north_lsp.acp.provider_routes import provider_route_methods
 from north_lsp.acp.refusals import unknown_session
-from north_lsp.acp.routing import routing_methods
 from north_lsp.acp.salvaging import salvage_method
 from north_lsp.acp.servers import begin_servers
 from north_lsp.acp.settings_watch import watch_settings
 from north_lsp.acp.storage import storage_methods
-from north_lsp.acp.stored_sessions import stored_session_methods
 from north_lsp.acp.task_methods import task_methods
 from north_lsp.acp.todo_methods import todo_methods
 from north_lsp.acp.trash import trash_methods
@@ -83,8 +83,10 @@ class AcpAgent:
     ) -> None:
         self._peer = peer
         self._environment = environment
-        shows = environment.settings.models.show_thinking
-        self._client = replace(client, shows_thoughts=shows, wants_attention=environment.notifies)
+        settings = environment.settings
+        shows, clears = settings.models.show_thinking, settings.planning.todo_clear_s
+        wants = environment.notifies
+        self._client = replace(client, shows_thoughts=shows, wants_attention=wants, clears_todo_s=clears)
         self._texts_for = texts_for
         named = {"name": client.name, "version": client.version} if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
@@ -130,8 +132,8 @@ class AcpAgent:
             **navigation_methods(self._session),
             **control_methods(self._session, prompts["session/prompt"]),
             **library,
-            **stored_session_methods(library, self._sessions, self._conversations, self._end_one),
-            **routing_methods(environment.models),
+            **draft_session_methods(library, self._sessions, self._conversations, self._end_one),
+            **provider_route_methods(environment.models),
             **export_methods(self._sessions.get, environment),
             **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),

@@ -83,9 +83,9 @@ EXTENSION_METHODS = (
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the client announced, and whether the user wants to see thoughts and to be notified; nothing else is asked
-    of a client. `knows_north`: it announced a North extension or opted in; other clients are only sent what every
-    client can handle."""
+    """What the client announced, and whether the user wants to see thoughts, to be notified, and for how long to see
+    what is closed in the todo list; nothing else is asked of a client. `knows_north`: it announced a North extension or
+    opted in; other clients are only sent what every client can handle."""
 
     name: str | None = None
     version: str | None = None
@@ -97,6 +97,7 @@ class Client:
     shows_thoughts: bool = True
     hears_events: bool = False
     wants_attention: bool = True
+    clears_todo_s: int = 60
     has_ui: bool = True
     knows_north: bool = False
     has_language_features: bool = False

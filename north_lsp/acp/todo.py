@@ -9,7 +9,7 @@ from north_lsp.tools.todo_list import Phase, TodoList
 
 def plan_update(todo: TodoList, client: Client) -> dict[str, Any]:
     """Return the update that shows the whole list. Plans have neither phases nor tasks that were given up: North's own
-    clients get them beside it."""
+    clients get them beside it, with after how many seconds they hide what is closed (never, if that is negative)."""
     entries = [
         {"content": visible(task.content), "priority": priority, "status": task.status}
         for phase, priority in _priorities(todo)
@@ -19,7 +19,9 @@ def plan_update(todo: TodoList, client: Client) -> dict[str, Any]:
     update: dict[str, Any] = {"sessionUpdate": "plan", "entries": entries}
     if client.updates_plans:
         update = {"sessionUpdate": "plan_update", "plan": {"type": "items", "planId": "todo", "entries": entries}}
-    return update | ({"_meta": {"north": {"phases": phase_rows(todo)}}} if client.knows_north else {})
+    if not client.knows_north:
+        return update
+    return update | {"_meta": {"north": {"phases": phase_rows(todo), "clearAfterSeconds": client.clears_todo_s}}}
 
 
 def phase_rows(todo: TodoList) -> list[dict[str, Any]]:

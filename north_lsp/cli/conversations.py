@@ -23,7 +23,7 @@ from north_lsp.storage.listing import delete_conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.log_state import read_state
 from north_lsp.storage.summaries import Summary
-from north_lsp.workspace.roots import find_root
+from north_lsp.workspace.project_root import find_root
 
 _FAILED = 1
 _USAGE = (

@@ -29,7 +29,7 @@ from north_lsp.storage.settings import load_settings
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.switches import is_number, is_on, is_switch
 from north_lsp.storage.trust import Trust
-from north_lsp.workspace.roots import find_root, project_hash
+from north_lsp.workspace.project_root import find_root, project_hash
 
 _KNOWN = {*VARIABLES, *SET_BY_NORTH}
 _FOR_A_SANDBOX = (

@@ -8,7 +8,7 @@ from north_lsp.server.options import Options
 from north_lsp.storage.copying import Place
 from north_lsp.storage.importing import NotImported, import_log
 from north_lsp.storage.locations import Locations
-from north_lsp.workspace.roots import find_root, project_hash
+from north_lsp.workspace.project_root import find_root, project_hash
 
 _NAME_LENGTH = 60
 

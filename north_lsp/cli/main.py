@@ -243,7 +243,7 @@ def _stats(arguments: "argparse.Namespace", options: Options) -> int:
 def _schema(arguments: "argparse.Namespace", options: Options) -> int:
     import json
 
-    from north_lsp.storage.settings_schema import json_schema
+    from north_lsp.storage.settings_json_schema import json_schema
 
     print(json.dumps(json_schema(), indent=2, ensure_ascii=False))
     return 0

@@ -9,7 +9,7 @@ from north_lsp.server.options import Options
 from north_lsp.storage.areas import Scope, human, removal, remove
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_jobs import MemoryJobs
-from north_lsp.workspace.roots import find_root, project_hash
+from north_lsp.workspace.project_root import find_root, project_hash
 
 _SHOWN = 20
 _WHAT: dict[Scope, str] = {

@@ -13,7 +13,7 @@ from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.trust import Trust
-from north_lsp.workspace.roots import find_root, project_hash
+from north_lsp.workspace.project_root import find_root, project_hash
 
 Say = Callable[[str], object]
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Cost, Reasoning, Usage
@@ -66,6 +67,10 @@ class Transform:
 
 
 NO_TRANSFORM = Transform()
+
+
+SUMMARIES = "summaries"
+"""The API of a server of the user's that does nothing but write summaries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +163,11 @@ class Model:
 
     def with_level(self, level: Level | None) -> "Model":
         return replace(self, level=level)
+
+
+def summary_endpoint(address: str, window: int) -> Model:
+    """Return what stands for the user's own server for summaries, which takes requests of the size of a `window`."""
+    host = urlsplit(address).hostname or address
+    title = f"the summary server {host}"
+    info = ProviderInfo("compaction.remoteEndpoint", SUMMARIES, title, (), address=address, keyless=True)
+    return Model(info, host, host, info.title, window, _ANSWER_TOKENS, FREE)

@@ -147,14 +147,15 @@ class ModelSettings:
     complete_inline: bool = setting(
         "completion.inline",
         False,
-        "Complete code while you type, in editors with LSP's inline completion; a small model is asked in each pause.",
+        "Complete code while you type, in VS Code and editors with LSP's inline completion; a small model is asked in "
+        "each pause.",
         strict=False,
     )
     predict_edits: bool = setting(
         "completion.nextEdits",
         False,
-        "Propose the edit that follows from your last ones, in editors with LSP's inline completion; a small model is "
-        "asked in each pause.",
+        "Propose the edit that follows from your last ones, in VS Code, Neovim and editors with LSP's inline "
+        "completion; a small model is asked in each pause.",
         strict=False,
     )
     max_output_tokens: int = setting(

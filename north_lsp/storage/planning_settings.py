@@ -17,6 +17,15 @@ class PlanningSettings:
         "Remind a model that stops while its todo list has open tasks, three times at most.",
         project="yes",
     )
+    todo_clear_s: int = setting(
+        "tasks.todoClearDelay",
+        60,
+        "After how many seconds VS Code and Neovim hide what is done or dropped in the todo list; 0: at once,"
+        " below 0: never.",
+        low=-86_400,
+        high=86_400,
+        restart=True,
+    )
     plan_in_project: bool = setting(
         "plan.inProject",
         False,

@@ -303,36 +303,47 @@ def plan_markdown(goal: str, steps: Sequence[Step]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """Work that is independent of other packages: which files it changes (`owns`)."""
+    """Work that is independent of other packages: the `steps` of the plan that it does, which files it changes
+    (`owns`), and which others it depends on (`reads`)."""
 
     id: str
     agent: str
     owns: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 def packages_in(text: str) -> list[Package]:
     """Read packages. Raises WorkflowError where they are too few, or naming two that overlap."""
     found: list[Package] = []
     for at, row in enumerate(_rows(text, "packages"), 1):
-        owns = tuple(_texts(row, "owns"))
+        owns, reads, steps = (tuple(_texts(row, key)) for key in ("owns", "reads", "steps"))
         if not _words(row, "id") or not owns:
             raise WorkflowError(f"package {at} lacks {'an id' if not _words(row, 'id') else 'what it owns'}")
-        if any(one.startswith("/") or ".." in one.split("/") for one in owns):
-            raise WorkflowError(f"package {at}: what it owns is relative to the project")
+        if any(one.startswith("/") or ".." in one.split("/") for one in (*owns, *reads)):
+            raise WorkflowError(f"package {at}: what it owns and reads is relative to the project")
         if row.get("isolation", "worktree") != "worktree":
             raise WorkflowError(f"package {at}: its isolation is worktree")
-        found.append(Package(_words(row, "id"), _words(row, "agent") or "executor", owns))
+        found.append(Package(_words(row, "id"), _words(row, "agent") or "executor", owns, reads, steps))
     for at, one in enumerate(found):
         for other in found[:at]:
             if one.id == other.id:
                 raise WorkflowError(f"two packages are called {one.id}")
-            if any(_may_overlap(mine, theirs) for mine in one.owns for theirs in other.owns):
+            if _clash(one.owns, other.owns):
                 raise WorkflowError(f"the packages {other.id} and {one.id} may own the same files")
+            for reader, owner in ((one, other), (other, one)):
+                if _clash(reader.reads, owner.owns):
+                    told = f"{reader.id} reads what {owner.id} owns, so they are not independent"
+                    raise WorkflowError(f"{told}: make one package of them, or name what it reads more closely")
     if len(found) < _FEWEST_PACKAGES:
         raise WorkflowError(
             f"{len(found)} packages are too few to be worth it ({_FEWEST_PACKAGES} at least): do the work in one go"
         )
     return found
+
+
+def _clash(some: Iterable[str], others: Sequence[str]) -> bool:
+    return any(_may_overlap(one, other) for one in some for other in others)
 
 
 def _may_overlap(one: str, other: str) -> bool:

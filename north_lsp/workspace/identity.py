@@ -11,7 +11,7 @@ from north_lsp.storage.files import read_regular
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.projects import Identity, Project, is_fresh, read_project, write_project
 from north_lsp.workspace.git import run_git, top_level
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _HISTORY_SECONDS = 10.0
 _MOST_FILES = 20

@@ -58,8 +58,8 @@ class Workspace:
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
     so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
-    `resource` reads what an MCP server has, and raises ToolError; so does `attached_resource`, with what the user has
-    named, and `agent`, with what an agent has handed in.
+    `resource` reads what an MCP server has, and raises ToolError; so do `attached_resource` and `attached_page`, with
+    what the user has named there and on the web, and `agent`, with what an agent has handed in.
     """
 
     roots: Roots
@@ -82,6 +82,7 @@ class Workspace:
     remember: Callable[[str, str], Awaitable[str]] | None = None
     resource: Callable[[str], Awaitable[str]] | None = None
     attached_resource: Callable[[str], Awaitable[str]] | None = None
+    attached_page: Callable[[str], Awaitable[str]] | None = None
     agent: Callable[[str], str] | None = None
 
     @property

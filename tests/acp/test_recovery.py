@@ -8,8 +8,8 @@ from north_lsp.storage.locations import Locations
 from north_lsp.workspace.apply.apply import write
 from north_lsp.workspace.edit.diff import make_change
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.proposal import TextEncoding
-from north_lsp.workspace.roots import project_hash
 from tests.end_to_end.world import SERVER, World
 from tests.support.client import raw_client
 from tests.support.model_server import ModelServer

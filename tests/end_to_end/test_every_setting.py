@@ -14,7 +14,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_files import SUMMARY, MemoryFiles
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_context import write
 from tests.end_to_end.test_faults import opened, prompt
 from tests.end_to_end.test_secrets_campaign import agree
@@ -358,12 +358,17 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "contextPromotion.enabled": "test_where_no_other_model_can_go_on_nothing_is_sent",
         "compaction.enabled": "test_a_larger_model_goes_on_and_the_choice_stays",
     },
+    "end_to_end/test_summaries.py": {
+        "compaction.autoContinue": "test_it_does_not_where_the_user_does_not_want_it",
+        "compaction.remoteEndpoint": "test_a_server_of_the_users_writes_the_summary",
+    },
     "end_to_end/test_plan_mode.py": {
         "plan.inProject": "test_the_plan_is_kept_in_the_project_if_that_is_wanted",
     },
     "end_to_end/test_todo.py": {
         "todo.enabled": "test_reminders_and_the_tool_can_be_switched_off",
         "todo.reminders": "test_reminders_and_the_tool_can_be_switched_off",
+        "tasks.todoClearDelay": "test_clients_are_told_how_long_what_is_closed_is_shown",
     },
     "end_to_end/test_ask.py": {
         "ask.timeout": "test_a_question_that_nobody_answers_in_time_takes_what_is_recommended_and_says_so",

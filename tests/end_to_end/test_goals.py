@@ -252,3 +252,15 @@ async def test_a_command_that_changes_files_is_no_criterion(world: World, server
     assert "[ ] c1: made" in came[1]
     assert "`true && rm made.txt` changes files" in came[2]
     assert "c1: gone" in json.dumps(sent(server)[-1])
+
+
+async def test_the_command_of_a_criterion_runs_although_a_tool_does_better(world: World, server: ModelServer) -> None:
+    search = "grep -rq def json"
+    criteria = [{"text": "it is there", "command": search}]
+    server.script(run(search), goal("set", statement="It works", criteria=criteria), run(search))
+    server.script(goal("evidence", id="c1"), goal("complete"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, "run")
+        await prompt(client, session, "Make it work")
+    assert "BLOCKED: use search_text" in json.dumps(sent(server)[1][-1])
+    assert "Status: complete" in told(server)

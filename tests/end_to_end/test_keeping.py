@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, there
 from tests.end_to_end.test_turns import conversation, text_blocks

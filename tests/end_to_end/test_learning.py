@@ -8,7 +8,7 @@ from typing import Any
 
 from north_lsp.agent.learning.topics import topics
 from north_lsp.storage.locks import FileLock, try_lock
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_faults import GOOD, configure, entries, fail, opened, prompt, texts
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.world import World

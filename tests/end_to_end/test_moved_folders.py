@@ -19,7 +19,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.projects import read_project
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_sessions import another, answering, there
 from tests.end_to_end.test_turns import conversation, text_blocks

@@ -62,6 +62,17 @@ async def test_a_list_is_a_plan_for_every_client_and_comes_back_when_it_is_loade
         assert (await client.request("_north/todo/get", {"sessionId": session}))["markdown"] == "# Write\n- [/] c\n"
 
 
+@pytest.mark.parametrize("seconds", [None, 0, -5])
+async def test_clients_are_told_how_long_what_is_closed_is_shown(
+    world: World, server: ModelServer, seconds: int | None
+) -> None:
+    configure(world, **{"todo.reminders": False}, **({} if seconds is None else {"tasks.todoClearDelay": seconds}))
+    server.script(todo(INIT), answer(Say("So far.")))
+    async with talk(world) as (client, session):
+        await prompt(client, session, "Do it")
+        assert plans(client)[-1]["_meta"]["north"]["clearAfterSeconds"] == (60 if seconds is None else seconds)
+
+
 async def test_a_batch_with_an_error_changes_nothing_and_says_what_was_wrong(world: World, server: ModelServer) -> None:
     configure(world, **{"todo.reminders": False})
     server.script(

@@ -11,7 +11,7 @@ from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_files import MemoryFiles
 from north_lsp.storage.memory_jobs import MemoryJobs, Thread
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.storage.conftest import New
 
 USER = {"role": "user", "content": [{"type": "text", "text": "hello"}]}

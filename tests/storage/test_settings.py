@@ -22,8 +22,8 @@ from north_lsp.storage.settings import (
     needs_restart,
 )
 from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.settings_json_schema import json_schema, value_schema
 from north_lsp.storage.settings_reader import read_value
-from north_lsp.storage.settings_schema import json_schema, value_schema
 from north_lsp.storage.shell_settings import InterceptorRule
 
 
@@ -229,7 +229,7 @@ _FLIPPED = {
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false",
     "completion.inline": "true", "web_search.enabled": "false", "providers.webSearch": '"brave"', "searxng.endpoint": '"http://x"',
-    "exa.enabled": "false", "todo.reminders": "false",
+    "exa.enabled": "false", "todo.reminders": "false", "tasks.todoClearDelay": "-1",
     "task.enabled": "false", "task.maxConcurrency": "2", "task.maxRecursionDepth": "1", "task.maxRequests": "9",
     "task.timeoutS": "7",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
@@ -240,6 +240,7 @@ _FLIPPED = {
     "queue.interruptMode": '"wait"', "cost.sessionLimitUsd": "1", "cost.dayLimitUsd": "1",
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
+    "compaction.autoContinue": "false", "compaction.remoteEndpoint": '"https://a.example/"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
     "sessions.save": "false", "completion.nextEdits": "true", "edits.confirmInEditor": "true", "plan.inProject": "true",
     "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",

@@ -15,7 +15,7 @@ from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
-from north_lsp.storage.settings_schema import json_schema, value_schema
+from north_lsp.storage.settings_json_schema import json_schema, value_schema
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.registry import make_schema
 from north_lsp.tools.support.discovery import SearchTools

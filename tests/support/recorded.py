@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from tests.end_to_end.test_faults import configure
 from tests.end_to_end.world import World, make_world
 from tests.support.client import RawAcpClient, RpcFailure

@@ -70,7 +70,8 @@ export interface CallMeta {
 /** A part of the todo list. North's extension: plans of other servers have no phases. */
 export interface TodoPhase {
   name: string;
-  tasks: { content: string; status: "pending" | "in_progress" | "completed" | "abandoned" }[];
+  /** `isHidden`: it has been closed for a while. That is the client's own. */
+  tasks: { content: string; status: "pending" | "in_progress" | "completed" | "abandoned"; isHidden?: boolean }[];
 }
 
 export interface PlanRow {
@@ -86,7 +87,7 @@ export type Update =
       /** Why there is no complete answer. North's extension. */
       _meta?: { north?: { failure?: { text: string; kind?: string } } } | null;
     }
-  | { sessionUpdate: "plan"; entries: PlanRow[]; _meta?: { north?: { phases?: TodoPhase[] } } | null }
+  | { sessionUpdate: "plan"; entries: PlanRow[]; _meta?: { north?: { phases?: TodoPhase[]; clearAfterSeconds?: number } } | null }
   | ({ sessionUpdate: "tool_call" | "tool_call_update" } & ToolCall)
   | { sessionUpdate: "current_mode_update"; currentModeId: string }
   | { sessionUpdate: "session_info_update"; title?: string | null }

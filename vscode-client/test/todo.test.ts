@@ -1,8 +1,9 @@
 import { said } from "./support/page";
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
+import { TodoList } from "../src/chat/todoList";
 import type { State } from "../src/messages";
 
 const view = document.defaultView as Window & typeof globalThis;
@@ -47,4 +48,30 @@ test("what is folded open stays open when the list changes, and its button asks 
   assert.equal(at("#todo").getAttribute("open"), "");
   at("#todo button").dispatchEvent(new view.Event("click"));
   assert.deepEqual(said.pop(), { type: "run", command: "north.editTodo" });
+});
+
+test("what has been closed for a while is hidden, and still counted", () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1_000_000 });
+  const list: TodoList = new TodoList(() => show(list.shown));
+  const shown = (): (string | null)[] => [...document.querySelectorAll("#todo li > span:nth-child(2)")].map((one) => one.textContent);
+  const [read, write] = LIST;
+  assert.ok(read && write);
+  list.set([read, write], 60);
+  mock.timers.tick(59_000);
+  list.set([read, { name: "Write", tasks: [{ content: "c", status: "completed" }, { content: "d", status: "in_progress" }] }], 60);
+  assert.deepEqual(shown(), ["a", "b", "c", "d"]);
+  mock.timers.tick(1_000);
+  assert.deepEqual(shown(), ["c", "d"]);
+  assert.equal(at("#todo .counts").textContent, "Todo 3/4");
+  list.set([{ name: "Read", tasks: [{ content: "a", status: "in_progress" }, { content: "b", status: "abandoned" }] }], 60);
+  assert.deepEqual(shown(), ["a"]); // it was begun again
+  list.set([{ name: "Read", tasks: [{ content: "a", status: "completed" }, { content: "b", status: "abandoned" }] }], 60);
+  mock.timers.tick(60_000);
+  assert.equal(at("#todo").hidden, true);
+  list.set([read], -1);
+  assert.deepEqual(shown(), ["a", "b"]);
+  list.set([read], 0);
+  assert.equal(at("#todo").hidden, true);
+  list.dispose();
+  mock.timers.reset();
 });

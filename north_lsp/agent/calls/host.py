@@ -1,6 +1,7 @@
 """Gives a running tool what it declares that it needs: edits reviewed, commands run, jobs managed."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -193,7 +194,12 @@ class CallHost:
     async def change_goal(self, change: GoalChange) -> Result:
         """Change the goal, or look at it. Raises ToolError."""
         self._ensure("todo")
-        return await self._abilities.planning.goal.change(self._call, self._title, change)
+        planning = self._abilities.planning
+        result = await planning.goal.change(self._call, self._title, change)
+        if change.action != "evidence":
+            return result
+        kept = await planning.workflow.evidence.of_criterion(self._context.workspace, change.id)
+        return replace(result, text=f"{result.text}\n\n{kept}") if kept else result
 
     async def change_workflow(self, wanted: WorkflowCall) -> Result:
         """Take the conversation through a workflow. Raises StopTurn, ToolError."""
@@ -202,8 +208,9 @@ class CallHost:
         return await self._abilities.planning.workflow.change(workspace, self._call, self._title, wanted)
 
     async def change_todo(self, changes: Sequence[Change]) -> Result:
-        """Change the todo list, by all operations or none."""
+        """Change the todo list, by all operations or none. Raises ToolError."""
         self._ensure("todo")
+        await self._abilities.planning.workflow.ensure_done(self._context.workspace, changes)
         return self._abilities.planning.todo.change(self._call, self._title, changes)
 
     def _ensure_web(self) -> None:

@@ -14,7 +14,7 @@ from north_lsp.errors import ToolError
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.memory_files import NOTES, SUMMARY, MemoryFiles
 from north_lsp.storage.memory_settings import MemorySettings
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _ROOT = "root"
 _CUT = "[truncated: read `memory://root`]"

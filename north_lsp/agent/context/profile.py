@@ -12,7 +12,7 @@ from north_lsp.display import one_line
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.project_profile import Profile, ProfileFile
 from north_lsp.workspace.git import run_git
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 MAX_BYTES = 24 * 1024
 _MOST_DAYS = 60

@@ -1,17 +1,18 @@
 """Takes a conversation through workflows. A phase is left only when the log and the documents show what it is for; the
 documents are in the project's `.north/work/<slug>/`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import anyio.to_thread
 
-from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.plans import last_plan
 from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.agent.planning.evidence import runs_in
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.plan import PlanKeeper
+from north_lsp.agent.planning.step_checks import StepChecks
+from north_lsp.agent.planning.work_evidence import WorkEvidence
 from north_lsp.agent.planning.work_folder import WorkFolder
 from north_lsp.agent.planning.workflow_checks import Documents, PhaseChecks
 from north_lsp.agent.planning.workflow_course import WorkflowCourse, state_on
@@ -24,7 +25,7 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.tools.todo_list import Phase, Task, TodoList
+from north_lsp.tools.todo_list import Change, Phase, Task, TodoList
 from north_lsp.tools.workflows import (
     FILES,
     WORKFLOWS,
@@ -40,6 +41,7 @@ from north_lsp.tools.workflows import (
 )
 from north_lsp.workspace.workspace import Workspace
 
+_DO_STEP = "run its check, or drop the step if it has failed too often"
 _CONFIRM = (("accept", "Accept"), ("change", "Change it"), ("stop", "Stop here"))
 
 
@@ -74,9 +76,10 @@ _END = _Leave(
 class WorkflowKeeper(WorkflowCourse):
     """Takes a model through the workflows of one conversation."""
 
-    def __init__(self, log: Log, plan: PlanKeeper, ports: Ports) -> None:
-        super().__init__(log)
-        self._checks = PhaseChecks(log)
+    def __init__(self, plan: PlanKeeper, ports: Ports, evidence: WorkEvidence) -> None:
+        super().__init__(plan.log)
+        self.evidence = evidence
+        self._checks = PhaseChecks(plan.log)
         self._plan = plan
         self._ports = ports
 
@@ -144,9 +147,30 @@ class WorkflowKeeper(WorkflowCourse):
         if (state.skill, state.phase) == ("execute-and-verify", "load"):
             await self._list_steps(documents)
         parts = await self._shown(state, to, documents)
+        if said := [part for part in (*parts, self._checks.said_by("reviewer", state)) if part]:
+            await self.evidence.keep(workspace, state, state.phase, f"# {state.skill}: {state.phase}", *said)
         await self._go(workspace, state, to, wanted.note)
         where = "The workflow is done." if to == "done" else self.described()
         return self._said(call, title, "\n\n".join(part for part in (where, *parts) if part))
+
+    async def ensure_done(self, workspace: Workspace, changes: Sequence[Change]) -> None:
+        """Refuse a change of the todo list that calls a step of the plan done which is not, while the plan is carried
+        out. Raises ToolError naming each."""
+        state = state_on(self.log)
+        if state is None or (state.skill, state.phase) != ("execute-and-verify", "work"):
+            return
+        before = self._plan.todo.now
+        after, problems = before.changed(changes)
+        text = await anyio.to_thread.run_sync(WorkFolder(workspace).read, state.slug, FILES["plan"])
+        if problems or text is None:
+            return  # the list itself says what is wrong with it
+        try:
+            steps = steps_in(text)[1]
+        except WorkflowError as error:
+            raise ToolError("CONFLICT", f"the plan cannot be read: {error}", "ask the user to repair it") from None
+        if missing := StepChecks(steps, goal_on(self.log), runs_in(self.log)).problems(before, after):
+            rows = "\n".join(f"- {one}" for one in missing)
+            raise ToolError("CONFLICT", f"nothing was changed in the list:\n{rows}", _DO_STEP)
 
     async def _list_steps(self, documents: Documents) -> None:
         """Make the steps of the workflow's plan the todo list, unless there is one."""
@@ -168,9 +192,13 @@ class WorkflowKeeper(WorkflowCourse):
         return parts
 
     async def _go(self, workspace: Workspace, state: SkillStateEntry, to: str, why: str) -> None:
+        data: dict[str, object] = {}
         goal = goal_on(self.log) if state.phase == "baseline" else None
-        codes = {row.command: row.now for row in self._checks.compared(goal, runs_in(self.log))} if goal else {}
-        await self.noted(workspace, state, to, why, {"baseline": codes} if codes else None)
+        if goal is not None:
+            data["baseline"] = {row.command: row.now for row in self._checks.compared(goal, runs_in(self.log))}
+        if (state.skill, state.phase) == ("execute-and-verify", "work"):
+            data["dropped"] = [one.content for one in self._plan.todo.now.tasks if one.status == "abandoned"]
+        await self.noted(workspace, state, to, why, data)
         self.log.append(SkillStateEntry("", "", "", to) if to == "done" else replace(state, phase=to, note=why))
 
     def _active(self) -> SkillStateEntry:

@@ -1,10 +1,12 @@
 """What a phase of a workflow has to show before it is left: the log and the documents say whether it has done what it
 is for. Pure, but for the goal that it looks up in the log."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
+from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.task_rows import task_rows
 from north_lsp.agent.log.workflows import SkillStateEntry
@@ -16,6 +18,8 @@ from north_lsp.tools.goals import Goal
 from north_lsp.tools.workflows import (
     FILES,
     MOST_LOOPS,
+    MOST_TIMES,
+    MOST_TRIES,
     Document,
     Package,
     WorkflowError,
@@ -32,6 +36,7 @@ from north_lsp.tools.workflows import (
 WEB = ("web_search", "web_fetch")
 Documents = Mapping[Document, str]
 _DONE = ("done", "unstructured")
+_RUN = "shell_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,9 @@ class PhaseChecks:
             case (("baseline" | "blocked"), _) if phase == "baseline" or not self._had_work():
                 if never := [one for one in commands if not _is_evidence(runs, one)]:
                     raise WorkflowError(f"not run yet: {', '.join(never)}")
+            case "work", "verify" if failed := self._failed_unasked(commands):
+                told = f"{', '.join(failed)} failed {MOST_TRIES} times"
+                raise WorkflowError(f"{told}: ask the user with `ask` what is to become of it, or move to blocked")
             case "verify", "review":
                 ensure_fresh(runs, commands)
                 if worse := [row.command for row in self.compared(goal, runs) if row.is_worse]:
@@ -129,6 +137,13 @@ class PhaseChecks:
                 self._check_review(goal, runs, note)
             case _:
                 pass
+
+    def _failed_unasked(self, commands: Sequence[str]) -> list[str]:
+        """Return the commands that have failed too often in this phase, unless the user was asked since."""
+        entries = since_phase(self.log)
+        asked = [at for at, one in enumerate(entries) if isinstance(one.entry, ResultEntry) and _was_asked(one.entry)]
+        failed, known = failures(entries), failures(entries[: asked[-1] if asked else 0])
+        return [one for one in commands if failed[one] >= MOST_TRIES and known[one] < MOST_TRIES]
 
     def _check_review(self, goal: Goal, runs: Runs, note: str) -> None:
         self._needs_agent("reviewer", after=runs.state)
@@ -145,10 +160,13 @@ class PhaseChecks:
             case "packages", "work":
                 packages_in(needed(documents, "packages"))
             case "work", "integrate":
-                begun = {name for name, _ in package_tasks(self.log)}
-                missing = [one.id for one in packages_in(needed(documents, "packages")) if one.id not in begun]
-                if missing:
+                tasks = package_tasks(self.log)
+                ended, names = dict(tasks), [name for name, _ in tasks]
+                packages = [one.id for one in packages_in(needed(documents, "packages"))]
+                if missing := [one for one in packages if one not in ended]:
                     raise WorkflowError(f"no agent has worked on {', '.join(missing)}")
+                if back := [one for one in packages if ended[one] == "failed" and names.count(one) < MOST_TIMES]:
+                    raise WorkflowError(f"{', '.join(back)} did not fit: give it to its agent once more")
             case "integrate", "done" if (goal := goal_on(self.log)) is not None:
                 ensure_fresh(runs_in(self.log), commands_of(goal))
             case _:
@@ -226,6 +244,11 @@ class PhaseChecks:
             return False
         return '"verdict": "approve"' in last.text
 
+    def said_by(self, agent: str, state: SkillStateEntry) -> str:
+        """Return what an agent said last in the phase of a review; empty elsewhere."""
+        last = self._last_of(agent) if state.phase == "review" else None
+        return last.text if last is not None else ""
+
     def _found_something_high(self) -> bool:
         last = self._last_of("reviewer")
         return last is not None and '"severity": "high"' in last.text
@@ -261,6 +284,27 @@ def ensure_fresh(runs: Runs, commands: Iterable[str]) -> None:
     stale = [one for one in commands if not _is_evidence(runs, one, since=runs.state)]
     if stale:
         raise WorkflowError(f"files have changed since these were run: {', '.join(stale)}")
+
+
+def failures(entries: Sequence[Logged]) -> Counter[str]:
+    """Count how often each command has failed since it last succeeded."""
+    commands: dict[str, str] = {}
+    failed: Counter[str] = Counter()
+    for one in entries:
+        match one.entry:
+            case AnswerEntry(calls=calls):
+                commands |= {call.id: str(call.arguments.get("command", "")).strip() for call in calls}
+            case ResultEntry(call_id, tool, details=details) if tool == _RUN and "exitCode" in details.of_tool:
+                command = commands.get(call_id, "")
+                failed[command] = failed[command] + 1 if details.of_tool["exitCode"] != 0 else 0
+            case _:
+                pass
+    return failed
+
+
+def _was_asked(result: ResultEntry) -> bool:
+    """Tell whether the user has seen a question, whatever they answered."""
+    return result.tool == "ask" and not result.is_error
 
 
 def package_tasks(log: Log) -> list[tuple[str, str]]:

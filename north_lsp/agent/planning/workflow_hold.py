@@ -1,21 +1,20 @@
 """What a workflow keeps models from at this moment. It follows from the log at each call, so that it begins and ends
 within a turn."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.work_folder import WorkFolder
-from north_lsp.agent.planning.workflow_checks import WEB, commands_of, package_tasks
+from north_lsp.agent.planning.workflow_checks import WEB, commands_of, failures, package_tasks
 from north_lsp.agent.planning.workflow_course import since_phase, state_on
 from north_lsp.agent.ports.holds import Hold
 from north_lsp.errors import ToolError
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.tools.workflows import (
     FILES,
     MOST_CALLS,
@@ -25,14 +24,27 @@ from north_lsp.tools.workflows import (
     MOST_TRIES,
     MOST_WEB,
     WORKFLOWS,
+    Package,
+    WorkflowError,
+    criteria_named,
     packages_in,
+    steps_in,
 )
 from north_lsp.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A package that an agent is given: the `checks` that are its alone, and whether it was given to one before."""
+
+    package: Package
+    checks: frozenset[str] = frozenset()
+    is_again: bool = False
+
 
 _WAY_OUT = "continue with the tool workflow (`move`), or the user ends it with /work stop"
 _LEAVE_IT = "drop its task, continue with what does not depend on it, and ask the user about it at the end"
 _NO_READING = ("workflow", "skill", "skill_phase", "goal", "todo", "ask")
-_RUN = "shell_run"
 
 
 def hold_on(log: Log, root: Path | None) -> Hold | None:
@@ -60,19 +72,46 @@ def hold_on(log: Log, root: Path | None) -> Hold | None:
     )
 
 
-def owned_by(log: Log, workspace: Workspace, task_id: str) -> tuple[str, ...] | None:
-    """Return what a task may change if it is a package of a workflow that is at work; None if it is none. Raises
-    ToolError for one that was given back already. Blocks."""
+def package_of(log: Log, workspace: Workspace, task_id: str) -> Assignment | None:
+    """Return what a task has to do with the workflow that is at work if it is a package of it; None if it is none.
+    Raises ToolError for one that was given back already. Blocks."""
     state = state_on(log)
     if state is None or (state.skill, state.phase) != ("parallelise", "work"):
         return None
-    text = WorkFolder(workspace).read(state.slug, FILES["packages"])
+    folder = WorkFolder(workspace)
+    try:
+        return _assignment(
+            log, folder.read(state.slug, FILES["packages"]), folder.read(state.slug, FILES["plan"]), task_id
+        )
+    except WorkflowError as error:
+        raise ToolError("CONFLICT", f"the workflow's documents cannot be read: {error}", "write them again") from None
+
+
+def _assignment(log: Log, text: str | None, plan: str | None, task_id: str) -> Assignment | None:
     known = packages_in(text) if text is not None else []
-    owns = next((one.owns for one in known if one.id == task_id), None)
-    if owns is not None and [name for name, _ in package_tasks(log)].count(task_id) >= MOST_TIMES:
+    package = next((one for one in known if one.id == task_id), None)
+    if package is None:
+        return None
+    times = [name for name, _ in package_tasks(log)].count(task_id)
+    if times >= MOST_TIMES:
         told = f"{task_id} was given to an agent {MOST_TIMES} times"
         raise ToolError("CONFLICT", told, "do what is left of it yourself once the packages are integrated")
-    return owns
+    return Assignment(package, _own_checks(log, plan, package, known), times > 0)
+
+
+def _own_checks(log: Log, plan: str | None, package: Package, others: Sequence[Package]) -> frozenset[str]:
+    """Return the commands that verify a package alone: those of the criteria that its steps name, and those of no other
+    package."""
+    goal = goal_on(log)
+    if goal is None or plan is None:
+        return frozenset()
+    steps = steps_in(plan)[1]
+
+    def named(one: Package) -> set[str]:
+        return criteria_named(step.verify for step in steps if step.id in one.steps)
+
+    own = named(package).difference(*(named(one) for one in others if one.id != package.id))
+    return frozenset(one.command for one in goal.criteria if one.command and own & criteria_named([one.text]))
 
 
 def _why(state: SkillStateEntry) -> str:
@@ -93,27 +132,11 @@ def _rounds_left(state: SkillStateEntry, asked: int) -> int | None:
 def _on_commands(log: Log, state: SkillStateEntry) -> Hold | None:
     """Return what keeps models from running checks again that have failed too often in this phase."""
     goal = goal_on(log)
-    failed = _failures(since_phase(log))
+    failed = failures(since_phase(log))
     spent = frozenset(one for one in commands_of(goal) if failed[one] >= MOST_TRIES) if goal is not None else None
     if not spent:
         return None
     return Hold(_why(state), _LEAVE_IT, lambda path: True, closes=False, spent=spent)
-
-
-def _failures(entries: Sequence[Logged]) -> Counter[str]:
-    """Count how often each command has failed since it last succeeded."""
-    commands: dict[str, str] = {}
-    failed: Counter[str] = Counter()
-    for one in entries:
-        match one.entry:
-            case AnswerEntry(calls=calls):
-                commands |= {call.id: str(call.arguments.get("command", "")).strip() for call in calls}
-            case ResultEntry(call_id, tool, details=details) if tool == _RUN and "exitCode" in details.of_tool:
-                command = commands.get(call_id, "")
-                failed[command] = failed[command] + 1 if details.of_tool["exitCode"] != 0 else 0
-            case _:
-                pass
-    return failed
 
 
 def _tools_in(entries: Sequence[Logged]) -> list[str]:

@@ -28,7 +28,7 @@ from north_lsp.storage.server_choices import ServerChoices
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.tools_seen import ToolsSeen
 from north_lsp.storage.trust import Trust
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 if TYPE_CHECKING:  # loads pydantic, which opening a session does without
     from north_lsp.agent.servers.tool import ServerTool

@@ -22,6 +22,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, News, PromptEntry, Words
 from north_lsp.agent.log.prompt import FileLink, to_log
 from north_lsp.agent.models.choice import ModelChoice
+from north_lsp.agent.planning.workflow_hold import Assignment
 from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
@@ -57,7 +58,7 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
 from north_lsp.tools.registry import Registry
 from north_lsp.vocabulary import Mode
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
 
@@ -82,7 +83,7 @@ class _AgentVeil(LogVeil):
 class Work:
     """A task that is to be done: what was asked for, by which agent, with which model and tools, in which mode.
     `skills` are the texts of those that it was given, `spawns` the agents that it may use itself; `isolated`: in a work
-    tree of its own; `owns` are the files that it may change, None for any."""
+    tree of its own; `package`: what it is of a workflow, which says what it may change."""
 
     request: TaskRequest
     agent: Definition
@@ -93,7 +94,7 @@ class Work:
     skills: Sequence[Mapping[str, str]] = ()
     spawns: tuple[str, ...] = ()
     isolated: bool = False
-    owns: tuple[str, ...] | None = None
+    package: Assignment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class AgentRun:
         await self._prompt(log, workspace, told)
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
-        hold = partial(agent_hold, means.stored.log, workspace, work.owns)
+        hold = partial(agent_hold, means.stored.log, workspace, work.package.package.owns if work.package else None)
         rules = TurnRules(told.follow, told.project.stream_rules, hold)
         context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, rules)
         try:
@@ -225,6 +226,9 @@ class AgentRun:
         loaded = [News(render("preloaded_skills", skills=skills))] if skills else []
         if place.tree is not None:
             loaded.append(News(render("agent_tree", root=str(place.tree.root))))
+        if (assigned := self._work.package) is not None:
+            owns, reads = (", ".join(some) for some in (assigned.package.owns, assigned.package.reads))
+            loaded.append(News(render("agent_package", owns=owns, reads=reads)))
         news = await told.news(content)
         log.append(PromptEntry(Content((*news, *loaded, *content)), at_ms=now_ms()))
         await anyio.to_thread.run_sync(log.conversation.sync)

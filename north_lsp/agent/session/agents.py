@@ -67,7 +67,7 @@ class Agents:
         self._session = session
         self._means = means
         self._surroundings = surroundings
-        self._asking = anyio.Lock()
+        self._asking, self._integrating = anyio.Lock(), anyio.Lock()
         self._runners: set[CommandRunner] = set()
         self._slots: Slots | None = None
         self._told: set[str] = set()
@@ -196,7 +196,7 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
-        from north_lsp.agent.planning.workflow_hold import owned_by
+        from north_lsp.agent.planning.workflow_hold import package_of
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
@@ -208,8 +208,8 @@ class Agents:
         agent = permitted(request.agent, asker, known, environment.environ)
         isolated = (request.isolation or agent.isolation) == "worktree"
         workspace = self._surroundings.workspace
-        owns = await anyio.to_thread.run_sync(owned_by, self._means.stored.log, workspace, request.id)
-        if owns is not None and not isolated:
+        package = await anyio.to_thread.run_sync(package_of, self._means.stored.log, workspace, request.id)
+        if package is not None and not isolated:
             raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
         if isolated and self._place(asker).tree is not None:
             told = f"{asker.name} works in a work tree already, which the agents that it uses share"
@@ -225,7 +225,7 @@ class Agents:
         model = model.with_level(agent.level) if agent.level is not None else model
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
-        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, owns=owns)
+        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, package=package)
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)
@@ -325,7 +325,9 @@ class Agents:
     async def _isolated(self, work: "Work", desk: "Desk", place: "Place") -> "Outcome":
         """Do a task in a work tree of its own, and have what it changed there reviewed. Raises StopTurn."""
         from north_lsp.agent.session.agent_run import Outcome
-        from north_lsp.agent.session.isolation import Homecoming, own_tree
+        from north_lsp.agent.session.isolation import Homecoming
+        from north_lsp.agent.session.package_checks import PackageChecks
+        from north_lsp.agent.session.trees import own_tree
 
         desk.begin(anyio.CancelScope())
         editor = self._editor(desk)
@@ -333,8 +335,13 @@ class Agents:
             async with own_tree(self._means, place.workspace, desk.progress.id, editor) as own:
                 outcome = await self._timed(work, desk, own)
                 editor = self._editor(desk)
-                home = Homecoming(self._means, place.workspace, own, editor, work.owns)
-                return await home.bring(desk.names, outcome)
+                checks = PackageChecks(self._means, work, place.workspace, editor, desk.names)
+                home = Homecoming(self._means, place.workspace, own, editor, work.package, checks.run)
+                if work.package is None:
+                    return await home.bring(desk.names, outcome)
+                await editor.act("waiting to come back")
+                async with self._integrating:
+                    return await home.bring(desk.names, outcome)
         except ToolError as error:
             return Outcome("failed", f"it could not begin: {error}")
 

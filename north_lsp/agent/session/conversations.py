@@ -17,7 +17,7 @@ from north_lsp.storage.listing import Summary, delete_conversation, list_convers
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.projects import read_project
 from north_lsp.workspace.identity import remembered
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.storage.importing import Imported

@@ -15,7 +15,7 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.replay import Show, events_of_next
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.log_snapshot import read_beginning
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.tools.base import Tool

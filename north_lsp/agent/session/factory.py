@@ -50,7 +50,7 @@ from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.language_features import LanguageFeatures
 from north_lsp.workspace.paths import Roots, extra_roots
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
 

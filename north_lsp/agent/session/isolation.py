@@ -1,25 +1,22 @@
-"""An agent in a work tree of its own: the tree is made, and what was changed in it is proposed to the user as one edit.
-However the agent ends, the tree is removed."""
+"""What an agent changed in a work tree of its own is proposed to the user as one edit; a package of a workflow only if
+it fits."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
-from north_lsp.agent.planning.workflow_hold import hold_on
+from north_lsp.agent.planning.workflow_hold import Assignment, hold_on
 from north_lsp.agent.ports.events import CallEnded, CallNamed, Notice
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.session.agent_run import Outcome
 from north_lsp.agent.session.model_turns import TurnMeans
+from north_lsp.agent.session.package_checks import Checked
 from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
-from north_lsp.agent.subagents.place import Place, place_in
+from north_lsp.agent.subagents.place import Place
 from north_lsp.agent.subagents.services import AgentEdits
 from north_lsp.agent.subagents.tree_changes import Brought, changes_of
-from north_lsp.agent.subagents.work_tree import WorkTree, clear_left_trees, make_tree
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.workspace.edit.diff import unified
@@ -30,35 +27,17 @@ _ATTEMPTS = 3
 _SHOWN = 20
 _CHARACTERS = 8_000
 _NOT_PROPOSED = ("cancelled",)
+_BACK = "Give the package to its agent once more, and say what is wrong."
+_DO_IT = "Do it yourself once the packages are integrated."
 
 
-@asynccontextmanager
-async def own_tree(means: TurnMeans, workspace: Workspace, name: str, editor: AgentEditor) -> AsyncIterator[Place]:
-    """Make a work tree for an agent, and remove it in the end. Raises ToolError."""
-    unsaved = await workspace.unsaved_texts()
-    await editor.act("making its work tree")
-    folder = means.environment.locations.work_trees
-
-    def step(files: int) -> None:
-        anyio.from_thread.check_cancelled()
-        if files:
-            anyio.from_thread.run(editor.act, f"making its work tree: {files:,} files")
-
-    def made() -> WorkTree:
-        clear_left_trees(folder)
-        return make_tree(folder, f"{means.stored.conversation.id}-{name}", workspace, unsaved, step)
-
-    tree = await anyio.to_thread.run_sync(made)
-    try:
-        yield await anyio.to_thread.run_sync(place_in, tree, workspace)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(tree.remove)
+class _Unfit(Exception):
+    """A package does not come back; the text says why, with its changes."""
 
 
 class Homecoming:
-    """Proposes to the user what an agent changed in its tree. `editor` is the agent's in the user's files, `owns` what
-    it may change there, None for anything."""
+    """Proposes to the user what an agent changed in its tree. `editor` is the agent's in the user's files; of a package
+    (`assigned`) only what it owns, and only if its `checks` pass and it clashes with nothing."""
 
     def __init__(
         self,
@@ -66,13 +45,15 @@ class Homecoming:
         workspace: Workspace,
         place: Place,
         editor: AgentEditor,
-        owns: tuple[str, ...] | None = None,
+        assigned: Assignment | None = None,
+        checks: Callable[[Sequence[FileChange]], Awaitable[Checked]] | None = None,
     ) -> None:
         self._means = means
         self._workspace = workspace
         self._place = place
         self._editor = editor
-        self._owns = owns
+        self._assigned = assigned
+        self._checks = checks
 
     async def bring(self, names: Names, outcome: Outcome) -> Outcome:
         """Have the changes reviewed, and say in the outcome what became of them. Raises StopTurn."""
@@ -80,6 +61,8 @@ class Homecoming:
             return outcome
         try:
             told = await self._reviewed(names)
+        except _Unfit as unfit:
+            return replace(outcome, state="failed", summary="\n".join(filter(None, (outcome.summary, str(unfit)))))
         except ToolError as error:
             told = f"Its work tree could not be compared with the user's files ({error}), so nothing was proposed."
             if (tree := self._place.tree) is not None:
@@ -93,10 +76,16 @@ class Homecoming:
         if (tree := self._place.tree) is None:
             return ""
         for attempt in range(_ATTEMPTS):
-            brought = await changes_of(tree, self._workspace, self._owns)
+            owns = self._assigned.package.owns if self._assigned is not None else None
+            brought = await changes_of(tree, self._workspace, owns)
             await self._tell_conflicts(names, brought)
+            if self._assigned is not None and brought.conflicts and not self._assigned.is_again:
+                raise _Unfit(
+                    await self._said(f"It clashes, so nothing of it was proposed. {_BACK}", brought, brought.changes)
+                )
             if not brought.changes:
                 return await self._said("It proposes no change of the user's files.", brought)
+            checked = await self._checked(brought)
             call = ToolCall(f"tree-{attempt}", "task", {})
             try:
                 result = await self._proposed(names, call, brought)
@@ -107,8 +96,20 @@ class Homecoming:
                 await self._means.ports.show(Notice("warning", f"{names.asker}: {why}"))
                 return await self._said(why, brought, brought.changes)
             what = "The user was asked about its changes, as one edit of the user's files"
-            return await self._said(f"{what}: {result.text}", brought)
+            return "\n".join([await self._said(f"{what}: {result.text}", brought), *checked.rows])
         raise AssertionError("the last attempt returns")
+
+    async def _checked(self, brought: Brought) -> Checked:
+        """Run the checks of a package with its changes. Raises _Unfit where one keeps it from coming back."""
+        if self._assigned is None or self._checks is None:
+            return Checked()
+        checked = await self._checks(brought.changes)
+        if checked.failing:
+            what = (
+                f"With it, checks fail, so nothing of it was proposed. {_DO_IT if self._assigned.is_again else _BACK}"
+            )
+            raise _Unfit("\n".join([await self._said(what, brought, brought.changes), *checked.rows]))
+        return checked
 
     async def _proposed(self, names: Names, call: ToolCall, brought: Brought) -> Result:
         stored, ports = self._means.stored, self._means.ports

@@ -31,7 +31,7 @@ from north_lsp.storage.project_profile import Profile, ProfileFile
 from north_lsp.storage.switches import is_on
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.git import run_git
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.agent.learning.topics import Topic

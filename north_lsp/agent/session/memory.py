@@ -23,7 +23,7 @@ from north_lsp.storage.entries import new_entry_id, timestamp
 from north_lsp.storage.memory_files import NOTES, SUMMARY, MemoryFiles
 from north_lsp.storage.memory_jobs import MemoryJobs
 from north_lsp.storage.memory_settings import MemorySettings
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _OFF = "memory is off: the setting `memories.enabled` switches it on"
 _UNTRUSTED = "this workspace is not trusted, so nothing of it is remembered (`/trust` trusts it)"

@@ -17,7 +17,7 @@ from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.projects import decline, other_projects
 from north_lsp.workspace.identity import remembered
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _NOT_ALONG = "What you have allowed there without a question is not taken along: this folder asks again."
 

@@ -32,7 +32,7 @@ from north_lsp.storage import copying
 from north_lsp.storage.copying import Place, Relation
 from north_lsp.storage.locations import Locations
 from north_lsp.vocabulary import Mode, TreeFilter
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 What = Literal["conversation", "files", "both"]
 _MAX_LABEL = 60

@@ -9,7 +9,7 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.locations import Locations
 from north_lsp.workspace.identity import is_same_folder
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _DETAIL = (
     "What is said in it about files is about the other folder; from now on, files are read and changed here. What you "

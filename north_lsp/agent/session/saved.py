@@ -15,7 +15,7 @@ from north_lsp.agent.ports.events import Notice, TitleChanged
 from north_lsp.display import one_line
 from north_lsp.storage.conversation import Conversation, ConversationBusy, ConversationClosed
 from north_lsp.storage.files import inode_of
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _TITLE_LENGTH = 60
 _GOES_ON = "It continues in memory, and saving is retried with every step."

@@ -46,6 +46,7 @@ from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.memory import Memory
+from north_lsp.agent.session.mentioned_pages import MentionedPages
 from north_lsp.agent.session.mentioning import Mentioning
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
@@ -167,7 +168,10 @@ class Session:
         self.agents = Agents(self, means, self._surroundings)
         self.memory = Memory(self, means)
         self.code_completion = CodeCompletion(means, self.choice, lambda: self._settings.workspace)
-        self._settings.workspace = replace(workspace, remember=self.memory.remember, agent=self.agents.read)
+        pages = MentionedPages(log, means, environment)
+        self._settings.workspace = replace(
+            workspace, remember=self.memory.remember, agent=self.agents.read, attached_page=pages.read
+        )
         turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, work.gate, ports)
         self.intake = PromptIntake(self, log, self._slash, self._shell, turns, work, environment)
         end_processes = partial(end_together, runner, self.servers)

@@ -19,7 +19,7 @@ from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.shell.watch import QuarantinedFiles
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 _ELSEWHERE = "this conversation continued in another process of North, so the shell is a new one, in the main folder"
 _BEGINS_ANEW = (

@@ -20,7 +20,7 @@ from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.summaries import Summary
 from north_lsp.storage.trash import NotRestored
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment

@@ -11,7 +11,7 @@ from north_lsp.agent.session.library import CANDIDATES, NoConversation, SeveralC
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.summaries import Summary
 from north_lsp.storage.trash import Trashed, restore, trashed, trashed_ids
-from north_lsp.workspace.roots import project_hash
+from north_lsp.workspace.project_root import project_hash
 
 
 class Trash:

@@ -25,6 +25,7 @@ from north_lsp.agent.planning.goal import GoalKeeper
 from north_lsp.agent.planning.plan import PlanKeeper
 from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.planning.todo import TodoKeeper
+from north_lsp.agent.planning.work_evidence import WorkEvidence
 from north_lsp.agent.planning.workflow import WorkflowKeeper
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
@@ -48,6 +49,7 @@ from north_lsp.agent.turn.queue import Steering
 from north_lsp.agent.turn.reminders import Reminders
 from north_lsp.agent.turn.request import ModelRequester
 from north_lsp.agent.turn.request_builder import RequestBuilder
+from north_lsp.agent.turn.request_usage import RequestUsage
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
@@ -89,7 +91,7 @@ class SessionTools:
         shell = ShellCommands(approver, execution, jobs, quarantine, runner, editor, artifacts)
         todo = TodoKeeper(log, ports.show)
         plan, goal = PlanKeeper(log, reviews, todo, ports), GoalKeeper(log)
-        workflow = WorkflowKeeper(log, plan, ports)
+        workflow = WorkflowKeeper(plan, ports, WorkEvidence(log, self.has_secret))
         planning = Planning(todo, QuestionAsker(reviews, editor), plan, goal, workflow)
         web, has_secret = self.web, self.has_secret
         pages = WebAccess(HostApprover(reviews, has_secret, editor), web.client, web.reader, ports)
@@ -137,7 +139,8 @@ class SessionParts:
         dispatcher.note_for = rules.reminder_for
         streams = AnswerStreams(context, self.history, files, dispatcher, answers, rules, ports)
         builder = self.builder(context, choice)
-        requester = ModelRequester(builder, self.history, answering, streams, waiting, self.account, ports)
+        usage = RequestUsage(builder, self.account, ports)
+        requester = ModelRequester(builder, self.history, answering, streams, waiting, usage, ports)
         reminders = (remind or Reminders)(context, log, rules, ports)
         return Turn(context, requester, dispatcher, files, reminders, steering, ports)
 

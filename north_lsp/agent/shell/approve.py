@@ -11,6 +11,7 @@ from north_lsp.agent.edits.unsaved import unsaved_files
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry
 from north_lsp.agent.log.reviews import CommandRequest, StoredDecision
+from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.ports.editor import CommandDecision, CommandReview
 from north_lsp.agent.ports.events import CallEnded, CallRunning
 from north_lsp.agent.ports.results import Result, StopTurn, ok
@@ -216,7 +217,11 @@ class CommandApprover:
         return verdict
 
     def _asked_for(self, command: str) -> bool:
-        """Tell whether the user's newest prompt contains this very command: then it is what they want."""
+        """Tell whether the user's newest prompt contains this very command, or it is that of a criterion: then it is
+        what they want, and no tool gives the same evidence."""
+        goal = goal_on(self._log)
+        if goal is not None and command.strip() in (one.command for one in goal.criteria):
+            return True
         prompts = (one.entry for one in reversed(self._log.path()) if isinstance(one.entry, PromptEntry))
         newest = next(prompts, None)
         return newest is not None and command.strip() in newest.typed

@@ -106,7 +106,12 @@ class ConversationTemplates:
 
     def skill(self, address: str) -> str:
         """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_file(address, [one for one in self._load() if one.applies and one.kind == "skill"])
+        return skill_file(address, self.known_skills())
+
+    def known_skills(self) -> list[Template]:
+        """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""
+        found = (one for one in self._load() if one.applies and one.kind == "skill")
+        return sorted(found, key=lambda one: one.name)
 
     def _load(self) -> tuple[Template, ...]:
         home = Path(self._environ.get("HOME") or Path.home())

@@ -12,6 +12,7 @@ local M = {}
 ---@field set string what gives it to the server, as Markdown
 ---@field take fun(result: table) keeps what either answers
 ---@field lines fun(): string[] what is kept
+---@field show? fun(buffer: integer) called when the float shows it, also anew
 
 ---@param one north.Document
 ---@return integer buffer -1 where there is none
@@ -29,6 +30,9 @@ function M.refresh(one)
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, one.lines())
   vim.bo[buffer].modified = false
   vim.b[buffer].north_session = require("north.state").session_id -- which needs this module
+  if one.show then
+    one.show(buffer)
+  end
 end
 
 ---@param ask north.Ask
@@ -94,6 +98,9 @@ function M.edit(ask, one)
     buffer = buffer >= 0 and buffer or make(ask, one)
     M.refresh(one)
     float.open(buffer, one.title)
+    if one.show then
+      one.show(buffer)
+    end
   end)
 end
 

@@ -34,7 +34,7 @@ from tests.agent.shell.test_run import shell
 async def main(folder):
     (folder / "config").mkdir()
     (folder / "config/config.json").write_text('{"sandbox": "workspace"}')
-    options = Options(environ={"NORTH_CONFIG_DIR": str(folder / "config")})
+    options = Options(environ={f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")})
     found = {"doctor": [(one.level, one.text, one.remedy) for one in _sandbox(options)]}
     async with shell(folder, Settings(sandbox="workspace", shell=ShellSettings(snapshot=False))) as one:
         one.approvals.allow_command("echo ran")

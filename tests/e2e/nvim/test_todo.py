@@ -56,6 +56,25 @@ def test_the_list_is_counted_and_edited_in_a_float(bed: Bed, model: ModelServer)
     assert "added: c (in_progress)" in told
 
 
+def test_what_is_closed_is_folded_in_the_document_and_kept_when_it_is_saved(bed: Bed, model: ModelServer) -> None:
+    (bed.folder / "config").mkdir()
+    (bed.folder / "config" / "config.json").write_text('{"tasks.todoClearDelay": 0, "todo.reminders": false}')
+    closing = [{"op": "done", "task": "a"}, {"op": "append", "phase": "Read", "items": ["c"]}]
+    model.script(answer(call("todo", ops=[INIT])), answer(call("todo", ops=closing)), answer(Say("So far.")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "do it")
+        nvim.until(f"{in_chat('So far.')} and {ENDED}")
+        nvim.until(f"{WINBAR}:find('todo 1/3', 1, true) ~= nil")
+        nvim.command("North todo")
+        nvim.until("vim.fn.foldclosed(2) == 2 and vim.fn.foldclosedend(2) == 2")
+        assert nvim.lua("return vim.fn.foldtextresult(2)") == "▸ 1 closed"
+        assert nvim.lua("return vim.fn.foldclosed(3)") == -1
+        nvim.command("call setline(3, '- [x] b')")
+        nvim.command("write")
+        nvim.until(f"not vim.bo.modified and {LINES} == '# Read|- [x] a|- [x] b|- [/] c'")
+        nvim.until("vim.fn.foldclosed(2) == 2 and vim.fn.foldclosedend(2) == 3")
+
+
 def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: ModelServer) -> None:
     heads = ("Goal", "Findings", "Steps", "Risks", "Out of scope")
     plan = "".join(f"# {head}\n{'1. Look' if head == 'Steps' else 'x'}\n" for head in heads)

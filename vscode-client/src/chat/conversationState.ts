@@ -7,6 +7,7 @@ import { isCalm, remediesOf } from "../common/problems";
 import { reason } from "../common/logger";
 import type { Remedy } from "../messages";
 import type { SlashCommand } from "../messages";
+import { TodoList } from "./todoList";
 
 export type Phase = "" | "server" | "conversation";
 
@@ -27,8 +28,6 @@ export abstract class ConversationState implements vscode.Disposable {
   /** As the server tells it. */
   options: ConfigOption[] = [];
   usage: Usage | undefined;
-  /** What is to be done in it. */
-  todo: TodoPhase[] = [];
   /** What it is to reach, and by which workflow. */
   work: Work = NO_WORK;
   /** The slash commands that the server offers. */
@@ -40,6 +39,7 @@ export abstract class ConversationState implements vscode.Disposable {
   /** The user wants to go on with it here. */
   isTaking = false;
   protected readonly stateChanged = new vscode.EventEmitter<void>();
+  private readonly todoList = new TodoList(() => this.stateChanged.fire());
   private readonly titleChanged = new vscode.EventEmitter<string>();
   private readonly permissionsChanged = new vscode.EventEmitter<Permission[]>();
 
@@ -48,7 +48,12 @@ export abstract class ConversationState implements vscode.Disposable {
   readonly onPermissions = this.permissionsChanged.event;
 
   dispose(): void {
-    vscode.Disposable.from(this.stateChanged, this.titleChanged, this.permissionsChanged).dispose();
+    vscode.Disposable.from(this.todoList, this.stateChanged, this.titleChanged, this.permissionsChanged).dispose();
+  }
+
+  /** What is to be done in it. */
+  get todo(): TodoPhase[] {
+    return this.todoList.shown;
   }
 
   get modeName(): string {
@@ -68,9 +73,8 @@ export abstract class ConversationState implements vscode.Disposable {
     if (this.isCurrent(id)) this.setPermissions((answer?.permissions ?? []).filter((one) => one.origin !== "project"));
   }
 
-  setTodo(phases: TodoPhase[]): void {
-    this.todo = phases;
-    this.stateChanged.fire();
+  setTodo(phases: TodoPhase[], clearAfterSeconds?: number): void {
+    this.todoList.set(phases, clearAfterSeconds);
   }
 
   setWork({ goal = null, workflow = null, decisions = [] }: Partial<Work>): void {
@@ -92,7 +96,7 @@ export abstract class ConversationState implements vscode.Disposable {
         this.modeId = update.currentModeId;
         break;
       case "plan":
-        this.setTodo(update._meta?.north?.phases ?? []);
+        this.setTodo(update._meta?.north?.phases ?? [], update._meta?.north?.clearAfterSeconds);
         return false; // the transcript shows it, too
       case "usage_update":
         this.usage = update;
@@ -154,7 +158,7 @@ export abstract class ConversationState implements vscode.Disposable {
     this.modeId = "";
     this.options = [];
     this.usage = undefined;
-    this.todo = [];
+    this.todoList.set([]);
     this.work = NO_WORK;
     this.elsewhere = undefined;
     this.setTitle("");

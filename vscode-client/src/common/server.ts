@@ -123,7 +123,7 @@ export class Server implements vscode.Disposable {
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
       {
         documentSelector: [{ scheme: "file" }],
-        initializationOptions: { north: { acp: true, editorFeatures: false, settings: this.settings(), clientCapabilities: { terminal: true, elicitation: { form: {}, url: {} }, session: { notices: {}, compaction: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true } } } } },
+        initializationOptions: { north: { acp: true, editorFeatures: false, settings: this.settings(), clientCapabilities: { terminal: true, elicitation: { form: {}, url: {} }, session: { notices: {}, compaction: {} }, _meta: { north: { hunks: true, saveFiles: true, events: true, languageFeatures: true, resumesTurns: true, comesBack: true, nextEdits: true } } } } },
         middleware: this.middleware,
         outputChannel: this.log,
         errorHandler: {

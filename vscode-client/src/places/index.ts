@@ -13,6 +13,7 @@ import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
 import { registerActions } from "./actions";
 import { SideConversations } from "./sideConversations";
+import { Suggestions } from "./suggestions";
 import type { Chat } from "./chat";
 import { registerCommits } from "./commits";
 import { InlineChat } from "./inline";
@@ -72,6 +73,7 @@ export class Places implements vscode.Disposable {
       register("inlineSend", (reply) => inline.reply(reply)),
       register("inlineClose", () => inline.cancel()),
       register("showTerminal", () => this.terminals.show()),
+      new Suggestions({ running: () => server.running, open: () => conversations.active.session.open(), log }, register),
       optional(log, () => registerParticipant(this.sideConversations, vscode.Uri.joinPath(extension, "media", "north.svg"))),
       optional(log, () => registerTools((method, params) => conversations.active.session.ask(method, params))),
     );

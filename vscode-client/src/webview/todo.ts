@@ -31,18 +31,22 @@ export function showState({ todo }: State): void {
   const closed = tasks.filter(isClosed).length;
   counts.textContent = t("Todo {0}/{1}", closed, tasks.length);
   current.textContent = tasks.find(({ status }) => status === "in_progress")?.content ?? "";
-  redraw(lists, () => lists.replaceChildren(...todo.filter((phase) => phase.tasks.length > 0).flatMap(phaseOf)), toInput);
-  setHidden(box, tasks.length === 0);
+  redraw(lists, () => lists.replaceChildren(...todo.filter((phase) => phase.tasks.some(isShown)).flatMap(phaseOf)), toInput);
+  setHidden(box, !tasks.some(isShown));
 }
 
 function isClosed({ status }: Task): boolean {
   return status === "completed" || status === "abandoned";
 }
 
+function isShown({ isHidden }: Task): boolean {
+  return isHidden !== true;
+}
+
 function phaseOf({ name, tasks }: Phase): HTMLElement[] {
   const list = element("ul", "plan-list");
   list.setAttribute("aria-label", name);
-  list.append(...tasks.map(taskOf));
+  list.append(...tasks.filter(isShown).map(taskOf));
   return [element("p", "phase", `${name} · ${tasks.filter(isClosed).length}/${tasks.length}`), list];
 }
 

@@ -11,7 +11,7 @@ from north_lsp.rpc.messages import Params
 from north_lsp.rpc.peer import Call, Handler
 
 
-def stored_session_methods(
+def draft_session_methods(
     library: Mapping[str, Handler],
     sessions: Mapping[str, Session],
     conversations: Conversations,

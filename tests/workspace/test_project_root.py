@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.workspace.roots import find_root, project_hash
+from north_lsp.workspace.project_root import find_root, project_hash
 
 
 @pytest.mark.parametrize("marker", [".git", ".hg", ".north"])

@@ -19,7 +19,7 @@ _PROTOCOLS: Mapping[str, str] = {
 }
 
 
-def routing_methods(models: Models) -> dict[str, Handler]:
+def provider_route_methods(models: Models) -> dict[str, Handler]:
     """Return the handlers by method name."""
     routing = Routing(models)
 
