@@ -332,5 +332,6 @@ class _Answer(AnswerAccumulator):
             return
         cached = as_count(usage.get("cachedContentTokenCount"))
         prompt = as_count(usage.get("promptTokenCount")) + as_count(usage.get("toolUsePromptTokenCount"))
-        output = as_count(usage.get("candidatesTokenCount")) + as_count(usage.get("thoughtsTokenCount"))
-        self._usage = Usage(max(prompt - cached, 0), output, cached, raw=usage)
+        thought = as_count(usage.get("thoughtsTokenCount"))
+        output = as_count(usage.get("candidatesTokenCount")) + thought
+        self._usage = Usage(max(prompt - cached, 0), output, cached, raw=usage, reasoning=thought)

@@ -422,4 +422,5 @@ class _Answer(AnswerAccumulator):
         written = as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("prompt_tokens"))
         output = as_count(usage.get("completion_tokens"))
-        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage)
+        thought = as_count(as_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage, thought)

@@ -379,7 +379,8 @@ class _Answer:
         cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("input_tokens"))
         output = as_count(usage.get("output_tokens"))
-        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage)
+        thought = as_count(as_object(usage.get("output_tokens_details")).get("reasoning_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage, thought)
 
 
 def _place(value: object) -> int | None:
