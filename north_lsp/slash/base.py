@@ -11,7 +11,12 @@ SettingPlace = Literal["user", "project", "session"]
 
 
 class CommandError(Exception):
-    """The command could not be carried out; the text says why, and what to do instead."""
+    """The command could not be carried out; the text says why, and what to do instead. It is shown as a sentence."""
+
+
+class UsageError(CommandError):
+    """These words cannot follow the command. Its usage is shown, and then the text, which says only what the hint does
+    not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,8 @@ async def test_the_settings_say_which_skills_there_are(
 
 
 async def test_an_agent_answers_with_the_model_that_the_settings_name(world: World, server: ModelServer) -> None:
-    configure(world, agentModelOverrides={"explore": "haiku-4-5"})
-    server.script(tasks(task("explore", "Look around")), submit("Looked."), answer(Say("Done.")))
+    configure(world, agentModelOverrides={"task": "haiku-4-5"})
+    server.script(tasks(task("task", "Look around")), submit("Looked."), answer(Say("Done.")))
     async with conversation(world) as (client, session):
         await prompt(client, session, "Have it looked at")
     assert "haiku" in str(server.requests[1].body["model"])

@@ -36,7 +36,7 @@ from north_lsp.agent.session.slash_upkeep import UpkeepHost
 from north_lsp.agent.session.slash_work import WorkHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
-from north_lsp.display import one_line, visible
+from north_lsp.display import one_line, sentence, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
@@ -107,7 +107,7 @@ class SlashCommands:
         try:
             reply = await self._commands.run(command, self._host)
         except CommandError as error:
-            await self._keep(command.typed, command, str(error), ok=False)
+            await self._keep(command.typed, command, sentence(str(error)), ok=False)
             return None
         if reply.text or not reply.prompt:
             await self._keep(command.typed, command, reply.text, ok=True)
