@@ -106,10 +106,10 @@ class Session:
             environment.environ,
             stored.approvals.trust,
             commands,
-            lambda: environment.settings.context.disabled_items,
+            lambda: environment.settings.context,
         )
         stored.context.skills = self.templates.skills_for_model
-        workspace = replace(workspace, skill=self.templates.skill)
+        workspace = replace(workspace, skill=self.templates.skill, skill_path=self.templates.skill_path)
         self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
