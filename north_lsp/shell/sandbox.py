@@ -3,6 +3,7 @@ namespaces (`launcher.py`), macOS with Seatbelt (`seatbelt.py`)."""
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tomllib
@@ -76,7 +77,7 @@ def support() -> Support:
     if landlock_version() < 1:
         return Support(False, "this kernel has no Landlock, or has it switched off")
     if not filters_system_calls():
-        return Support(False, f"the system calls of {os.uname().machine} are not known")
+        return Support(False, f"the system calls of {platform.machine()} are not known")
     return Support(True)
 
 

@@ -50,7 +50,7 @@ def attempts(inside: str, outside: str, temp: str, port: int) -> dict[str, Calla
         "reach this machine": lambda: socket.create_connection(("127.0.0.1", port), 2).close(),
         "listen": lambda: socket.create_server(("127.0.0.1", 0)).close(),
         "reach a socket of another program": lambda: _connect(f"{inside}/socket"),
-        "signal another program": lambda: os.kill(os.getppid(), signal.SIGCONT),
+        "signal another program": lambda: _signal(os.getppid()),
     }
 
 
@@ -85,6 +85,12 @@ def _connect(path: str) -> None:
         raise OSError("no such sockets")
     with socket.socket(socket.AF_UNIX) as made:
         made.connect(path)
+
+
+def _signal(pid: int) -> None:
+    if sys.platform == "win32":
+        raise OSError("no such signals")
+    os.kill(pid, signal.SIGCONT)
 
 
 def main() -> None:
