@@ -157,9 +157,9 @@ async def test_the_commands_write_files_and_ask_before_they_replace_one(world: W
         assert "North sends it nowhere." in said(on)
         for typed, words in (
             ("/export a b", "quotation marks"),
-            ("/export --format pdf", "there is no format 'pdf'"),
+            ("/export --format pdf", "There is no format 'pdf'"),
             ("/export --wrong", "/export takes"),
-            ("/export .git/config", "there is no folder"),
+            ("/export .git/config", "There is no folder"),
             ("/dump --format md", "/dump takes"),
         ):
             await on.say(typed)

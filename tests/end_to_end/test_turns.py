@@ -147,7 +147,7 @@ async def test_an_empty_answer_is_asked_for_once_more(world: World, server: Mode
     server.script(answer(Stop("end_turn")), answer(Stop("end_turn")))
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "Hello?") == "end_turn"
-        assert "the model returned an empty response twice" in texts(client)
+        assert "The model returned an empty response twice" in texts(client)
     assert len(server.requests) == 2
 
 
