@@ -25,10 +25,10 @@ from north_lsp.shell.sandbox import probe
 from north_lsp.storage.areas import areas, human
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings
-from north_lsp.storage.settings import load_settings
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.switches import is_number, is_on, is_switch
 from north_lsp.storage.trust import Trust
+from north_lsp.storage.user_settings import load_settings
 from north_lsp.workspace.project_root import find_root, project_hash
 
 _KNOWN = {*VARIABLES, *SET_BY_NORTH}
