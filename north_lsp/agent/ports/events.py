@@ -337,6 +337,11 @@ class SettingsWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class TodoWanted:
+    """The user wants to see the todo list: a client in which it can be edited opens it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanChanged:
     """The todo list has changed."""
 
@@ -466,6 +471,7 @@ Event = (
     | CompactionChanged
     | ConversationWanted
     | SettingsWanted
+    | TodoWanted
     | PlanChanged
     | TodoReminded
     | WorkChanged

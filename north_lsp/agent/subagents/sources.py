@@ -1,11 +1,12 @@
 """Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
-then what North brings along. The table is all there is to add for another tool."""
+those of plugins, then what North brings along. The table is all there is to add for another tool."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from north_lsp.agent.context.claude_plugins import claude_plugins
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
 from north_lsp.agent.subagents.definition import Definition, Family, NotAnAgent, Source, parse_definition
 from north_lsp.display import one_line
@@ -59,6 +60,10 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
                 take(family, root / name / _FOLDER, place, place.resolve)
         folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
         take(family, folder, user_place(folder), users_own)
+    plugins = claude_plugins(home, roots, is_trusted=place is not None)
+    problems += [plugins.problem] * bool(plugins.problem)
+    for plugin in plugins.folders:
+        take("claude", plugin / _FOLDER, user_place(plugin / _FOLDER), users_own)
     return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
 
 
