@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from north_lsp.agent.context.claude_plugins import claude_plugins
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
 from north_lsp.agent.subagents.definition import Definition, Family, NotAnAgent, Source, parse_definition
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import find_plugins
 
 FAMILIES: Sequence[tuple[Family, str]] = (
     ("north", ".north"),
@@ -60,10 +60,10 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
                 take(family, root / name / _FOLDER, place, place.resolve)
         folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
         take(family, folder, user_place(folder), users_own)
-    plugins = claude_plugins(home, roots, is_trusted=place is not None)
-    problems += [plugins.problem] * bool(plugins.problem)
-    for plugin in plugins.folders:
-        take("claude", plugin / _FOLDER, user_place(plugin / _FOLDER), users_own)
+    for plugin in find_plugins(roots[0], home, locations, of_project=False).used:
+        if plugin.family == "claude-plugin":
+            folder = plugin.folder / _FOLDER
+            take("claude", folder, user_place(folder), users_own)
     return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
 
 
