@@ -2,24 +2,24 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 
 async def _reload(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/reload takes no arguments: `/mcp reload` connects to MCP servers again")
+        raise UsageError
     return Reply(await host.reload())
 
 
 async def _doctor(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/doctor takes no arguments")
+        raise UsageError
     return Reply(await host.doctor())
 
 
 async def _extensions(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/extensions takes no arguments")
+        raise UsageError
     return Reply(await host.extensions())
 
 
