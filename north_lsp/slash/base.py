@@ -317,6 +317,18 @@ class Host(Protocol):
 
     async def set_trust(self, *, on: bool) -> None: ...
 
+    async def reload(self) -> str:
+        """Read everything that can change on the disk again; say in Markdown what is there."""
+        ...
+
+    async def doctor(self) -> str:
+        """Examine the installation; return what was found, in Markdown."""
+        ...
+
+    async def extensions(self) -> str:
+        """List extensions and plugins, in Markdown."""
+        ...
+
     async def context(self) -> str:
         """Say in Markdown what the next request has, part by part."""
         ...

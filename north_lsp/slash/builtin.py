@@ -18,6 +18,7 @@ from north_lsp.slash.places import PLACES
 from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 from north_lsp.slash.servers import SERVERS
+from north_lsp.slash.upkeep import UPKEEP
 from north_lsp.slash.work import WORK
 
 _DAYS = 7
@@ -148,4 +149,5 @@ COMMANDS = (
     *WORK,
     *PROVIDERS,
     *SERVERS,
+    *UPKEEP,
 )

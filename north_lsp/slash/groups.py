@@ -15,9 +15,9 @@ GROUPS = {
     "Models and keys": ("model", "thinking", "costs", "login", "logout", "provider"),
     "Modes, plans and goals": ("mode", "plan", "todo", "goal", "work"),
     "What the model knows": ("context", "compact", "summarize", "rules", "memory", "learn"),
-    "Agents, skills and servers": ("agents", "skills", "skill", "mcp"),
+    "Agents, skills and servers": ("agents", "skills", "skill", "mcp", "extensions"),
     "Passing on": ("export", "share", "dump", "stats"),
-    "North itself": ("help", "config", "storage", "log"),
+    "North itself": ("help", "config", "reload", "doctor", "storage", "log"),
 }  # fmt: skip
 OTHERS = "Your own, the project's and those of MCP servers"
 

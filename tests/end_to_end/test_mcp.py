@@ -339,7 +339,7 @@ async def test_a_program_gets_the_token_of_the_user(world: World, server: ModelS
 async def test_a_server_that_does_not_answer_while_it_is_idle_is_connected_to_again(
     world: World, server: ModelServer
 ) -> None:
-    configure(world, **{"mcp.pingIntervalMs": 20})
+    configure(world, **{"mcp.pingIntervalMs": 1000})
     own(world, good=entry(), bad=entry("no-pings", timeout=3000))
     async with talk(world) as (client, session):
         await command(client, session, "/mcp")
