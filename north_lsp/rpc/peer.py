@@ -167,6 +167,10 @@ class Peer:
             raise error
         return box[0].result
 
+    def tell_cancels(self) -> None:
+        """Tell the other side from now on which requests are withdrawn: it has shown that it can read that."""
+        self._tells_cancel = True
+
     @property
     def has_ended(self) -> bool:
         """Whether nothing is read any more, so that no answer will come."""

@@ -100,6 +100,18 @@ class SettingsFile:
             self._layered, self._stamp = merged(layers), stamp
         return self._layered
 
+    def forget(self) -> None:
+        """Read every file again with the next question, and tell its problems again."""
+        self._stamp = None
+        self._told.clear()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that there are."""
+        own = [Path(path) for path in self._own]
+        project = [project_file(self._project.root)] if self._project is not None else []
+        return [path for path in (*own, *project) if path.is_file()]
+
     def take_editor(self, editor: Mapping[str, object], *, as_project: bool = False) -> None:
         """Take what the user has set in the editor from now on, by the settings' keys. `as_project`: files of the
         opened folder may have set some of it, so it may say no more than a project's own file."""

@@ -57,7 +57,8 @@ class Workspace:
     or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
-    so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
+    so do `skill`, `skill_path` and `memory`. `remember` notes a text of some kind for later conversations, if the user
+    agrees.
     `resource` reads what an MCP server has, and raises ToolError; so do `attached_resource` and `attached_page`, with
     what the user has named there and on the web, and `agent`, with what an agent has handed in.
     """
@@ -78,6 +79,7 @@ class Workspace:
     language: LanguageFeatures | None = None
     rule: Callable[[str], str] | None = None
     skill: Callable[[str], str] | None = None
+    skill_path: Callable[[str], Path] | None = None
     memory: Callable[[str], str] | None = None
     remember: Callable[[str, str], Awaitable[str]] | None = None
     resource: Callable[[str], Awaitable[str]] | None = None

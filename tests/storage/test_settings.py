@@ -208,6 +208,15 @@ def test_unknown_settings_are_named_with_what_may_be_meant(store: Locations) -> 
     )
 
 
+@pytest.mark.parametrize(("written", "applies"), [("1", 60_000), ("999", 60_000), ("1000", 1000), ("0", 0)])
+def test_an_interval_that_would_flood_a_server_is_refused(store: Locations, written: str, applies: int) -> None:
+    path = write(store, f'{{"mcp.pingIntervalMs": {written}}}')
+    found = load_settings(store)
+    assert found.mcp.ping_interval_ms == applies
+    told = f"{path}, line 1, column 2: mcp.pingIntervalMs must be 1000 or more, or 0, not {written}"
+    assert found.problems == (() if applies != 60_000 else (told,))
+
+
 # For each setting a value that differs from its default.
 _FLIPPED = {
     "selectedModel": '"x"', "mode.default": '"ask"', "log.level": '"debug"', "log.maxBytes": "70000", "log.files": "2",
@@ -240,6 +249,10 @@ _FLIPPED = {
     "queue.interruptMode": '"wait"', "cost.sessionLimitUsd": "1", "cost.dayLimitUsd": "1",
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
+    "skills.enabled": "false", "skills.enableSkillCommands": "false", "skills.customDirectories": '["a"]',
+    "skills.ignoredSkills": '["a"]', "skills.includeSkills": '["a"]', "skills.enableNativeUser": "false",
+    "skills.enableNativeProject": "false", "skills.enableClaudeUser": "false", "skills.enableClaudeProject": "false",
+    "skills.enableCodexUser": "false", "agentModelOverrides": '{"explore": "a"}',
     "compaction.autoContinue": "false", "compaction.remoteEndpoint": '"https://a.example/"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
     "sessions.save": "false", "completion.nextEdits": "true", "edits.confirmInEditor": "true", "plan.inProject": "true",

@@ -156,8 +156,10 @@ class Dispatcher:
     async def _run_one(self, call: ToolCall) -> None:
         stop, failure = False, self._calls.titles.failure
         try:
-            with self._calls.noting(call):
+            with self._calls.noting(call), self._ports.calls.running(call.id) as running:
                 result = await self._run(call)
+            if running.cancelled_caught:
+                result = self._calls.stopped(call)
         except ToolError as error:
             result = failure(call, error)
         except StopTurn as stopped:

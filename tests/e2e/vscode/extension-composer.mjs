@@ -378,7 +378,7 @@ const cases = {
     // Without what VS Code attaches, the words are enough.
     await chat.input.pressSequentially("fix @problems");
     await chat.input.press("Escape");
-    assert.match(textOf(await answered(() => chat.input.press("Enter"))), /bad\.json:1:\d+: error: .*\(jsonc/);
+    assert.match(textOf(await answered(() => chat.input.press("Enter"))), /bad\.json:1:\d+: error: .*\(json /);
   },
 
   async "pictures are pasted and dropped, and the model sees them"() {
