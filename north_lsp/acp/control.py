@@ -12,7 +12,7 @@ from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler
-from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
+from north_lsp.storage.turn_settings import DequeueMode, InterruptMode, QueueKind
 
 _T = TypeVar("_T")
 

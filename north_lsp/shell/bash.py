@@ -78,6 +78,7 @@ class Bash:
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: ActiveRestrictions | None = None
+        self.ended_because = ""  # why North ended it, if that is to be told
         self.described: dict[str, Any] | None = None  # the description that the sandbox was made from
 
     # -- beginning and end -----------------------------------------------------------------------------------------

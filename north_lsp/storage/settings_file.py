@@ -7,7 +7,7 @@ from pathlib import Path
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note_problem
-from north_lsp.storage.settings import Settings, load_user_layer
+from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_layers import (
     Layered,
     given_layer,
@@ -17,6 +17,7 @@ from north_lsp.storage.settings_layers import (
     without_project,
 )
 from north_lsp.storage.settings_reader import Layer, Origin, SettingsError
+from north_lsp.storage.user_settings import load_user_layer
 
 
 class Given:

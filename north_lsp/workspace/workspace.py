@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.limits import Limits
-from north_lsp.storage.settings import EditSettings, ReadSettings
+from north_lsp.storage.read_settings import ReadSettings
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.language_features import LanguageFeatures

@@ -11,20 +11,16 @@ import pytest
 
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.setting import Declared, declared
-from north_lsp.storage.settings import (
-    STRICT,
-    EditSettings,
-    Settings,
-    TurnSettings,
-    load_settings,
-    needs_restart,
-)
+from north_lsp.storage.settings import STRICT, Settings, needs_restart
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.settings_json_schema import json_schema, value_schema
 from north_lsp.storage.settings_reader import read_value
 from north_lsp.storage.shell_settings import InterceptorRule
+from north_lsp.storage.turn_settings import TurnSettings
+from north_lsp.storage.user_settings import load_settings
 
 
 def write(store: Locations, text: str) -> Path:
@@ -238,7 +234,10 @@ _FLIPPED = {
     "checkpoints.shell": "true", "files.extraReadRoots": '["/x"]', "files.indexLimit": "100", "digest.enabled": "false",
     "ask.timeout": "1", "todo.enabled": "false", "web_fetch.enabled": "false",
     "completion.inline": "true", "web_search.enabled": "false", "providers.webSearch": '"brave"', "searxng.endpoint": '"http://x"',
-    "exa.enabled": "false", "todo.reminders": "false", "tasks.todoClearDelay": "-1",
+    "exa.enabled": "false", "exa.enableSearch": "false",
+    "searxng.categories": '"it"', "searxng.language": '"de"',
+    "searxng.token": '"t"', "searxng.basicUsername": '"u"', "searxng.basicPassword": '"p"',
+    "todo.reminders": "false", "tasks.todoClearDelay": "-1",
     "task.enabled": "false", "task.maxConcurrency": "2", "task.maxRecursionDepth": "1", "task.maxRequests": "9",
     "task.timeoutS": "7",
     "tools.discoveryThreshold": "0", "turn.maxRequests": "1", "turn.nudgeUnappliedCode": "true",
@@ -422,7 +421,7 @@ def test_settings_are_read_without_pydantic(store: Locations, text: str) -> None
 import sys
 from pathlib import Path
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import load_settings
+from north_lsp.storage.user_settings import load_settings
 load_settings(Locations(*map(Path, {[str(store.config), str(store.data), str(store.state)]})))
 assert not sys.modules.keys() & {{"pydantic", "pydantic_core", "annotated_types", "typing_extensions"}}
 """

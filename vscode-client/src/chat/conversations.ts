@@ -44,6 +44,8 @@ export interface Parts {
   readonly memory: vscode.Memento;
   /** What all windows share. */
   readonly shared: vscode.Memento;
+  /** By which the server knows this window; none without a folder. */
+  readonly windowId: string | undefined;
 }
 
 const LAST = "north.conversation";
@@ -192,6 +194,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "document_wanted" && path !== undefined) void vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
     else if (event === "settings_wanted") void vscode.commands.executeCommand("north.settings");
+    else if (event === "todo_wanted") void vscode.commands.executeCommand("north.editTodo");
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
     else if (event === "turn_end") transcript.ended();
     else if (event === "transcript_reset") {
@@ -247,7 +250,7 @@ export class Conversations implements vscode.Disposable {
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
     const { extension, server, questions, proposals, before, log } = this.parts;
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
-    const session = new Session(server, transcript, questions, log, () => this.editorStates.now());
+    const session = new Session(server, transcript, questions, log, () => this.editorStates.now(), this.parts.windowId);
     const turns = new Turns(session, transcript, questions, before, log);
     const open = (id: string, words: PromptContent) => this.openTab(id, words);
     const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);
