@@ -24,6 +24,7 @@ from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.workspace import git
 from tests.support.lsp_client import FULL
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, say, think
 
 Ask = Callable[..., Any]
@@ -52,6 +53,9 @@ def rehearse() -> None:
         options = _options(place, model.url)
         _play("acp", options, place / "project", _prompt)
         _play("lsp", options, place / "project", _open_chat)
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread():
+            thread.join(PATIENCE)
     sys.setswitchinterval(interval)
     git._git.cache_clear()
     _end_guardian()
