@@ -23,6 +23,7 @@ from north_lsp.agent.ports.events import (
     SettingsWanted,
     StateChanged,
     TodoReminded,
+    TodoWanted,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -72,6 +73,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
         case SettingsWanted():
             return [("settings_wanted", {})]
+        case TodoWanted():
+            return [("todo_wanted", {})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
             return [("review_shown", shown), ("attention", {"reason": "review"})]

@@ -44,6 +44,7 @@ from north_lsp.agent.ports.events import (
     ThoughtDelta,
     TitleChanged,
     TodoReminded,
+    TodoWanted,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -218,6 +219,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ContextPromoted()
             | ConversationWanted()
             | SettingsWanted()
+            | TodoWanted()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

@@ -338,6 +338,11 @@ class SettingsWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class TodoWanted:
+    """The user wants to see the todo list: a client in which it can be edited opens it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanChanged:
     """The todo list has changed."""
 
@@ -467,6 +472,7 @@ Event = (
     | CompactionChanged
     | ConversationWanted
     | SettingsWanted
+    | TodoWanted
     | PlanChanged
     | TodoReminded
     | WorkChanged
