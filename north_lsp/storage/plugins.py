@@ -54,15 +54,19 @@ class Plugins:
         return tuple(one for one in self.all if one.applies)
 
 
-def find_plugins(root: Path, home: Path, locations: Locations, *, of_project: bool) -> Plugins:
+def find_plugins(
+    root: Path, home: Path, locations: Locations, *, of_project: bool, project_last: bool = False
+) -> Plugins:
     """Read what is installed for a project and its user. `of_project`: whether what is in the project itself counts;
-    else it is not even looked at. Reads files: call it on a thread."""
+    else it is not even looked at. `project_last`: that hides nothing of the user's. Reads files: call it on a
+    thread."""
     problems: list[str] = []
-    found = [*_claude_plugins(root, home, problems)]
+    projects: list[Plugin] = []
     if of_project:
-        found += _extensions([root / name for name in _PROJECT_FOLDERS], "project", problems, inside=root)
-    found += _extensions([locations.config / "extensions", home / _OF_GEMINI], "user", problems)
-    return Plugins(tuple(_settled(found)), tuple(problems))
+        projects += _extensions([root / name for name in _PROJECT_FOLDERS], "project", problems, inside=root)
+    users = [*_extensions([locations.config / "extensions", home / _OF_GEMINI], "user", problems)]
+    extensions = [*users, *projects] if project_last else [*projects, *users]
+    return Plugins(tuple(_settled([*_claude_plugins(root, home, problems), *extensions])), tuple(problems))
 
 
 def plugin_files(root: Path, home: Path, locations: Locations) -> list[Path]:
@@ -100,11 +104,11 @@ def _claude_plugin(full: str, written: object, root: Path) -> Plugin | None:
     level: Level = "user"
     if written.get("scope") in ("project", "local"):
         level, project = "project", written.get("projectPath")
-        if not isinstance(project, str) or not root.is_relative_to(os.path.realpath(project)):
+        if not isinstance(project, str) or (top := _real(Path(project))) is None or not root.is_relative_to(top):
             return None
-    folder = Path(where).expanduser()
+    folder = Path(os.path.expanduser(where))
     bare = Plugin(full.partition("@")[0], "claude-plugin", level, folder)
-    if not folder.is_absolute() or not folder.is_dir():
+    if not folder.is_absolute() or not os.path.isdir(folder):
         return replace(bare, why=f"there is no folder {where}")
     servers = _object(folder / ".mcp.json", [], "") or {}
     table = servers.get("mcpServers", servers)
@@ -116,10 +120,10 @@ def _extensions(
 ) -> Iterator[Plugin]:
     for folder in folders:
         for path in sorted(_folders(folder))[:_MOST]:
-            if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
+            manifest = path / MANIFEST
+            if inside is not None and not _leads_into(manifest, inside):
                 problems.append(Problem(f"{path} leads out of the project, and is left out", path))
-                continue
-            if (path / MANIFEST).is_file():
+            elif os.path.isfile(manifest):
                 yield _extension(path, level, problems)
 
 
@@ -143,8 +147,20 @@ def _extension(folder: Path, level: Level, problems: list[str]) -> Plugin:
 
 
 def _is_inside(folder: Path, name: str) -> bool:
-    path = (folder / name).resolve()
-    return path.is_relative_to(folder.resolve()) and path.is_file()
+    return _leads_into(folder / name, folder) and os.path.isfile(folder / name)
+
+
+def _leads_into(path: Path, folder: Path) -> bool:
+    real, top = _real(path), _real(folder)
+    return real is not None and top is not None and real.is_relative_to(top)
+
+
+def _real(path: Path) -> Path | None:
+    """Return what a path leads to; None for what is no path, or leads round in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None
 
 
 def _settled(found: Sequence[Plugin]) -> Iterator[Plugin]:

@@ -116,3 +116,30 @@ def test_a_broken_manifest_is_named_with_its_place_and_a_link_out_of_the_project
     assert str(root / ".north/extensions/bad/gemini-extension.json") in problems[0]
     assert "line 1" in problems[0]
     assert "leads out of the project" in problems[1]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "a" * 5000, "round"])
+def test_a_context_file_that_is_no_path_is_left_out(tmp_path: Path, root: Path, name: str) -> None:
+    folder = extension(root / ".gemini/extensions/one", {"contextFileName": [name, "NOTES.md"]})
+    (folder / "NOTES.md").write_text("Use it.")
+    (folder / "round").symlink_to("round")
+    assert [one.context_files for one in found(tmp_path, root)[0]] == [("NOTES.md",)]
+
+
+@pytest.mark.parametrize("place", ["/a\0b", "/a\ud800b", "/" + "a" * 5000, "~nobody-of-that-name/x"])
+def test_a_plugin_whose_place_is_no_path_does_not_hide_the_others(tmp_path: Path, root: Path, place: str) -> None:
+    rows = [{"installPath": place}, {"scope": "project", "projectPath": place, "installPath": str(root)}]
+    installed(tmp_path, {"odd@market": rows, "mine@market": {"installPath": str(root)}})
+    plugins, problems = found(tmp_path, root)
+    assert [(one.name, one.applies) for one in plugins] == [("odd", False), ("mine", True)]
+    assert problems == ()
+
+
+def test_a_manifest_that_leads_out_of_the_project_is_not_read(tmp_path: Path, root: Path) -> None:
+    outside = extension(tmp_path / "elsewhere", {"name": "secret"})
+    inside = root / ".gemini/extensions/one"
+    inside.mkdir(parents=True)
+    (inside / "gemini-extension.json").symlink_to(outside / "gemini-extension.json")
+    plugins, problems = found(tmp_path, root)
+    assert plugins == []
+    assert "leads out of the project" in problems[0]

@@ -72,10 +72,24 @@ def find_servers(given: list[ServerSpec], root: Path, home: Path, locations: Loc
     for spec in given:
         found.add(spec)
     sources = list(zip(SOURCES, _places(root, home, locations), strict=True))
-    if of_project == "left out":
-        sources = [one for one in sources if one[0].base != "project"]
-    elif of_project == "listed":
-        sources.sort(key=lambda one: one[0].base == "project")
+    plugins = find_plugins(
+        root, home, locations, of_project=of_project != "left out", project_last=of_project == "listed"
+    )
+    if of_project == "used":
+        _add_of_files(found, sources, root, home)
+    else:  # all of the user's goes first
+        _add_of_files(found, [one for one in sources if one[0].base != "project"], root, home)
+        _add_of_plugins(found, [one for one in plugins.used if not _is_of_project(one)], home)
+    if of_project == "listed":
+        _add_of_files(found, [one for one in sources if one[0].base == "project"], root, home)
+        _add_of_plugins(found, [one for one in plugins.used if _is_of_project(one)], home)
+    elif of_project == "used":
+        _add_of_plugins(found, plugins.used, home)
+    found.problems += plugins.problems
+    return found
+
+
+def _add_of_files(found: Found, sources: Sequence[tuple[Source, Path]], root: Path, home: Path) -> None:
     for source, path in sources:
         origin: Origin = "project" if source.base == "project" else "user"
         shown = source.path if origin == "project" else _short(path, home)
@@ -86,10 +100,6 @@ def find_servers(given: list[ServerSpec], root: Path, home: Path, locations: Loc
             spec, warnings = read_entry(name, entry, Place(origin, shown))
             found.problems += [f"{shown}: the MCP server {spec.name}: {warning}" for warning in warnings]
             found.add(spec)
-    plugins = find_plugins(root, home, locations, of_project=of_project != "left out")
-    found.problems += plugins.problems
-    _add_of_plugins(found, sorted(plugins.used, key=lambda one: of_project == "listed" and _is_of_project(one)), home)
-    return found
 
 
 def _is_of_project(plugin: Plugin) -> bool:

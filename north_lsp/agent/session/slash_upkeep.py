@@ -1,5 +1,6 @@
 """The slash commands that look after North itself, as far as they need a session."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -99,7 +100,7 @@ class UpkeepHost:
 def _described(plugin: Plugin) -> str:
     parts = [f"{counted(len(plugin.servers), 'MCP server')}"] if plugin.servers else []
     parts += [f"`{visible(name)}`" for name in plugin.context_files]
-    parts += [name for name in ("commands", "skills", "agents") if (plugin.folder / name).is_dir()]
+    parts += [name for name in ("commands", "skills", "agents") if os.path.isdir(plugin.folder / name)]
     about = f": {one_line(plugin.description, 200)}" if plugin.description else ""
     has = f" Has {', '.join(parts)}." if parts else ""
     state = f" Not used: {visible(plugin.why)}." if plugin.why else ""

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import shlex
 from typing import Any
 
@@ -41,8 +42,10 @@ class ShellRunArgs(Arguments):
         return values
 
 
-_SKILL_WORD = lazy_pattern(
+_SKILL_WORD = lazy_pattern(  # text in quotes, and what is behind a backslash, stays as it is
     r"""(?<![^\s=;|&(<>])(?P<mark>["']?)skill://(?P<address>[\w.:%/-]+)(?P=mark)(?![^\s;|&)<>])"""
+    r"""|\\.|'[^']*'|"(?:[^"\\]|\\.)*\"""",
+    re.DOTALL,
 )
 
 
@@ -51,7 +54,11 @@ def _with_skill_files(command: str, workspace: Workspace) -> str:
     find = workspace.skill_path
     if find is None or "skill://" not in command:
         return command
-    return _SKILL_WORD.sub(lambda match: shlex.quote(str(find(match["address"]))), command)
+
+    def put(match: re.Match[str]) -> str:
+        return match[0] if match["address"] is None else shlex.quote(str(find(match["address"])))
+
+    return _SKILL_WORD.sub(put, command)
 
 
 class ShellRun(ShellTool):

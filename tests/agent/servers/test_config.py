@@ -143,6 +143,25 @@ def test_a_file_that_is_too_deep_costs_only_its_own_servers(tmp_path: Path, name
     assert [f"{name} cannot be read" in problem for problem in found.problems] == [True]
 
 
+def test_a_project_that_is_not_trusted_hides_nothing_of_the_users_extensions(tmp_path: Path) -> None:
+    root, home = tmp_path / "root", tmp_path / "home"
+    for folder in (root, home):
+        path = folder / ".gemini/extensions/one/gemini-extension.json"
+        path.parent.mkdir(parents=True)
+        servers = {"mine": {"command": str(folder)}, folder.name: {"command": "1"}}
+        path.write_text(json.dumps({"name": "database", "mcpServers": servers}))
+    names = ["mine", *(f"s{number}" for number in range(60))]
+    (root / ".mcp.json").write_text(json.dumps({"mcpServers": {name: {"command": "1"} for name in names}}))
+    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+    listed = find_servers([], root, home, locations, "listed")
+    assert [(spec.name, spec.origin) for spec in listed.specs[:2]] == [("mine", "user"), ("home", "user")]
+    assert [(spec.name, spec.origin) for spec in listed.shadowed] == [("mine", "project")]
+    used = find_servers([], root, home, locations, "used")
+    assert {spec.origin for spec in used.specs} == {"project"}
+    without = find_servers([], root, home, locations, "left out")
+    assert [(spec.name, spec.origin) for spec in without.specs] == [("mine", "user"), ("home", "user")]
+
+
 def test_a_project_that_is_not_trusted_takes_no_name_and_no_place(tmp_path: Path) -> None:
     root, home, config = (tmp_path / name for name in ("root", "home", "config"))
     for path, names in (

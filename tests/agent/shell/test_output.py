@@ -1,5 +1,6 @@
 """What the model is told of a command's output: lines that it asked for, filters, notes, and where the whole is."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,22 @@ def test_arguments_out_of_range_are_put_right_and_told(
     assert made.head in (None, 1)
     assert made.tail in (None, 10_000)
     assert len(made.description or "") <= 80
+
+
+@pytest.mark.parametrize(
+    ("text", "run"),
+    [
+        ("sh skill://a/b.sh", "sh '/the skills/a/b.sh'"),
+        ("sh 'skill://a/b.sh' \"skill://c\"", "sh '/the skills/a/b.sh' '/the skills/c'"),
+        ('git commit -m "say skill://a/b.sh twice"', 'git commit -m "say skill://a/b.sh twice"'),
+        ("echo 'say skill://a/b.sh twice' skill://c", "echo 'say skill://a/b.sh twice' '/the skills/c'"),
+        ('echo "a \\" skill://a b" \\\' skill://c', "echo \"a \\\" skill://a b\" \\' '/the skills/c'"),
+    ],
+)
+def test_a_file_of_a_skill_is_named_by_a_word_alone_not_in_a_text(tmp_path: Path, text: str, run: str) -> None:
+    tool, args = builtin_tools().check("shell_run", {"command": text}, "agent")
+    assert isinstance(tool, ShellRun)
+    editor = MemoryEditor()
+    workspace = Workspace(Roots.of(tmp_path), {}, editor.read_unsaved, editor.unsaved_texts, Seen())
+    found = replace(workspace, skill_path=lambda address: Path("/the skills") / address)
+    assert tool.command(args, found).command == run
