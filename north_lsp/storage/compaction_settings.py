@@ -1,6 +1,7 @@
 """The settings of what happens when a conversation fills its model's window."""
 
 import re
+from urllib.parse import urlsplit
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
@@ -10,9 +11,14 @@ _ADDRESS = r"^(https://[^/\s@]+|http://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d
 
 def _server_address(value: object) -> str:
     """Check an address that conversations are sent to. Raises ValueError."""
-    if not isinstance(value, str) or re.search(_ADDRESS, value) is None:
-        raise ValueError("must be an https address, or an http address on this machine")
-    return value
+    try:
+        if isinstance(value, str) and re.fullmatch(_ADDRESS, value) is not None:
+            parts = urlsplit(value)
+            if parts.hostname and parts.port != 0:
+                return value
+    except ValueError:  # no host, or no port, can be called so
+        pass
+    raise ValueError("must be an https address, or an http address on this machine")
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,17 @@ async def test_without_its_summary_there_is_none(
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("address", ["http://elsewhere.example/", "ftp://127.0.0.1/", "nothing"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://elsewhere.example/",
+        "ftp://127.0.0.1/",
+        "nothing",
+        "https://[here/",
+        "https://here:port/",
+        "http://127.0.0.1:99999/",
+    ],
+)
 async def test_a_conversation_goes_to_no_address_that_others_can_read(
     world: World, server: ModelServer, address: str
 ) -> None:

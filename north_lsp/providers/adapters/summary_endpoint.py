@@ -54,7 +54,7 @@ class SummaryEndpoint:
                     raw += chunk
                     if len(raw) > _MOST_BYTES:
                         return no_model_server(self._endpoint, "more than a megabyte", _NOTHING)
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return unreachable(self._endpoint, str(error) or type(error).__name__, _NOTHING)
         text = raw.decode("utf-8", "replace")
         try:
