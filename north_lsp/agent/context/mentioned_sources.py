@@ -2,6 +2,7 @@
 shows (`@problems`), what is selected there (`@selection`), a symbol (`@symbol:name`), a page of the web (`@web:…`)."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,7 @@ _SOURCE = lazy_pattern(
 _AFTER_WORDS = ".,;:!?]}>'’”"
 _MOST = 5
 _MOST_FILES = 500
+_MOST_CHARACTERS = 200_000
 _MOST_PROBLEMS = 100
 _GIT_SECONDS = 10.0
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -120,9 +122,12 @@ def _diff_of(root: Path, workspace: Workspace) -> str | None:
     new = _open(git(["ls-files", "--others", "--exclude-standard", "-z"]) or "", root, workspace)
     paths = [f":(literal){name}" for name in changed[:_MOST_FILES]]
     diff = git(["diff", "--relative", "--no-color", "--no-renames", base, "--", *paths]) if paths else ""
+    shown = (diff or "").rstrip("\n")
+    if len(shown) > _MOST_CHARACTERS:  # here, on a thread, since nobody needs the rest
+        shown = f"({len(shown)} characters: only the first {_MOST_CHARACTERS} are here)\n{shown[:_MOST_CHARACTERS]}"
     more = [f"({len(changed) - _MOST_FILES} more files have changed)"] if len(changed) > _MOST_FILES else []
     more += ["Files that git does not know yet:", *new[:_MOST_FILES]] if new else []
-    return "\n".join([(diff or "").rstrip("\n"), *more]).strip("\n")
+    return "\n".join([shown, *more]).strip("\n")
 
 
 def _open(names: str, root: Path, workspace: Workspace) -> list[str]:
@@ -147,11 +152,13 @@ async def _problems(workspace: Workspace, state: EditorState | None) -> str:
         rows = [f"{name}:{one.line}: {one.severity}: {one_line(one.message, 1000)}" for one in state.problems]
         return "\n".join(rows) or f"(the editor shows no problems in {name})"
     told = (await workspace.language.problems(None)).found
+    names: dict[Path, str] = {}
+    for path in {one.path for one in told}:  # each once: a broken build has thousands of problems in a file
+        with suppress(ToolError):
+            names[path] = (await resolve_open(str(path), workspace)).relative
     rows = []
     for one in sorted(told, key=lambda one: (_SEVERITIES.index(one.severity), str(one.path), one.start.line)):
-        try:
-            name = (await resolve_open(str(one.path), workspace)).relative
-        except ToolError:
+        if (name := names.get(one.path)) is None:
             continue
         by = f" ({' '.join(filter(None, (one.source, one.code)))})" if one.source or one.code else ""
         place = f"{name}:{one.start.line + 1}:{one.start.character + 1}"

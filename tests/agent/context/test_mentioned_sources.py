@@ -8,13 +8,14 @@ from typing import cast
 
 import pytest
 
+from north_lsp.agent.context import mentioned_sources
 from north_lsp.agent.context.mentioned_sources import Source, find_sources, from_sources
 from north_lsp.agent.log.editor_state import EditorProblem, EditorState
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.language_features import FoundSymbol, LanguageFeatures, Place, Position, Problem, Problems
-from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.paths import Resolved, Roots
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
 
@@ -196,3 +197,33 @@ async def test_what_the_client_attached_itself_is_not_attached_again(
     workspace: Workspace, text: str, name: str
 ) -> None:
     assert await from_sources((TextPart(text), Attached(name, "as the editor shows it")), workspace) == []
+
+
+async def test_of_a_large_change_only_the_beginning_is_attached(workspace: Workspace) -> None:
+    root = workspace.roots.main
+    git(root, "init")
+    (root / "lamp.py").write_text(
+        "".join(f"{number} and a long line of a generated file\n" for number in range(30_000))
+    )
+    git(root, "add", "lamp.py")
+    found = await said(workspace, "@diff")
+    assert len(found) < 250_000
+    assert "characters: only the first 200000 are here)" in found.splitlines()[0]
+
+
+async def test_a_file_with_many_problems_is_looked_at_once(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    resolve = mentioned_sources.resolve_open
+
+    async def counted(path: str, workspace: Workspace) -> Resolved:
+        asked.append(path)
+        return await resolve(path, workspace)
+
+    monkeypatch.setattr(mentioned_sources, "resolve_open", counted)
+    path = workspace.roots.main / "lamp.py"
+    told = [Problem(path, Position(line, 0), "error", "wrong") for line in range(300)]
+    found = await said(replace(workspace, language=Servers(told)), "@problems")
+    assert found.splitlines()[-1] == "… and 200 more"
+    assert asked == [str(path)]
