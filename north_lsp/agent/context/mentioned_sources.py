@@ -158,10 +158,10 @@ async def _problems(workspace: Workspace, state: EditorState | None) -> str:
             names[path] = (await resolve_open(str(path), workspace)).relative
     rows = []
     for one in sorted(told, key=lambda one: (_SEVERITIES.index(one.severity), str(one.path), one.start.line)):
-        if (name := names.get(one.path)) is None:
+        if one.path not in names:
             continue
         by = f" ({' '.join(filter(None, (one.source, one.code)))})" if one.source or one.code else ""
-        place = f"{name}:{one.start.line + 1}:{one.start.character + 1}"
+        place = f"{names[one.path]}:{one.start.line + 1}:{one.start.character + 1}"
         rows.append(f"{place}: {one.severity}: {one_line(one.message, 1000)}{by}")
     more = [f"… and {len(rows) - _MOST_PROBLEMS} more"] if len(rows) > _MOST_PROBLEMS else []
     return "\n".join([*rows[:_MOST_PROBLEMS], *more]) or "(the editor shows no problems)"

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from north_lsp.agent.context import mentioned_sources
 from north_lsp.agent.context.mentioned_sources import Source, find_sources, from_sources
 from north_lsp.agent.log.editor_state import EditorProblem, EditorState
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
+from north_lsp.tools.support.texts import resolve_open
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.language_features import FoundSymbol, LanguageFeatures, Place, Position, Problem, Problems
 from north_lsp.workspace.paths import Resolved, Roots
@@ -215,15 +215,14 @@ async def test_a_file_with_many_problems_is_looked_at_once(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    resolve = mentioned_sources.resolve_open
 
     async def counted(path: str, workspace: Workspace) -> Resolved:
         asked.append(path)
-        return await resolve(path, workspace)
+        return await resolve_open(path, workspace)
 
-    monkeypatch.setattr(mentioned_sources, "resolve_open", counted)
+    monkeypatch.setattr("north_lsp.agent.context.mentioned_sources.resolve_open", counted)
     path = workspace.roots.main / "lamp.py"
     told = [Problem(path, Position(line, 0), "error", "wrong") for line in range(300)]
-    found = await said(replace(workspace, language=Servers(told)), "@problems")
+    found = await said(replace(workspace, language=cast(LanguageFeatures, Servers(told))), "@problems")
     assert found.splitlines()[-1] == "… and 200 more"
     assert asked == [str(path)]
