@@ -30,6 +30,10 @@ endurance kills="500" streams="20000" messages="200000":
 e2e *words: vsix
     {{bin}}/python -m tests.e2e.run {{words}}
 
+# Take the README's pictures again and put them into docs/images: when `e2e` says that an editor shows other words. Look at them.
+pictures: vsix
+    NORTH_TEST_WRITE=1 tests/e2e/vscode/run tests/e2e/vscode/pictures.mjs
+
 # Build the VS Code extension: vscode-client/north.vsix.
 vsix:
     cd vscode-client && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm test --silent && npm run --silent package

@@ -16,6 +16,7 @@ _UNFINISHED = lazy_pattern(r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\
 _EMOJI = "[\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff\ufe0f]"
 _LONGEST_EMOJI = 32
 _UNFINISHED_EMOJI = lazy_pattern(f"{_EMOJI}[\ufe0e\ufe0f]*(?:\u200d{_EMOJI}[\ufe0e\ufe0f]*)*\u200d?\\Z")
+_WORD_FIRST = lazy_pattern(r"(?!north-lsp\b)[a-z][a-z'’-]*(?:[\s,;:?!]|\.?\Z|\.\s)")
 _HIDDEN = lazy_pattern(
     # Within an emoji, the variation selectors and the joiner are part of the character.
     f"(?<={_EMOJI})\u200d(?={_EMOJI})|(?<={_EMOJI})[\ufe0e\ufe0f]|(?P<hidden>"
@@ -65,6 +66,17 @@ def fenced(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def sentence(text: str) -> str:
+    """Return a message that stands alone as it is shown everywhere: with a capital, and with a full stop at its end.
+    A name of something at its beginning (`models.yml`, a path, a command) and a list or code at its end stay."""
+    said = text.strip()
+    if _WORD_FIRST.match(said):
+        said = said[0].upper() + said[1:]
+    last = said.rpartition("\n")[2].lstrip()
+    is_open = bool(last) and last[-1] not in ".!?:…" and not last.startswith(("- ", "* ", "|", "```"))
+    return f"{said}." if is_open else said
 
 
 def tokens_shown(count: int) -> str:

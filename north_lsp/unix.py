@@ -72,6 +72,28 @@ def signal_group(group: int, number: int) -> None:
     os.killpg(group, number)
 
 
+def true_path(path: str) -> str:
+    """Return a path without links and, on macOS, in the case and the form in which the file system keeps it, as the
+    kernel names it; what is not there is named below the folder around it."""
+    real = os.path.realpath(path)
+    if sys.platform != "darwin":
+        return real
+    import fcntl
+
+    try:
+        descriptor = os.open(real, os.O_EVTONLY | os.O_CLOEXEC)
+    except OSError:
+        folder, name = os.path.split(real)
+        return os.path.join(true_path(folder), name) if folder != real else real
+    try:
+        found = fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024))
+    except OSError:
+        return real
+    finally:
+        os.close(descriptor)
+    return os.fsdecode(found.split(b"\0")[0])
+
+
 def make_fifo(path: str | os.PathLike[str], mode: int) -> None:
     """Create a named pipe. Raises OSError."""
     if sys.platform == "win32":

@@ -117,17 +117,6 @@ def test_no_paragraph_or_cell_is_longer_than_130_words(page: Path) -> None:
     assert [part[:60] for part in parts if len(part.split()) > 130] == []
 
 
-def test_the_pictures_of_the_readme_are_small_and_all_shown() -> None:
-    pictures = sorted((ROOT / "docs/images").glob("*.png"))
-    readme = (ROOT / "README.md").read_text("utf-8")
-    shown = re.findall(r"!\[[^\]]+\]\((docs/images/[^)]+)\)", readme)  # relative, and with words for those who see none
-    assert sorted(shown) == [path.relative_to(ROOT).as_posix() for path in pictures] != []
-    for path in pictures:
-        data = path.read_bytes()
-        assert data.startswith(b"\x89PNG\r\n")
-        assert len(data) <= 150 * 1024, path.name
-
-
 def test_every_page_is_in_the_site_once_and_it_is_built(tmp_path: Path) -> None:
     nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
     listed = sorted(re.findall(r"[\w/-]+\.md", json.dumps(nav)))

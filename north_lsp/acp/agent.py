@@ -19,6 +19,7 @@ from north_lsp.acp.context import context_methods
 from north_lsp.acp.control import control_methods, opened_fields
 from north_lsp.acp.draft_session_methods import draft_session_methods
 from north_lsp.acp.editor import AcpEditor
+from north_lsp.acp.editor_servers import EditorServers
 from north_lsp.acp.exports import export_methods
 from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
@@ -93,6 +94,7 @@ class AcpAgent:
         self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
         self._conversations = Conversations(environment.locations)
         self._moved_folders = MovedFolders(environment.locations)
+        self._editor_servers = EditorServers(peer)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         self._opening = anyio.Lock()
@@ -117,7 +119,7 @@ class AcpAgent:
             **prompts,
             **option_methods(self._session, self._options),
             **checkpoint_methods(self._session),
-            **model_methods(environment, self._allowed),
+            **model_methods(environment, self._allowed, peer),
             **permission_methods(self._session),
             **artifact_methods(self._session),
             **look_methods(self._session),
@@ -142,7 +144,7 @@ class AcpAgent:
         environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
-        return method in self._methods or method.startswith(("session/", "_"))
+        return method in self._methods or method == "mcp/message" or method.startswith(("session/", "_"))
 
     async def request(self, method: str, params: Params, call: Call) -> object:
         handler = self._methods.get(method)
@@ -161,6 +163,8 @@ class AcpAgent:
             session = self._sessions.get(str(params.get("sessionId")))
             if session is not None:
                 session.cancel()
+        elif method == "mcp/message":
+            self._editor_servers.take(params)
         elif method == "_north/leaving":
             self.is_left = self._client.comes_back
 
@@ -306,7 +310,7 @@ class AcpAgent:
             for event in (CommandsChanged(await session.refresh_commands()), *more):
                 await self._editor(session.id).show(event)
             notices = [
-                *begin_servers(session, params),
+                *begin_servers(session, params, self._editor_servers),
                 *session.load_warnings,
                 *session.choice.take_notices(),
                 *map(_not_sent, unsent),

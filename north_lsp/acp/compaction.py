@@ -5,7 +5,7 @@ from typing import Any
 
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.events import CompactionChanged
-from north_lsp.display import visible
+from north_lsp.display import sentence, visible
 
 _STATUS = {"running": "in_progress", "done": "completed", "failed": "failed", "cancelled": "cancelled"}
 
@@ -31,9 +31,10 @@ def compaction_updates(event: CompactionChanged, client: Client) -> list[dict[st
 
 def notice(level: str, text: str, client: Client) -> dict[str, Any]:
     """Return a notice, or its text in the conversation for a client that has none."""
+    told = sentence(visible(text))
     if client.shows_notices:
-        return {"sessionUpdate": "notice", "severity": level, "title": visible(text)}
-    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": f"*{visible(text)}*\n\n"}}
+        return {"sessionUpdate": "notice", "severity": level, "title": told}
+    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": f"*{told}*\n\n"}}
 
 
 def failure_in_words(event: CompactionChanged) -> str:

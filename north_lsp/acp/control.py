@@ -12,7 +12,7 @@ from north_lsp.agent.turn.queue import QueuedPrompt
 from north_lsp.display import visible
 from north_lsp.rpc.messages import INVALID_REQUEST, RESOURCE_NOT_FOUND, Params, RpcError, invalid_params
 from north_lsp.rpc.peer import Call, Handler
-from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
+from north_lsp.storage.turn_settings import DequeueMode, InterruptMode, QueueKind
 
 _T = TypeVar("_T")
 
@@ -104,6 +104,10 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         await session.quiet()
         return {"ok": was_running, "queued": _rows(back)}
 
+    async def stop_call(params: Params, call: Call) -> object:
+        """Stop a call that runs; the turn goes on. Returns `{stopped}`, false if there is none to stop."""
+        return {"stopped": session_of(params).running_calls.stop(read.text(params, "toolCallId"))}
+
     async def abort_and_prompt(params: Params, call: Call) -> object:
         """Replace the running turn with another prompt. Answers when the new prompt's turn has ended."""
         session = session_of(params)
@@ -152,6 +156,7 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
 
     return {
         "_north/abort": abort,
+        "_north/calls/stop": stop_call,
         "_north/abortAndPrompt": abort_and_prompt,
         "_north/followUp": follow_up,
         "_north/queue/edit": edit,

@@ -17,6 +17,7 @@ EXTENSION_METHODS = (
     "_north/artifacts/read",
     "_north/abort",
     "_north/abortAndPrompt",
+    "_north/calls/stop",
     "_north/config/editor",
     "_north/config/get",
     "_north/config/list",
@@ -184,7 +185,7 @@ def _draft_result(params: Params) -> dict[str, Any]:
     prompt: dict[str, Any] = {name: {} for name, offered in announced["promptCapabilities"].items() if offered}
     session: dict[str, Any] = {"prompt": prompt, "delete": {}, "additionalDirectories": {}}
     session |= {name: {} for name in ("fork", "archive", "status", "title")}
-    session |= {"mcp": {"stdio": {}, "http": {}}} if announced["mcpCapabilities"]["http"] else {}
+    session |= {"mcp": {"stdio": {}, "http": {}, "acp": {}}}
     methods = [{"type": "agent", **one, "methodId": one["id"]} for one in found["authMethods"]]
     return {
         "protocolVersion": DRAFT,
@@ -202,7 +203,7 @@ def _stable_result(params: Params) -> dict[str, Any]:
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": True, "sse": True},
+            "mcpCapabilities": {"http": True, "sse": True, "acp": True},
             "sessionCapabilities": {
                 "list": {},
                 "resume": {},

@@ -1,7 +1,7 @@
 """Models and keys over ACP: signing in and out, `_north/models/list` and `_north/keys/*`. A key that is passed in goes
 to the key store or stays in the memory of this process; it never reaches a log, a conversation or an answer."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
@@ -11,15 +11,16 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.rpc.messages import AUTH_REQUIRED, INTERNAL_ERROR, Params, RpcError, invalid_params
-from north_lsp.rpc.peer import Call, Handler
+from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.credentials import StoredKey
 
 _T = TypeVar("_T")
 
 
-def model_methods(environment: Environment, allowed_of: Callable[[Params], Allowed]) -> dict[str, Handler]:
+def model_methods(environment: Environment, allowed_of: Callable[[Params], Allowed], peer: Peer) -> dict[str, Handler]:
     """Return the handlers by method name. `allowed_of` tells which models the session named in the params may use."""
-    methods = _ModelMethods(environment, allowed_of)
+    methods = _ModelMethods(environment, allowed_of, peer)
+    environment.models.catalog_refresh.listen(methods.tell_status)
     return {
         "authenticate": methods.authenticate,
         "logout": methods.logout,
@@ -32,7 +33,9 @@ def model_methods(environment: Environment, allowed_of: Callable[[Params], Allow
 
 
 class _ModelMethods:
-    def __init__(self, environment: Environment, allowed_of: Callable[[Params], Allowed]) -> None:
+    def __init__(self, environment: Environment, allowed_of: Callable[[Params], Allowed], peer: Peer) -> None:
+        self._peer = peer
+        self._told: Mapping[str, Any] | None = None
         self._models = environment.models
         self._keys = UserKeys(environment.models, environment.locations, environment.environ)
         self._allowed_of = allowed_of
@@ -53,6 +56,16 @@ class _ModelMethods:
 
     async def status(self, params: Params, call: Call) -> object:
         """Tell whether there are keys, and where. Without any, North works with the models that need none."""
+        self._told = await self._status()
+        return self._told
+
+    async def tell_status(self) -> None:
+        """Tell a client that has asked for the status when it is another one. Others do not know the draft's word."""
+        if self._told is not None and (now := await self._status()) != self._told:
+            self._told = now
+            await self._peer.notify("auth/status_update", now)
+
+    async def _status(self) -> Mapping[str, Any]:
         accounts = await self._keys.accounts()
         if accounts:
             return {"state": "authenticated", "accounts": [{"label": label, "active": True} for label in accounts]}

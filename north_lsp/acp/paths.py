@@ -21,9 +21,9 @@ def path_methods(session_of: Callable[[Params], Session]) -> dict[str, Handler]:
     async def complete(params: Params, call: Call) -> object:
         session, query = session_of(params), read.text(params, "query")
         query, limit = query[:_LONGEST_QUERY], read.whole_number(params, "limit", _LIMIT, 1)
-        found = await session.mentioning.paths(query, limit)
-        names = [_named(one) for one in await session.mentioning.names(query, limit)]
-        return {"paths": [_row(one) for one in found.found], "names": names, "isIncomplete": found.is_incomplete}
+        found = await session.mentioning.complete(query, limit)
+        paths, names = [_row(one) for one in found.paths.found], [_named(one) for one in found.names]
+        return {"paths": paths, "names": names, "isIncomplete": found.is_incomplete}
 
     return {"_north/paths/complete": complete}
 

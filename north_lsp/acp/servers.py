@@ -1,8 +1,9 @@
 """Reads the MCP servers that a client passes on, in ACP's words."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.agent.ports.servers import Channel, ServerSpec
 from north_lsp.agent.servers.config import Place, read_entry
 from north_lsp.agent.session.session import Session
 from north_lsp.display import one_line
@@ -11,15 +12,15 @@ from north_lsp.rpc.messages import Params
 _SOURCE = "passed on by the editor"
 
 
-def begin_servers(session: Session, params: Params) -> list[str]:
+def begin_servers(session: Session, params: Params, channel: Channel) -> list[str]:
     """Start the servers that come with the opening of a session, beside those that files name; returns what is wrong
-    with the ones that cannot be started."""
-    specs, problems = read_servers(params.get("mcpServers"))
+    with the ones that cannot be started. Those of the editor itself are reached over `channel`."""
+    specs, problems = read_servers(params.get("mcpServers"), channel)
     session.servers.begin(specs)
     return problems
 
 
-def read_servers(rows: object) -> tuple[list[ServerSpec], list[str]]:
+def read_servers(rows: object, channel: Channel) -> tuple[list[ServerSpec], list[str]]:
     """Read the list; what is wrong with single servers is told, and the others are used."""
     if rows is None:
         return [], []
@@ -34,13 +35,25 @@ def read_servers(rows: object) -> tuple[list[ServerSpec], list[str]]:
         entry = {key: _pairs(value) if key in ("env", "headers") else value for key, value in row.items()}
         # Zed and others name servers as people do.
         name = "".join(one if one.isascii() and (one.isalnum() or one in "_.-") else "-" for one in row["name"])[:100]
-        spec, warnings = read_entry(name, entry, Place("client", _SOURCE))
+        if row.get("type") == "acp":
+            spec, warnings = _of_editor(name, row, channel), list[str]()
+        else:
+            spec, warnings = read_entry(name, entry, Place("client", _SOURCE))
         problems += [f"the MCP server {spec.name} of this editor: {warning}" for warning in warnings]
         if spec.name in {one.name for one in specs}:
             problems.append(f"the editor passes on two MCP servers called {one_line(spec.name)}; the first one counts")
         else:
             specs.append(spec)
     return specs, problems
+
+
+def _of_editor(name: str, row: Mapping[str, object], channel: Channel) -> ServerSpec:
+    """Read a server that the editor has in itself."""
+    id = row.get("serverId")
+    spec = ServerSpec(name, "client", _SOURCE, "acp", channel=channel, digest="acp")
+    if not isinstance(id, str) or not id:
+        return replace(spec, problem="its `serverId` must be a string")
+    return replace(spec, server_id=id)
 
 
 def _pairs(value: object) -> object:

@@ -172,12 +172,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             return [_call(call_id, title=title, rawInput=dict(arguments), **located)]
         case CallProposes(call_id, title, files):
             return [_call(call_id, title=title, content=diffs(files), locations=changed_places(files))]
-        case CallRunning(call_id, terminal=str(terminal)):
-            return [_call(call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}])]
-        case CallRunning(call_id, None):
-            return [_call(call_id, status="in_progress")]
-        case CallRunning(call_id, output):
-            return [_call(call_id, status="in_progress", content=[content(fenced(output or "", ""))])]
+        case CallRunning():
+            return [_running(event)]
         case TasksChanged():
             return [tasks_update(event)]
         case CallEnded():
@@ -270,6 +266,17 @@ def _retrying(event: RetryWaiting) -> Update:
     return {"sessionUpdate": kind, "toolCallId": event.retry_id, **fields}
 
 
+def _running(event: CallRunning) -> Update:
+    fields: dict[str, object] = {"status": "in_progress"}
+    if event.terminal is not None:
+        fields["content"] = [{"type": "terminal", "terminalId": event.terminal}]
+    elif event.output is not None:
+        fields["content"] = [content(fenced(event.output, ""))]
+    if event.can_stop:
+        fields["_meta"] = {"north": {"canStop": True}}
+    return _call(event.call_id, **fields)
+
+
 def _ended(event: CallEnded) -> Update:
     shown = diffs(event.files)
     if event.text:
@@ -279,8 +286,12 @@ def _ended(event: CallEnded) -> Update:
         fields["content"] = shown
     if event.locations:
         fields["locations"] = _locations(event.locations)
-    if event.truncation is not None:
-        fields["_meta"] = {"north": {"truncation": dict(event.truncation)}}
+    meta: dict[str, object] = {"truncation": dict(event.truncation)} if event.truncation is not None else {}
+    meta |= {"cancelled": True} if event.details.get("cancelled") is True else {}
+    if isinstance(code := event.details.get("exitCode"), int):
+        meta["exitCode"] = code
+    if meta:
+        fields["_meta"] = {"north": meta}
     return _call(event.call_id, **fields)
 
 

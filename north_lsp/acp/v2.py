@@ -32,6 +32,8 @@ def project(update: Fields, *, knows_north: bool) -> Fields | None:
             found = {**update, "sessionUpdate": "tool_call_update"}
             if isinstance(update.get("content"), list):
                 found["content"] = [tool_content(part) for part in update["content"]]
+            if update.get("_meta", {}).get("north", {}).get("cancelled"):
+                found["status"] = "cancelled"
         case "config_option_update":
             found = {**update, "configOptions": config_options(update["configOptions"])}
         case "available_commands_update":

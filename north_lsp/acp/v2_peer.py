@@ -2,6 +2,7 @@
 states that version 1 does not have."""
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from itertools import count
@@ -11,6 +12,7 @@ import anyio
 
 from north_lsp.acp import v2
 from north_lsp.acp.initialize import Client
+from north_lsp.acp.v2_controls import CallControls
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import RpcError
@@ -44,6 +46,7 @@ class V2Peer(Peer):
         self._prompts: dict[str, Prompt] = {}
         self._running: set[str] = set()
         self._commands: dict[str, list[Any]] = {}
+        self._controls: defaultdict[str, CallControls] = defaultdict(CallControls)
         self._numbers = count(1)
 
     @contextlib.contextmanager
@@ -66,8 +69,13 @@ class V2Peer(Peer):
             self._commands.pop(session, None)
 
     def forget(self, session: str) -> None:
-        """Forget which messages of a session have been created."""
+        """Forget which messages of a session have been created, and what of it can be stopped."""
         self._messages.pop(session, None)
+        self._controls.pop(session, None)
+
+    def can_stop(self, session: str, field: str, id: str) -> bool:
+        """Tell whether the client was told that it can stop this call (`toolCallId`) or terminal (`terminalId`)."""
+        return session in self._controls and self._controls[session].can_stop(field, id)
 
     async def inserted(self, session: str, message_id: str | None = None) -> None:
         """Say that the prompt of a session is a part of its conversation now, and send what was held. A prompt that
@@ -117,6 +125,7 @@ class V2Peer(Peer):
         if session in self._prompts:
             await self.inserted(session)
         if method == "session/request_permission":
+            self._controls[params["sessionId"]].asked(params["toolCall"])
             params = v2.permission(params, knows_north=self._client.knows_north)
         return await super().request(method, params, cancellable=cancellable, late=late)
 
@@ -133,6 +142,10 @@ class V2Peer(Peer):
             if found["messageId"] not in known and (whole := v2.whole_message(found)) is not None:
                 known.add(found["messageId"])
                 await self._send(session, whole)
+        if found["sessionUpdate"] == "tool_call_update":
+            for one in self._controls[session].updates(update, found):
+                await self._send(session, one)
+            return
         await self._send(session, found)
 
     async def _event(self, params: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from north_lsp.rpc.messages import (
 )
 from north_lsp.rpc.peer import Call, Handler, Service
 
+_SERVERS = ("stdio", "http", "acp")
 _ALIKE = (
     "auth/status",
     "providers/disable",
@@ -56,6 +57,8 @@ class V2Service:
             "session/prompt": self._prompt,
             "session/resume": self._resume,
             "session/set_config_option": self._set_option,
+            "terminal/cancel": self._stopping("terminalId"),
+            "tool_call/cancel": self._stopping("toolCallId"),
         }
 
     def owns(self, method: str) -> bool:
@@ -92,21 +95,39 @@ class V2Service:
 
         return handler
 
+    def _stopping(self, field: str) -> Handler:
+        """Answer the cancelling of a call or of a command's terminal, for which it is the same. What becomes of it is
+        told by updates."""
+
+        async def handler(params: Params, call: Call) -> object:
+            session, id = read.text(params, "sessionId"), read.text(params, field)
+            wanted = {"sessionId": session, "toolCallId": id}
+            known = self._peer.can_stop(session, field, id)
+            stopped: Any = await self._agent.request("_north/calls/stop", wanted, call) if known else {}
+            if not stopped.get("stopped"):
+                raise invalid_params(field, "must be of what runs and can be cancelled")
+            return {}
+
+        return handler
+
     async def _list(self, params: Params, call: Call) -> object:
         found: Any = await self._agent.request("session/list", params, call)
         return {**found, "sessions": [v2.session_row(row) for row in found["sessions"]]}
 
     async def _new(self, params: Params, call: Call) -> object:
+        _refuse_unknown_servers(params)
         made: Any = await self._agent.request("session/new", params, call)
         return {"sessionId": made["sessionId"], "configOptions": v2.config_options(made["configOptions"])}
 
     async def _fork(self, params: Params, call: Call) -> object:
+        _refuse_unknown_servers(params)
         made: Any = await self._agent.request("session/fork", params, call)
         return {"sessionId": made["sessionId"], "configOptions": v2.config_options(made["configOptions"])}
 
     async def _resume(self, params: Params, call: Call) -> object:
         """Open a session, with a replay from its start if that is wanted. Everything about it comes before the
         answer."""
+        _refuse_unknown_servers(params)
         start = params.get("replayFrom")
         if start is not None and (not isinstance(start, dict) or start.get("type") != "start"):
             raise invalid_params("replayFrom", "must be of the type start")
@@ -182,6 +203,15 @@ class V2Service:
             await self._peer.notify(method, held)
         if turn.after is not None:
             await turn.after()
+
+
+def _refuse_unknown_servers(params: Params) -> None:
+    """Refuse servers that are reached in a way that was not announced. What else is wrong with one is told in the
+    session."""
+    rows = params.get("mcpServers")
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and row.get("type") not in _SERVERS:
+            raise invalid_params("mcpServers", f"must be of the types {', '.join(_SERVERS)}")
 
 
 def service_for(agent: Service, peer: object, background: Background) -> Service:

@@ -25,16 +25,16 @@ from north_lsp.shell.sandbox import probe
 from north_lsp.storage.areas import areas, human
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings
-from north_lsp.storage.settings import load_settings
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.switches import is_number, is_on, is_switch
 from north_lsp.storage.trust import Trust
+from north_lsp.storage.user_settings import load_settings
 from north_lsp.workspace.project_root import find_root, project_hash
 
 _KNOWN = {*VARIABLES, *SET_BY_NORTH}
 _FOR_A_SANDBOX = (
-    "it needs Linux 5.13 or newer with Landlock and user namespaces, which many containers switch off; without it, "
-    "nothing needs to be done but to answer the questions"
+    "it needs Linux 5.13 or newer with Landlock and user namespaces, which many containers switch off, or macOS with "
+    "/usr/bin/sandbox-exec; without it, nothing needs to be done but to answer the questions"
 )
 
 
@@ -128,12 +128,13 @@ def _sandbox(options: Options) -> Iterator[Finding]:
         costs += "; so does every other command: the settings ask for the sandbox" if wanted else ""
         yield Finding("warning", f"sandbox: not available here ({held}): {costs}", _FOR_A_SANDBOX)
         return
-    if not held.namespaces:
+    if not held.holds:
         text = f"sandbox: protected names and closed files cannot be guarded here ({held.why}): {costs}"
         yield Finding("warning", text, _FOR_A_SANDBOX)
-    network = "a network of its own" if held.namespaces else "no sockets"
+    how = "Seatbelt" if held.seatbelt else f"Landlock {held.landlock}"
+    network = "no network" if held.seatbelt else "a network of its own" if held.namespaces else "no sockets"
     state = "for all commands" if wanted else 'for what runs without asking (`"sandbox": "workspace"`: for all)'
-    yield Finding("ok", f"sandbox: {state}; Landlock {held.landlock}, {network}")
+    yield Finding("ok", f"sandbox: {state}; {how}, {network}")
     for gap in held.gaps():
         yield Finding("note", f"sandbox: not prevented on this machine: {gap}")
 

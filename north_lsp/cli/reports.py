@@ -26,7 +26,7 @@ def models(options: Options, pattern: str, *, available: bool, as_json: bool) ->
     from north_lsp.providers.catalog.model_selection import Allowed, prepared
     from north_lsp.providers.catalog.models_cache import ModelsCache
     from north_lsp.providers.keys.credential_lookup import rotating_keys
-    from north_lsp.storage.settings import load_settings
+    from north_lsp.storage.user_settings import load_settings
 
     locations = Locations.from_environment(options.environ)
     everything = load_settings(locations)

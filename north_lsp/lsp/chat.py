@@ -16,7 +16,7 @@ from north_lsp.agent.ports.events import Event
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.session import Session
-from north_lsp.display import one_line, visible
+from north_lsp.display import one_line, sentence, visible
 from north_lsp.lsp import chat_text
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.chat_edits import ChatEdits, Refused
@@ -159,7 +159,7 @@ class Chat:
 
     async def tell(self, text: str, level: int = _INFO) -> None:
         """Show a message."""
-        await self._peer.notify("window/showMessage", {"type": level, "message": visible(text)})
+        await self._peer.notify("window/showMessage", {"type": level, "message": sentence(visible(text))})
 
     async def tell_error(self, text: str) -> None:
         """Show an error."""

@@ -145,9 +145,9 @@ class ChatFeatures:
 
     async def _paths(self, text: str, start: int, end: int, query: str) -> Completions:
         session = await self._conversation.current()
-        found = await session.mentioning.paths(query, _MOST_PATHS)
-        rows = [(_mentioned(one.spelled), one.kind) for one in await session.mentioning.names(query, _MOST_PATHS)]
-        for one in found.found:
+        found = await session.mentioning.complete(query, _MOST_PATHS)
+        rows = [(_mentioned(one.spelled), one.detail if one.kind == one.spelled else one.kind) for one in found.names]
+        for one in found.paths.found:
             name = one.shown + ("/" if one.is_folder and not one.shown.endswith("/") else "")
             rows.append((_mentioned(name), "folder" if one.is_folder else "file"))
         offered = self._offered(text, start, end, rows, "file")

@@ -42,7 +42,7 @@ from north_lsp.agent.ports.events import (
     UserSaid,
 )
 from north_lsp.agent.ports.forms import Form, Page
-from north_lsp.display import one_line, visible
+from north_lsp.display import one_line, sentence, visible
 from north_lsp.lsp.broken_code import BrokenCode
 from north_lsp.lsp.chat_document import ChatDocument
 from north_lsp.lsp.confirming import EditorConfirmation
@@ -132,7 +132,9 @@ class PlainEditor:
                 mark = "done" if ok else "failed"
                 await self._log(f"{title} - {mark}" + (f"\n{text}" if text else ""))
             case Notice(level, text):
-                await self._peer.notify("window/showMessage", {"type": _LEVELS[level], "message": visible(text)})
+                await self._peer.notify(
+                    "window/showMessage", {"type": _LEVELS[level], "message": sentence(visible(text))}
+                )
             case RetryWaiting(_, attempt, of, remaining, message, "waiting"):
                 await self._progress.report(f"Trying again in {remaining} s ({attempt} of {of}): {one_line(message)}")
             case UsageChanged():

@@ -29,6 +29,7 @@ from north_lsp.rpc.messages import (
 
 VERSION = "2025-11-25"
 _VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", VERSION)
+_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _LONGEST_CALL = 3600.0
 _UNASKED_AT_ONCE = 200
 _BREATH = 0.02
@@ -97,6 +98,16 @@ class McpClient:
         self._transport.negotiated(str(version))
         self._transport.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return result
+
+    async def discover(self, seconds: float, version: str) -> Mapping[str, Any]:
+        """Ask a server without sessions what it is; returns what `initialize` does. Raises ToolError."""
+        result = await self.request("server/discover", {}, seconds)
+        offered = result.get("supportedVersions")
+        if not isinstance(offered, list) or version not in offered:
+            raise failure(f"it does not speak version {version} of the protocol, the only one in an editor")
+        meta = result.get("_meta")
+        about = meta.get(_SERVER_INFO) if isinstance(meta, Mapping) else None
+        return {"serverInfo": about, **result}
 
     async def request(
         self, method: str, params: Mapping[str, object], seconds: float, progress: Progress | None = None
@@ -227,4 +238,6 @@ def _result(response: Response) -> Mapping[str, Any]:
         raise failure(f"{response.error.code}: {one_line(response.error.message, 1000)}")
     if not isinstance(response.result, Mapping):
         raise failure("the answer is not what the protocol says: its result is not an object")
+    if response.result.get("resultType") == "input_required":
+        raise failure("it asks for something in the middle of a request, which North does not offer")
     return response.result

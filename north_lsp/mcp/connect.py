@@ -1,9 +1,11 @@
 """Opens the connections to tool servers: the core's port, in terms of the protocol."""
 
 import json
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,8 @@ from north_lsp.mcp.content import (
     read_resources,
     read_tools,
 )
+from north_lsp.mcp.over_editor import VERSION as STATELESS
+from north_lsp.mcp.over_editor import over_editor
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside, failure
 from north_lsp.storage.credentials import CredentialStore
@@ -55,6 +59,7 @@ class McpConnection:
         self._client = client
         self._is_outdated = is_outdated
         self._seconds = spec.seconds
+        self._never_pinged = spec.carrier == "acp"  # it is there as long as the editor is
         about = opened.get("serverInfo")
         about = about if isinstance(about, Mapping) else {}
         words = [about.get("title") or about.get("name"), about.get("version")]
@@ -122,7 +127,7 @@ class McpConnection:
         return await read_contents(await self._client.request("resources/read", {"uri": address}, self._seconds))
 
     async def check(self) -> None:
-        if self._client.is_waiting:
+        if self._client.is_waiting or self._never_pinged:
             return
         if await self._is_outdated():
             raise ToolError("STALE", "its sign-in has been renewed")
@@ -130,6 +135,22 @@ class McpConnection:
 
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()
+
+
+async def _follow_lists(client: McpClient, opened: Mapping[str, Any], listener: Listener) -> None:
+    """Have a server without sessions tell when what it offers changes."""
+    offered = opened.get("capabilities")
+    offered = offered if isinstance(offered, Mapping) else {}
+    wanted = {
+        f"{kind}ListChanged": True
+        for kind in ("tools", "prompts")
+        if isinstance(one := offered.get(kind), Mapping) and one.get("listChanged") is True
+    }
+    try:
+        if wanted:
+            await client.request("subscriptions/listen", {"notifications": wanted}, math.inf)
+    except ToolError as error:
+        listener.logged(f"it does not tell when its lists change: {error.message}")
 
 
 def _signed_in_at(spec: ServerSpec) -> ServerSpec:
@@ -198,6 +219,12 @@ class Connector:
 
         async with self._transport(spec, roots[0], listener, token) as transport:
             client = McpClient(transport, answers, told)
+            if spec.carrier == "acp":
+                async with beside(client.run):
+                    opened = await client.discover(spec.seconds, STATELESS)
+                    async with beside(partial(_follow_lists, client, opened, listener)):
+                        yield McpConnection(client, spec, opened, is_outdated)
+                return
             async with beside(client.run):
                 opened = await client.initialize(spec.seconds, _CAPABILITIES)
                 yield McpConnection(client, spec, opened, is_outdated)
@@ -217,6 +244,8 @@ class Connector:
     def _transport(
         self, spec: ServerSpec, folder: Path, listener: Listener, token: str
     ) -> AbstractAsyncContextManager[Transport]:
+        if spec.carrier == "acp":
+            return over_editor(spec)
         if spec.carrier == "stdio":
             return self._over_stdio(spec, folder, listener, token)
         return self._over_http(spec)

@@ -50,6 +50,15 @@ def make_remote(
     return _make(model, environ, timeouts, keys, extras, find_credential(model, environ, keys))
 
 
+def make_summary_endpoint(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
+    """Make what asks the user's own server for summaries."""
+    from north_lsp.providers.adapters.summary_endpoint import SummaryEndpoint
+
+    address = model.provider.address or ""
+    http = make_client(HeaderRules(), timeouts, environ, address=address)
+    return SummaryEndpoint(Endpoint(model.provider.title, address, ""), http, timeouts)
+
+
 def _make(
     model: Model,
     environ: Mapping[str, str],

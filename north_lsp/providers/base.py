@@ -46,14 +46,16 @@ Block = Text | Thinking | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of one or more requests. `input` counts only the tokens charged at the full input rate. `raw` is
-    what the vendor said itself, of the last request; it makes no difference between counts."""
+    """Token counts of one or more requests. `input` counts only the tokens charged at the full input rate; `reasoning`
+    are those of the `output` that the model thought with, as far as its vendor says. `raw` is what the vendor said
+    itself, of the last request; it makes no difference between counts."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     raw: Mapping[str, object] = field(default_factory=dict, compare=False)
+    reasoning: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -62,6 +64,29 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             other.raw or self.raw,
+            self.reasoning + other.reasoning,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one or more requests cost, in US dollars, by what was charged for."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
         )
 
 

@@ -47,9 +47,12 @@ class CatalogRefresh:
         """Call `listener` after each change to the set of models."""
         self._listeners.append(listener)
 
-    async def refresh(self) -> None:
-        """Apply what was edited or stored since the last time. Costs nothing if nothing was."""
+    async def refresh(self, *, again: bool = False) -> None:
+        """Apply what was edited or stored since the last time. Costs nothing if nothing was. `again`: read the files
+        even if they look the same."""
         async with self._refreshing:
+            if again:
+                self._stamp = ()
             changed = await self._read_again()
             keys = self.catalog.keys
             if keys.is_stale and await anyio.to_thread.run_sync(keys.refresh, abandon_on_cancel=True):

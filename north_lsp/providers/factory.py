@@ -7,7 +7,7 @@ from pathlib import Path
 from north_lsp.providers.base import DEFAULT_TIMEOUTS, Provider, Timeouts
 from north_lsp.providers.catalog.loading import SCRIPT_VARIABLE
 from north_lsp.providers.keys.sources import NO_KEYS, Keys
-from north_lsp.providers.model import NO_EXTRAS, Extras, Model
+from north_lsp.providers.model import NO_EXTRAS, SUMMARIES, Extras, Model
 from north_lsp.storage.switches import number
 
 
@@ -36,6 +36,10 @@ def make_provider(
         from north_lsp.providers.offline.provider import OfflineProvider
 
         return OfflineProvider(delay=_offline_delay(environ))
+    if model.provider.api == SUMMARIES:
+        from north_lsp.providers.adapter_factory import make_summary_endpoint
+
+        return make_summary_endpoint(model, environ, timeouts)
     from north_lsp.providers.adapter_factory import make_remote
 
     return make_remote(model, environ, timeouts, keys, extras)

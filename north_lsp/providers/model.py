@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.providers.base import Reasoning, Usage
+from north_lsp.providers.base import Cost, Reasoning, Usage
 from north_lsp.providers.clouds import cloud_address
 from north_lsp.providers.credentials import KeySource
 from north_lsp.providers.thinking import Level, ThinkingInfo
@@ -26,15 +27,18 @@ class Prices:
     cache_read: float
     known: bool = True
 
-    def cost(self, usage: Usage) -> float:
-        """Return the price of one request in US dollars; negative counts count as 0."""
-        parts = (
-            (usage.input, self.input),
-            (usage.output, self.output),
-            (usage.cache_write, self.cache_write),
-            (usage.cache_read, self.cache_read),
+    def split(self, usage: Usage) -> Cost:
+        """Return the price of one request by its parts; negative counts count as 0."""
+        return Cost(
+            max(usage.input, 0) * self.input / 1_000_000,
+            max(usage.output, 0) * self.output / 1_000_000,
+            max(usage.cache_read, 0) * self.cache_read / 1_000_000,
+            max(usage.cache_write, 0) * self.cache_write / 1_000_000,
         )
-        return sum(max(tokens, 0) * price for tokens, price in parts) / 1_000_000
+
+    def cost(self, usage: Usage) -> float:
+        """Return the price of one request in US dollars."""
+        return self.split(usage).total
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,10 @@ class Transform:
 
 
 NO_TRANSFORM = Transform()
+
+
+SUMMARIES = "summaries"
+"""The API of a server of the user's that does nothing but write summaries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +163,11 @@ class Model:
 
     def with_level(self, level: Level | None) -> "Model":
         return replace(self, level=level)
+
+
+def summary_endpoint(address: str, window: int) -> Model:
+    """Return what stands for the user's own server for summaries, which takes requests of the size of a `window`."""
+    host = urlsplit(address).hostname or address
+    title = f"the summary server {host}"
+    info = ProviderInfo("compaction.remoteEndpoint", SUMMARIES, title, (), address=address, keyless=True)
+    return Model(info, host, host, info.title, window, _ANSWER_TOKENS, FREE)

@@ -179,6 +179,10 @@ class Peer:
         if box and (late := self._late.pop(id, None)) is not None and box[0].error is None:
             late(box[0].result)
 
+    def tell_cancels(self) -> None:
+        """Tell the other side from now on which requests are withdrawn: it has shown that it can read that."""
+        self._tells_cancel = True
+
     @property
     def has_ended(self) -> bool:
         """Whether nothing is read any more, so that no answer will come."""

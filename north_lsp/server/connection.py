@@ -62,11 +62,12 @@ from north_lsp.server.timing import StartTimes, is_wanted, watch_loop
 from north_lsp.shell.pool import ShellPool
 from north_lsp.storage.costs import Costs
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
+from north_lsp.storage.edit_settings import EditVariant
 from north_lsp.storage.janitor import clear_daily
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note_problem, take_notes
 from north_lsp.storage.search import Search
-from north_lsp.storage.settings import EditVariant, Settings
+from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_file import SettingsFile
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ class Options:
         from north_lsp.providers.keys.sources import Keys
         from north_lsp.storage.credentials import CredentialStore
         from north_lsp.storage.locations import Locations
-        from north_lsp.storage.settings import load_settings
+        from north_lsp.storage.user_settings import load_settings
 
         locations = Locations.from_environment(self.environ)
         known = load_catalog(locations.config, self.environ)

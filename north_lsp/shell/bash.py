@@ -28,7 +28,7 @@ from north_lsp.shell.channels import Channels
 from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.marker_scanner import MarkerScanner
-from north_lsp.shell.processes import children_of, end_now, is_asleep, is_halted, send
+from north_lsp.shell.processes import PROC, children_of, end_now, is_asleep, is_halted, send
 from north_lsp.shell.protocol import beginning, calling, reporting, single
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
 from north_lsp.shell.sandbox import ActiveRestrictions
@@ -78,6 +78,7 @@ class Bash:
         self.first: ShellReport | None = None
         self.report: ShellReport | None = None
         self.in_force: ActiveRestrictions | None = None
+        self.ended_because = ""  # why North ended it, if that is to be told
         self.described: dict[str, Any] | None = None  # the description that the sandbox was made from
 
     # -- beginning and end -----------------------------------------------------------------------------------------
@@ -196,11 +197,13 @@ class Bash:
         return not self._closed and self._process.poll() is None
 
     def cwd(self) -> Path | None:
-        """Return the shell's directory as the kernel knows it; None where that is not available."""
+        """Return the shell's directory as the kernel knows it, or as the shell last reported it where there is no
+        `/proc`; None if that is unknown."""
         try:
-            return Path(os.readlink(f"/proc/{self.pid}/cwd"))
+            return Path(os.readlink(PROC / f"{self.pid}/cwd"))
         except OSError:
-            return None
+            told = "" if self.report is None else self.report.directory.removesuffix("\n")
+            return Path(told) if told.startswith("/") else None
 
     def strange_descriptors(self) -> bool:
         """Return whether a command left descriptors open in the shell itself (`exec 5>file`)."""

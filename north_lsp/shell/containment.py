@@ -11,6 +11,7 @@ import anyio.to_thread
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
+from north_lsp.shell.ending import end_processes
 from north_lsp.shell.factory import private_folder
 from north_lsp.shell.processes import children_of, end_now
 from north_lsp.shell.sandbox import Held, Sandbox, hold_more
@@ -150,11 +151,12 @@ class Containment:
 
     async def _hold(self, held: Held) -> None:
         for bash in self._shells():
-            if not bash.alive or bash.described is None or bash.in_force is None or not bash.in_force.namespaces:
+            if not bash.alive or bash.described is None or bash.in_force is None or not bash.in_force.holds:
                 continue
             join = partial(hold_more, bash.pid, held, bash.described, self._sandbox.roots)
-            if await anyio.to_thread.run_sync(join):
-                await anyio.to_thread.run_sync(bash.kill)  # a shell that cannot be held must not go on
+            if problem := await anyio.to_thread.run_sync(join):
+                bash.ended_because = problem
+                await anyio.to_thread.run_sync(end_processes, bash)  # a shell that cannot be held must not go on
 
     async def _sweep(self) -> list[QuarantinedFiles]:
         assert self._watch is not None
@@ -197,7 +199,7 @@ class Containment:
                 await anyio.sleep((time.monotonic() - started) * _REST_TIMES)
         except ToolError:
             for bash in self._shells():
-                await anyio.to_thread.run_sync(bash.kill)
+                await anyio.to_thread.run_sync(end_processes, bash)
             await anyio.to_thread.run_sync(self._end_others)
         finally:
             self._patrols = False

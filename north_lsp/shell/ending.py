@@ -31,8 +31,13 @@ async def end_shells(shells: Sequence[Bash], marks: Iterable[str], grace: float)
 
 async def end_shell(bash: Bash) -> None:
     """End one shell with all that runs in it, at once."""
-    await anyio.to_thread.run_sync(end_now, lambda: [*bash.processes(), bash.pid] if bash.alive else [])
+    await anyio.to_thread.run_sync(end_processes, bash)
     bash.close()
+
+
+def end_processes(bash: Bash) -> None:
+    """Kill a shell with all that runs in it; whoever waits for it notices, and closes it. Blocks."""
+    end_now(lambda: [*bash.processes(), bash.pid] if bash.alive else [])
 
 
 def _below(shells: Sequence[Bash]) -> dict[int, str]:

@@ -17,7 +17,7 @@ from north_lsp import unix
 from north_lsp.shell.processes import children_of, end_now, started_at
 
 _COMMAND = (sys.executable, "-I", "-c", "from north_lsp.shell.guardian import main; main()")
-_MAX_MESSAGE = 256
+_MESSAGE = 64  # the length of each: macOS keeps no bounds between messages on such a connection
 _DESCRIPTORS = 3
 
 
@@ -36,8 +36,7 @@ class Guardian:
 
     def hold(self, pid: int, descriptors: Sequence[int]) -> None:
         """Guard a shell; `descriptors` are North's ends of its channels. May start a process: call it on a thread."""
-        if sys.platform == "linux":
-            self._tell(f"hold {pid} {started_at(pid)}", descriptors)
+        self._tell(f"hold {pid} {started_at(pid)}", descriptors)
 
     def release(self, pid: int) -> None:
         """Stop guarding a shell that has ended or is about to."""
@@ -48,7 +47,9 @@ class Guardian:
         with self._lock, contextlib.suppress(OSError):
             self._start()
             if sys.platform != "win32" and self._socket is not None:
-                socket.send_fds(self._socket, [text.encode()], descriptors)
+                data = text.encode().ljust(_MESSAGE)
+                sent = socket.send_fds(self._socket, [data], descriptors)
+                self._socket.sendall(data[sent:])
 
     def _start(self) -> None:
         if sys.platform == "win32":
@@ -59,12 +60,15 @@ class Guardian:
                     return
         if self._socket is not None:
             self._socket.close()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
             theirs.set_inheritable(True)
             nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
             argv = [*_COMMAND, str(theirs.fileno())]
-            self._pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=nothing, setsid=True)
+            own = (
+                sys.platform == "linux"
+            )  # elsewhere it makes its session itself, since not every Python can ask for one
+            self._pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=nothing, setsid=own)
         self._socket = ours
 
 
@@ -77,15 +81,17 @@ def main() -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM, unix.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.setsid()  # a signal to North's group or terminal is not for it
     os.chdir("/")
     held: dict[int, tuple[str, list[int]]] = {}
     with socket.socket(fileno=int(sys.argv[1])) as connection:
         while True:
             try:
-                message, descriptors, _, _ = socket.recv_fds(connection, _MAX_MESSAGE, _DESCRIPTORS)
+                message, descriptors = _next(connection)
             except OSError:
                 break
-            if not message:
+            if len(message) < _MESSAGE:
                 break
             word, pid, *since = message.decode().split()
             for descriptor in held.pop(int(pid), ("", []))[1]:
@@ -93,6 +99,16 @@ def main() -> None:
             if word == "hold":
                 held[int(pid)] = (since[0] if since else "", list(descriptors))
     end_now(lambda: [one for pid, (since, _) in held.items() for one in _tree(pid, since)])
+
+
+def _next(connection: socket.socket) -> tuple[bytes, list[int]]:
+    """Return the next message with its descriptors; a shorter one at the connection's end. Raises OSError."""
+    if sys.platform == "win32":
+        return b"", []
+    message, descriptors, _, _ = socket.recv_fds(connection, _MESSAGE, _DESCRIPTORS)
+    while message and len(message) < _MESSAGE and (more := connection.recv(_MESSAGE - len(message))):
+        message += more
+    return message, descriptors
 
 
 def _tree(pid: int, since: str) -> list[int]:

@@ -107,6 +107,8 @@ async def _run_kept(bash: Bash, job: JobSpec, setup: str, stdin: str, feed: Feed
     ended = await bash.run(job.command, setup, math.inf, feed, job.mark, stdin)
     if not ended.gone:
         await bash.until_childless(feed)
+    elif bash.ended_because:
+        feed(f"\n{bash.ended_because}\n".encode())
     return ended.exit_code
 
 

@@ -4,7 +4,7 @@ Runs as a separate script (`python -I -S launcher.py`, with JSON on its input), 
 North's own process; it imports none of North's modules. It reports the restrictions that hold on the control descriptor
 before bash starts: `P <json>`, or `X <reason>` if it gave up. Without the restrictions that were asked for the shell
 does not start (namespaces are required only if `needs` is set). With `--hold` it joins the sandbox of a running shell
-and holds further names there.
+and holds further names there. On macOS it becomes `sandbox-exec`, which takes the sandbox's profile and becomes bash.
 """
 
 import ctypes
@@ -329,16 +329,31 @@ def enter_sandbox(wanted: dict[str, Any]) -> dict[str, Any]:
     temp = "/tmp" if namespaces and wanted["hides"] else wanted["temp"]
     rules = wanted["rules"]
     rules = {**rules, "write": [*rules["write"], temp, *([_SHARED_MEMORY] if namespaces else [])]}
-    os.environ["TMPDIR"] = temp
-    os.environ["XDG_CACHE_HOME"] = os.environ["NPM_CONFIG_CACHE"] = f"{temp}/.cache"
-    os.environ["GOCACHE"] = f"{temp}/.cache/go-build"
-    os.environ.setdefault("CACHE_DIR", f"{temp}/.cache")  # for node's tools where `node_modules` cannot be written
-    os.environ |= _WITHOUT_NETWORK
+    set_variables(temp)
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     drop_capabilities()
     restrict_files(version, rules, network=namespaces)
     restrict_calls([socket.AF_INET, socket.AF_INET6] if namespaces else [])
     return {"landlock": version, "namespaces": namespaces, "why": why, "temp": temp}
+
+
+def set_variables(temp: str) -> None:
+    """Tell programs where they can write, and that there is no network."""
+    os.environ["TMPDIR"] = temp
+    os.environ["XDG_CACHE_HOME"] = os.environ["NPM_CONFIG_CACHE"] = f"{temp}/.cache"
+    os.environ["GOCACHE"] = f"{temp}/.cache/go-build"
+    os.environ.setdefault("CACHE_DIR", f"{temp}/.cache")  # for node's tools where `node_modules` cannot be written
+    os.environ |= _WITHOUT_NETWORK
+
+
+def in_seatbelt(wanted: dict[str, Any], argv: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return what is in force with the profile of `wanted`, and the words that run a command with it."""
+    if sys.platform == "win32":
+        raise Unavailable(_NOT_HERE)
+    set_variables(wanted["temp"])
+    terminal = os.ttyname(TTY_FD) if os.isatty(TTY_FD) else os.devnull
+    in_force = {"landlock": 0, "namespaces": False, "seatbelt": True, "temp": wanted["temp"]}
+    return in_force, [*wanted["prefix"], "-D", f"TERMINAL={terminal}", "--", *argv]
 
 
 def main(config: dict[str, Any]) -> None:
@@ -357,11 +372,15 @@ def main(config: dict[str, Any]) -> None:
             fcntl.ioctl(TTY_FD, termios.TIOCSCTTY, 0)
         if sys.platform == "linux":
             _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        in_force = enter_sandbox(config["sandbox"]) if config["sandbox"] is not None else None
+        wanted, argv, in_force = config["sandbox"], config["argv"], None
+        if wanted is not None and "prefix" in wanted:
+            in_force, argv = in_seatbelt(wanted, argv)
+        elif wanted is not None:
+            in_force = enter_sandbox(wanted)
         os.write(CONTROL_FD, b"P " + json.dumps(in_force).encode() + b"\0")
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-        os.execv(config["argv"][0], config["argv"])
+        os.execv(argv[0], argv)
     except (Unavailable, OSError) as error:
         os.write(CONTROL_FD, b"X " + str(error).encode("utf-8", "replace") + b"\0")
         os._exit(126)

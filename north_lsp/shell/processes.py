@@ -1,9 +1,9 @@
-"""Inspects and signals processes with the system's own means. Imports nothing that loads slowly.
+"""Inspects and signals processes with the system's own means: `/proc`, or `ps` where there is none. Imports nothing
+that loads slowly.
 
 It does not use `psutil` (7.2 was tried; every test passes with it): finding a shell's children, at the end of every
 command, takes it 1.8 ms instead of 0.1, since it reads all processes although the kernel lists the children, and
-finding a mark takes 11 ms instead of 3. On macOS it would see environments and states, which `ps` does not show: once
-North is tested there, it should replace `/proc`.
+finding a mark takes 11 ms instead of 3. On macOS it would also see environments, which `ps` does not show.
 """
 
 import os
@@ -22,6 +22,8 @@ _HAS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 def children_of(root: int) -> list[int]:
     """Return all processes below one, the deepest last. A session's shell adopts orphaned processes, so that a daemon
     is found here, whatever it did to its group and its environment."""
+    if not _has_proc():
+        return sorted(from_ps(root) - {root})
     found: list[int] = []
     waiting = [root]
     while waiting:
@@ -42,8 +44,6 @@ def children_of(root: int) -> list[int]:
 
 
 def _descendants_anywhere(root: int) -> list[int]:
-    if not PROC.joinpath("self/stat").exists():
-        return sorted(from_ps(root) - {root})
     parents = {pid: row[0] for pid in all_pids() if (row := parent_and_group(pid)) is not None}
     return sorted(descendants(root, parents) - {root})
 
@@ -70,8 +70,21 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process exists and has not ended."""
-    return not PROC.joinpath("self/stat").exists() or parent_and_group(pid) is not None
+    """Return whether a process exists and has not ended. Without `/proc`, one that has ended and that nobody has asked
+    for counts as well."""
+    if _has_proc():
+        return parent_and_group(pid) is not None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to another user
+        return True
+    return True
+
+
+def _has_proc() -> bool:
+    return PROC.joinpath("self/stat").exists()
 
 
 def all_pids() -> Iterable[int]:
@@ -90,7 +103,7 @@ def parent_and_group(pid: int) -> tuple[int, int] | None:
 
 def is_asleep(pid: int) -> bool:
     """Return whether a process waits for something; also True where that is unknown."""
-    return _state(pid) in ("S", "")
+    return _state(pid) in ("S", "I", "")
 
 
 def is_halted(pid: int) -> bool:
@@ -99,7 +112,9 @@ def is_halted(pid: int) -> bool:
 
 
 def _state(pid: int) -> str:
-    """Return the process's state letter from `/proc`; empty if there is none."""
+    """Return the process's state letter; empty if there is none."""
+    if not _has_proc():
+        return _ps("-o", "stat=", "-p", str(pid)).strip()[:1]
     try:
         stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
     except OSError:
@@ -125,16 +140,26 @@ def descendants(root: int, parents: dict[int, int]) -> set[int]:
 
 
 def from_ps(root: int) -> set[int]:
-    rows = subprocess.run(["/bin/ps", "-Ao", "pid=,ppid="], capture_output=True, text=True, check=False).stdout.split(
-        "\n"
-    )
-    parents = {int(pid): int(parent) for pid, parent in (row.split() for row in rows if row.strip())}
+    """Return a process, those below it and those of its group, as `ps` lists them, without those that have ended."""
+    rows = [row.split() for row in _ps("-Ao", "pid=,ppid=,pgid=,stat=").split("\n")]
+    alive = [(int(row[0]), int(row[1]), int(row[2])) for row in rows if len(row) == 4 and row[3][0] != "Z"]
+    parents = {pid: root if group == root and pid != root else parent for pid, parent, group in alive}
     return descendants(root, parents)
 
 
+def _ps(*words: str) -> str:
+    environ = os.environ | {"LC_ALL": "C"}  # dates are compared as text
+    try:
+        return subprocess.run(["/bin/ps", *words], capture_output=True, text=True, check=False, env=environ).stdout
+    except OSError:
+        return ""
+
+
 def started_at(pid: int) -> str:
-    """Return when a process started, in the kernel's ticks; together with its id this identifies it. Empty if it is
-    gone."""
+    """Return when a process started, in the kernel's ticks, or as a date without `/proc`; together with its id this
+    identifies it. Has no spaces. Empty if it is gone."""
+    if not _has_proc():
+        return "_".join(_ps("-o", "lstart=", "-p", str(pid)).split())
     try:
         stat = PROC.joinpath(str(pid), "stat").read_text("utf-8", "replace")
     except OSError:

@@ -8,7 +8,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.shell.environment import changes_meaning
 
-SECTIONS = ("functions", "aliases", "exports", "traps", "options", "builtins", "places")
+SECTIONS = ("functions", "aliases", "exports", "traps", "options", "builtins", "places", "directory")
 # Each prints one section. The shell is in POSIX mode then, so that no function can replace `unset` and other builtins.
 COMMANDS = (
     r"\builtin declare -F",
@@ -18,6 +18,7 @@ COMMANDS = (
     r"\builtin shopt -p",
     r"\builtin enable -a",
     r"""\builtin printf '%s:%s:%s' "${CDPATH-}" "${GLOBIGNORE-}" "${EXECIGNORE-}" """,
+    r"\builtin pwd -P",
 )
 _OWN = frozenset(
     {"POSIXLY_CORRECT", "NORTH_COMMAND_ID", "PWD", "OLDPWD", "SHLVL", "_", "PS1", "PS2", "COLUMNS", "LINES"}
@@ -42,6 +43,7 @@ class ShellReport:
     options: str
     builtins: str
     places: str
+    directory: str
 
 
 def read_report(parts: list[str]) -> ShellReport:

@@ -224,7 +224,7 @@ class CommandRunner:
             await self._close_shells(lambda live: True)
         mark = uuid.uuid4().hex
         live = await self._shell_or_once(place, where, command, mark, needs=needs)
-        if needs and (live.bash.in_force is None or not live.bash.in_force.namespaces):
+        if needs and (live.bash.in_force is None or not live.bash.in_force.holds):
             raise ToolError("UNAVAILABLE", "the shell has no working sandbox", "ask the user: outside_sandbox")
         lost, self._shells.lost = self._shells.lost, None
         self._shells.last_used = time.monotonic()
@@ -399,6 +399,8 @@ class CommandRunner:
             return live
         if live is not None:
             self._shells.by_place.pop(place).bash.close()
+            if live.used and place not in ("clean", "bare"):
+                self._shells.lost = live.bash.ended_because or self._shells.lost
         await self._shell_pool.admit(self)
         snapshot = self._options.snapshot and place == "session"
         contained = self.is_contained(place)

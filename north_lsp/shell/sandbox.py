@@ -1,7 +1,9 @@
-"""Decides what a sandboxed command may touch, and whether this machine can enforce that."""
+"""Decides what a sandboxed command may touch, and whether this machine can enforce that: Linux with Landlock and
+namespaces (`launcher.py`), macOS with Seatbelt (`seatbelt.py`)."""
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import tomllib
@@ -11,12 +13,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
+from north_lsp import unix
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.launcher import filters_system_calls, landlock_version
+from north_lsp.shell.seatbelt import command_prefix, held_by, profile_of
 from north_lsp.shell.spawning import LAUNCHER, as_input
 
+_SYSTEM = sys.platform
 _SHARED_TEMP = Path("/tmp")
+_NEW_NAMES = (
+    "the shell in the sandbox was ended, since the workspace has new protected or closed names, which on macOS only a "
+    "new sandbox holds"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +38,25 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class ActiveRestrictions:
-    """The restrictions of a shell. Without namespaces it has no network of its own (instead it has no sockets at all),
-    and protected names inside the workspace can be written; `why` says what the kernel refused. `temp` is where the
-    shell sees its own folder."""
+    """The restrictions of a shell, by Landlock or by `seatbelt`. Without namespaces Landlock leaves it no network of
+    its own (instead it has no sockets at all), and protected names inside the workspace can be written; `why` says what
+    the kernel refused. `temp` is where the shell sees its own folder."""
 
     landlock: int
     namespaces: bool
     why: str = ""
     temp: str = ""
+    seatbelt: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether protected and closed names are held."""
+        return self.namespaces or self.seatbelt
 
     def gaps(self) -> tuple[str, ...]:
         """Describe what the sandbox does not prevent on this machine."""
+        if self.seatbelt:
+            return ()
         gaps = []
         if not self.namespaces:
             gaps.append(f"git's files and other protected names in the workspace can be written ({self.why})")
@@ -52,20 +69,29 @@ class ActiveRestrictions:
 
 
 def support() -> Support:
-    """Return what the machine supports, without trying it."""
-    if sys.platform != "linux":
-        return Support(False, f"there is no sandbox for {sys.platform}")
+    """Return what the machine supports, without trying it. On macOS, only `probe` can tell."""
+    if _SYSTEM == "darwin":
+        return _tried_out.get("seatbelt", Support(False, "it was not tried out yet"))
+    if _SYSTEM != "linux":
+        return Support(False, f"there is no sandbox for {_SYSTEM}")
     if landlock_version() < 1:
         return Support(False, "this kernel has no Landlock, or has it switched off")
     if not filters_system_calls():
-        return Support(False, f"the system calls of {os.uname().machine} are not known")
+        return Support(False, f"the system calls of {platform.machine()} are not known")
     return Support(True)
+
+
+_tried_out: dict[str, Support] = {}
 
 
 @cache
 def probe() -> ActiveRestrictions | str:
     """Return which restrictions a sandbox has on this machine, by making one, or why there is none. Starts a process:
     call it on a thread."""
+    if _SYSTEM == "darwin":
+        problem = _try_seatbelt()
+        _tried_out["seatbelt"] = Support(not problem, problem)
+        return problem or ActiveRestrictions(0, namespaces=False, seatbelt=True)
     if not (has := support()).available:
         return has.reason
     try:
@@ -77,6 +103,17 @@ def probe() -> ActiveRestrictions | str:
     except (OSError, subprocess.TimeoutExpired, ValueError):
         return "the sandbox could not be tested"
     return ActiveRestrictions(**answer) if isinstance(answer, dict) else str(answer)
+
+
+def _try_seatbelt() -> str:
+    """Run a program in a sandbox as commands get it. Returns what is wrong with it, empty if it holds."""
+    from north_lsp.shell.seatbelt_probe import try_out
+
+    def prefix(root: Path, temp: Path, held: Held) -> Sequence[str]:
+        made: list[str] = Sandbox((root,), os.environ, lambda: held).described(temp)["prefix"]
+        return made
+
+    return try_out(prefix)
 
 
 class Held(Protocol):
@@ -121,7 +158,7 @@ class Sandbox:
 
     def hides_temp(self) -> bool:
         """Return whether the shell's own folder can be mounted as `/tmp`: nothing that it needs may be there."""
-        return not any(
+        return _SYSTEM != "darwin" and not any(
             _overlaps(path, _SHARED_TEMP) for path in (*self.roots, *self.readable, *map(Path, self._tools()))
         )
 
@@ -131,10 +168,10 @@ class Sandbox:
         held = self.look()
         if held.problem:
             raise ToolError("UNAVAILABLE", f"the sandbox cannot protect the workspace: {held.problem}")
-        table = _table()
-        home = Path(os.path.realpath(self.environ.get("HOME") or "/nonexistent"))
+        table = _table()["macos"] if _SYSTEM == "darwin" else _table()
+        home = Path(unix.true_path(self.environ.get("HOME") or "/nonexistent"))
         read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools()]
-        return {
+        described = {
             "rules": {
                 "read": [*(path for path in read if not _opens_too_much(path, home)), *map(str, self.readable)],
                 "write": [*map(str, self.roots)],
@@ -147,6 +184,10 @@ class Sandbox:
             "open": list(held.open),
             "needs": needs,
         }
+        if _SYSTEM == "darwin":
+            described = _spelled(described)
+            described["prefix"] = command_prefix(profile_of(described))
+        return described
 
     def _tools(self) -> list[str]:
         """Return the folders on PATH and of Python, and the parents of those that are called `bin` or the like."""
@@ -154,22 +195,37 @@ class Sandbox:
         for entry in self.environ.get("PATH", "").split(os.pathsep):
             if not os.path.isabs(entry) or not os.path.isdir(entry):
                 continue
-            real = os.path.realpath(entry)
+            real = unix.true_path(entry)
             places.append(real)
             if os.path.basename(real) in ("bin", "sbin", "Scripts"):
                 places.append(os.path.dirname(real))
-        return list(dict.fromkeys(os.path.realpath(place) for place in places))
+        return list(dict.fromkeys(unix.true_path(place) for place in places))
 
 
 def _opens_too_much(path: str, home: Path) -> bool:
     """Return whether a tool folder must stay closed: the home folder, one above it, or the user's own data would open
     all secrets."""
-    closed = (home, home / ".local", home / ".config", home / ".cargo", home / ".cache", home / ".local/share")
+    closed = (
+        home, home / ".local", home / ".config", home / ".cargo", home / ".cache", home / ".local/share",
+        home / "Library", home / "Library/Application Support", home / "Library/Caches",
+    )  # fmt: skip
     return any(one.is_relative_to(path) for one in closed) or path == "/"
 
 
 def _overlaps(path: Path, other: Path) -> bool:
     return path.is_relative_to(other) or other.is_relative_to(path)
+
+
+def _spelled(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a description with its paths as the kernel of macOS names them. What is refused is refused by the name
+    that it was given, too."""
+    rules = {kind: [unix.true_path(path) for path in paths] for kind, paths in described["rules"].items()}
+    refused = {
+        kind: {**described[kind], **{unix.true_path(path): ident for path, ident in described[kind].items()}}
+        for kind in ("frozen", "hidden")
+    }
+    opened = [unix.true_path(path) for path in described["open"]]
+    return {**described, **refused, "rules": rules, "open": opened, "temp": unix.true_path(described["temp"])}
 
 
 @cache
@@ -201,6 +257,8 @@ def hold_more(pid: int, held: Held, described: dict[str, Any], roots: Sequence[P
     """Make the sandbox of a running shell hold what it does not hold yet. Returns what went wrong, empty if nothing
     did; `described` is the description that the sandbox was made from, and is updated. Starts a process: call it on a
     thread."""
+    if "prefix" in described:
+        return "" if held_by(described, held.frozen, held.hidden) else _NEW_NAMES
     frozen = {path: ident for path, ident in held.frozen.items() if described["frozen"].get(path) != ident}
     hidden = {path: ident for path, ident in held.hidden.items() if described["hidden"].get(path) != ident}
     if not frozen and not hidden:

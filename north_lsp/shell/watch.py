@@ -21,6 +21,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.sandbox import Held
 
 _ROUNDS = 3
+_MAX_DEPTH = 100
 _FOLDER = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
 
 
@@ -150,29 +151,51 @@ class Watch:
 
 def _allow(name: str, folder: int) -> None:
     """Give the user all rights on their own folder; do nothing for a file."""
-    if sys.platform != "linux":  # nothing is watched without a sandbox
+    if sys.platform == "win32":  # nothing is watched without a sandbox
         return
     with contextlib.suppress(OSError):
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o700 != 0o700:
-            descriptor = os.open(name, os.O_PATH | unix.NOFOLLOW | unix.CLOEXEC, dir_fd=folder)
-            try:
-                os.chmod(f"/proc/self/fd/{descriptor}", stat.S_IMODE(status.st_mode) | 0o700)
-            finally:
-                os.close(descriptor)
+        if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o700 == 0o700:
+            return
+        mode = stat.S_IMODE(status.st_mode) | 0o700
+        if sys.platform != "linux":
+            os.chmod(name, mode, dir_fd=folder, follow_symlinks=False)
+            return
+        descriptor = os.open(name, os.O_PATH | unix.NOFOLLOW | unix.CLOEXEC, dir_fd=folder)
+        try:
+            os.chmod(f"/proc/self/fd/{descriptor}", mode)
+        finally:
+            os.close(descriptor)
 
 
 def _copy_away(folder: int, name: str, target: Path) -> None:
-    """Move something to another file system. Links are copied as links; what is neither file nor folder is dropped."""
-    source = f"/proc/self/fd/{folder}/{name}"
-    mode = os.lstat(source).st_mode
+    """Move something to another file system. Links are copied as links; what is neither file nor folder is dropped, and
+    so is what cannot be read or lies very deep."""
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    _copy(folder, name, mode, target, _MAX_DEPTH)
     if stat.S_ISDIR(mode):
-        with contextlib.suppress(shutil.Error):
-            shutil.copytree(source, target, symlinks=True)
         shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
-        return
+    else:
+        os.unlink(name, dir_fd=folder)
+
+
+def _copy(folder: int, name: str, mode: int, target: Path, depth: int) -> None:
+    """Copy an entry of an open folder, without following a link. Raises OSError."""
     if stat.S_ISLNK(mode):
-        os.symlink(os.readlink(source), target)
+        os.symlink(os.readlink(name, dir_fd=folder), target)
     elif stat.S_ISREG(mode):
-        shutil.copyfile(source, target, follow_symlinks=False)
-    os.unlink(name, dir_fd=folder)
+        flags = os.O_RDONLY | unix.NOFOLLOW | unix.NONBLOCK | unix.CLOEXEC
+        with open(os.open(name, flags, dir_fd=folder), "rb") as source, open(target, "xb") as copy:
+            shutil.copyfileobj(source, copy)
+            unix.change_mode(copy.fileno(), stat.S_IMODE(mode) | 0o600)
+    elif stat.S_ISDIR(mode) and depth > 0:
+        target.mkdir(mode=0o700)
+        _allow(name, folder)
+        below = os.open(name, _FOLDER, dir_fd=folder)
+        try:
+            for inner in os.listdir(below):
+                with contextlib.suppress(OSError):
+                    inner_mode = os.stat(inner, dir_fd=below, follow_symlinks=False).st_mode
+                    _copy(below, inner, inner_mode, target / inner, depth - 1)
+        finally:
+            os.close(below)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 
 async def _agents(host: Host, words: Sequence[str]) -> Reply:
@@ -11,7 +11,7 @@ async def _agents(host: Host, words: Sequence[str]) -> Reply:
         return Reply(await host.agents())
     if first == "new" and rest.strip():
         return Reply("", host.draft_of_agent(rest.strip()))
-    raise CommandError("/agents takes no words, or `new` with what the agent is to do")
+    raise UsageError
 
 
 async def _tasks(host: Host, words: Sequence[str]) -> Reply:
@@ -23,7 +23,7 @@ async def _tasks(host: Host, words: Sequence[str]) -> Reply:
         case ["show", id]:
             return Reply(await host.task(id))
         case _:
-            raise CommandError("/tasks takes no words, or `show` or `cancel` with a task's id")
+            raise UsageError
 
 
 AGENTS = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _KINDS = {"edits": "Edits", "shell": "Commands"}
 _SWITCH = {"on": True, "off": False}
@@ -19,7 +19,7 @@ async def _permissions(host: Host, words: Sequence[str]) -> Reply:
         case ["revoke", number] if number.isdecimal() and len(number) < 6:
             return Reply(await host.revoke(int(number)))
         case _:
-            raise CommandError("/permissions takes no arguments, or `revoke` and a number from its list")
+            raise UsageError
 
 
 async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
@@ -38,10 +38,7 @@ async def _autoaccept(host: Host, words: Sequence[str]) -> Reply:
             for kind in _KINDS:
                 await host.set_auto(kind, on=False)
         case _:
-            raise CommandError(
-                "/autoaccept takes `edits` or `shell`, with `on`, `off` or `conversation` after it, or `off` alone, or "
-                "`ignore` alone"
-            )
+            raise UsageError
     rows = [f"- {name}: {_state(host, kind)}" for kind, name in _KINDS.items()]
     if await host.git_would_take_switches():
         rows += ["", _NOT_IGNORED]
@@ -62,7 +59,7 @@ async def _trust(host: Host, words: Sequence[str]) -> Reply:
         case [state] if state in _SWITCH:
             await host.set_trust(on=_SWITCH[state])
         case _:
-            raise CommandError("/trust takes no arguments, or `on` or `off`")
+            raise UsageError
     return Reply(host.trust())
 
 
@@ -73,11 +70,11 @@ async def _jobs(host: Host, words: Sequence[str]) -> Reply:
         case ["kill", id]:
             return Reply(await host.end_job(id))
         case _:
-            raise CommandError("/jobs takes no arguments, or `kill` and the id of a job")
+            raise UsageError
 
 
 async def _terminal(host: Host, words: Sequence[str]) -> Reply:
-    raise CommandError("/terminal takes a command, and the prompt must contain nothing else")
+    raise UsageError("The prompt must contain nothing else.")
 
 
 APPROVALS = (
@@ -85,7 +82,7 @@ APPROVALS = (
         "autoaccept",
         "Show or change what is done without asking",
         _autoaccept,
-        "[edits|shell] [on|off|conversation] | ignore",
+        "[edits|shell] [on|off|conversation] | off | ignore",
     ),
     Command("jobs", "Show or end background jobs", _jobs, "[kill <id>]"),
     Command("permissions", "Show or revoke what is allowed in this project", _permissions, "[revoke <n>]"),

@@ -11,7 +11,12 @@ SettingPlace = Literal["user", "project", "session"]
 
 
 class CommandError(Exception):
-    """The command could not be carried out; the text says why, and what to do instead."""
+    """The command could not be carried out; the text says why, and what to do instead. It is shown as a sentence."""
+
+
+class UsageError(CommandError):
+    """These words cannot follow the command. Its usage is shown, and then the text, which says only what the hint does
+    not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +316,18 @@ class Host(Protocol):
         ...
 
     async def set_trust(self, *, on: bool) -> None: ...
+
+    async def reload(self) -> str:
+        """Read everything that can change on the disk again; say in Markdown what is there."""
+        ...
+
+    async def doctor(self) -> str:
+        """Examine the installation; return what was found, in Markdown."""
+        ...
+
+    async def extensions(self) -> str:
+        """List extensions and plugins, in Markdown."""
+        ...
 
     async def context(self) -> str:
         """Say in Markdown what the next request has, part by part."""

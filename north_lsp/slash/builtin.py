@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from north_lsp.display import money, one_line
 from north_lsp.slash.agents import AGENTS
 from north_lsp.slash.approvals import APPROVALS
-from north_lsp.slash.base import Command, CommandError, Host, Reply, Spent
+from north_lsp.slash.base import Command, Host, Reply, Spent, UsageError
 from north_lsp.slash.changes import CHANGES
 from north_lsp.slash.compaction import COMPACTION
 from north_lsp.slash.config import CONFIG
@@ -18,6 +18,7 @@ from north_lsp.slash.places import PLACES
 from north_lsp.slash.planning import PLANNING
 from north_lsp.slash.providers import PROVIDERS
 from north_lsp.slash.servers import SERVERS
+from north_lsp.slash.upkeep import UPKEEP
 from north_lsp.slash.work import WORK
 
 _DAYS = 7
@@ -25,9 +26,9 @@ _ALONE = "A prompt is one command, or text for the model: send the rest as a sep
 _CONTINUE = "Continue exactly where you stopped."
 
 
-def _take_no_words(name: str, words: Sequence[str]) -> None:
+def _take_no_words(words: Sequence[str]) -> None:
     if words:
-        raise CommandError(f"/{name} takes no arguments. {_ALONE}")
+        raise UsageError(_ALONE)
 
 
 async def _mode(host: Host, words: Sequence[str]) -> Reply:
@@ -35,7 +36,7 @@ async def _mode(host: Host, words: Sequence[str]) -> Reply:
         rows = [f"- `{id}`{' (now)' if id == host.mode else ''}: {meaning}" for id, meaning in host.modes]
         return Reply("\n".join(rows))
     if len(words) > 1:
-        raise CommandError(f"/mode takes only a mode. {_ALONE}")
+        raise UsageError(_ALONE)
     await host.set_mode(words[0])
     return Reply(f"The mode is `{host.mode}`, from the next prompt on.")
 
@@ -49,7 +50,7 @@ async def _model(host: Host, words: Sequence[str]) -> Reply:
 
 async def _thinking(host: Host, words: Sequence[str]) -> Reply:
     if len(words) > 1:
-        raise CommandError("/thinking takes one level")
+        raise UsageError
     if words:
         await host.set_thinking(words[0].lower())
     level, levels = host.thinking
@@ -62,19 +63,19 @@ async def _thinking(host: Host, words: Sequence[str]) -> Reply:
 
 
 async def _cancel(host: Host, words: Sequence[str]) -> Reply:
-    _take_no_words("cancel", words)
+    _take_no_words(words)
     return Reply("Cancelled." if host.cancel() else "Nothing is running.")
 
 
 async def _queue(host: Host, words: Sequence[str]) -> Reply:
-    _take_no_words("queue", words)
+    _take_no_words(words)
     names = {"steer": "for this turn", "followUp": "for its end"}
     rows = [f"{index}. {one_line(text)} ({names[kind]})" for index, (kind, text) in enumerate(host.queued(), 1)]
     return Reply("\n".join(rows) or "The queue is empty.")
 
 
 async def _continue(host: Host, words: Sequence[str]) -> Reply:
-    _take_no_words("continue", words)
+    _take_no_words(words)
     if host.is_unfinished:
         return Reply("", _CONTINUE)
     return Reply(await host.continue_last())
@@ -92,7 +93,7 @@ async def _costs(host: Host, words: Sequence[str]) -> Reply:
 
 async def _reset_costs(host: Host, words: Sequence[str]) -> Reply:
     if list(words) != ["reset"]:
-        raise CommandError("/costs takes no arguments, or `reset`")
+        raise UsageError
     question = "Reset what the models have used and cost in all conversations?"
     if await host.choose(question, (("reset", "Reset it"), ("keep", "Keep it"))) != "reset":
         return Reply("The costs are kept.")
@@ -148,4 +149,5 @@ COMMANDS = (
     *WORK,
     *PROVIDERS,
     *SERVERS,
+    *UPKEEP,
 )

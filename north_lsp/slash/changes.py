@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _MOST_STEPS = 1000
 _WAYS = ("overwrite", "merge")
-_POINTS = "/checkpoints takes no arguments, or `restore <id or name>`, or `diff <id or name>`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +18,8 @@ class _What:
     conflicts: str = "skip"
 
 
-def _what(words: Sequence[str], name: str) -> _What:
-    usage = CommandError(f"/{name} takes a number from 1 to {_MOST_STEPS}, a file, and overwrite or merge")
+def _what(words: Sequence[str]) -> _What:
+    usage = UsageError(f"The number is from 1 to {_MOST_STEPS}.")
     steps: int | None = None
     path: str | None = None
     conflicts: str | None = None
@@ -39,12 +38,12 @@ def _what(words: Sequence[str], name: str) -> _What:
 
 
 async def _undo(host: Host, words: Sequence[str]) -> Reply:
-    what = _what(words, "undo")
+    what = _what(words)
     return Reply(await host.undo(what.steps, what.path, what.conflicts))
 
 
 async def _redo(host: Host, words: Sequence[str]) -> Reply:
-    what = _what(words, "redo")
+    what = _what(words)
     return Reply(await host.redo(what.steps, what.path, what.conflicts))
 
 
@@ -63,7 +62,7 @@ async def _checkpoints(host: Host, words: Sequence[str]) -> Reply:
         case ["restore", *name] if name:
             return Reply(await host.restore(" ".join(name), "skip"))
         case _:
-            raise CommandError(_POINTS)
+            raise UsageError
 
 
 async def _diff(host: Host, words: Sequence[str]) -> Reply:
@@ -73,12 +72,12 @@ async def _diff(host: Host, words: Sequence[str]) -> Reply:
         case ["git"]:
             return Reply(await host.differences_from_git())
         case _:
-            raise CommandError("/diff takes no arguments, or `git`")
+            raise UsageError
 
 
 async def _stats(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/stats takes no arguments")
+        raise UsageError
     return Reply(f"{host.statistics()}\n\n{await host.numbers()}")
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _DEFAULT_LAST = 10
 _MOST_LAST = 100
-_USAGE = f"/summarize takes nothing, or `--keep-last <number>` with a number from 0 to {_MOST_LAST}"
 
 
 async def _compact(host: Host, words: Sequence[str]) -> Reply:
@@ -20,7 +19,7 @@ async def _summarize(host: Host, words: Sequence[str]) -> Reply:
         case ["--keep-last", number] if number.isdecimal() and int(number[:4]) <= _MOST_LAST:
             return await host.compact("", int(number[:4]))
         case _:
-            raise CommandError(_USAGE)
+            raise UsageError(f"The number is from 0 to {_MOST_LAST}.")
 
 
 async def _handoff(host: Host, words: Sequence[str]) -> Reply:

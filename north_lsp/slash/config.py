@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from north_lsp.lazy_pattern import lazy_pattern
-from north_lsp.slash.base import Command, CommandError, Host, Reply, SettingPlace
+from north_lsp.slash.base import Command, Host, Reply, SettingPlace, UsageError
 from north_lsp.storage.settings import SECRETS
 
 _FLAG = lazy_pattern(r"\s+--(project|session|user|reset)$")
@@ -18,18 +18,18 @@ async def _config(host: Host, words: Sequence[str]) -> Reply:
     name, _, value = text.strip().partition(" ")
     places: list[SettingPlace] = [place for place in ("user", "project", "session") if place in flags]
     if len(places) > 1:
-        raise CommandError("/config takes one of `--user`, `--project` and `--session`")
+        raise UsageError("There can be only one of `--user`, `--project` and `--session`.")
     place = places[0] if places else None
     if name.startswith("--"):
-        raise CommandError(f"/config knows {_FLAGS}, after the name of a setting")
+        raise UsageError(f"The options are {_FLAGS}, after the name of a setting.")
     if "reset" in flags:
         if not name or value.strip():
-            raise CommandError("/config resets one setting: `/config <key> --reset`")
+            raise UsageError("`--reset` follows the name of one setting.")
         return Reply(await host.reset_setting(name, place))
     if value.strip() and host.is_setting(name):
         return Reply(await host.set_setting(name, value.strip(), place or "user"))
     if place is not None:
-        raise CommandError("/config needs a value, or `--reset`: `/config <key> <value>`")
+        raise UsageError("There must be a value, or `--reset`, after the name of a setting.")
     return Reply(await host.settings(text.strip()))
 
 

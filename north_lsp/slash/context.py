@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 
 async def _context(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/context takes no arguments: it shows what the next request has")
+        raise UsageError
     return Reply(await host.context())
 
 
@@ -20,12 +20,12 @@ async def _rules(host: Host, words: Sequence[str]) -> Reply:
         case ["on", name]:
             return Reply(await host.set_rule(name, on=True))
         case _:
-            raise CommandError("/rules takes no arguments, or `off` or `on` with the name of a rule")
+            raise UsageError
 
 
 async def _skills(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/skills takes no arguments: `/skill:<name>` calls a skill")
+        raise UsageError("`/skill:<name>` calls a skill.")
     return Reply(await host.skills())
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 
 async def _conversations(host: Host, words: Sequence[str]) -> Reply:
@@ -16,14 +16,14 @@ async def _resume(host: Host, words: Sequence[str]) -> Reply:
 
 async def _new(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/new takes no arguments: type the first prompt in the new conversation")
+        raise UsageError("Type the first prompt in the new conversation.")
     return Reply(await host.begin_anew())
 
 
 async def _rename(host: Host, words: Sequence[str]) -> Reply:
     title = " ".join(words).strip()
     if not title:
-        raise CommandError("a title cannot be empty: `/rename <title>`")
+        raise UsageError("A title cannot be empty.")
     return Reply(f"This conversation is called **{await host.rename(title)}** now.")
 
 
@@ -38,7 +38,7 @@ async def _archive(host: Host, words: Sequence[str]) -> Reply:
         case ["undo", id]:
             return Reply(await host.archive(id, archived=False))
         case _:
-            raise CommandError("/archive takes no arguments, or the id of a conversation, or `undo` before it")
+            raise UsageError
 
 
 async def _restore(host: Host, words: Sequence[str]) -> Reply:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _FORMATS = ("html", "md", "txt", "json")
 _HINT = "[path] [--format html|md|txt|json] [--raw]"
@@ -18,12 +18,11 @@ class _What:
     raw: bool = False
 
 
-def _what(words: Sequence[str], name: str, formats: Sequence[str] = ()) -> _What:
+def _what(words: Sequence[str], formats: Sequence[str] = ()) -> _What:
     """Read the words after a command: a path (in quotation marks if it has blanks), and options."""
     path: str | None = None
     format: str | None = None
     raw = False
-    usage = f"/{name} takes {'[path] [--raw]' if not formats else _HINT}; a path with spaces needs quotation marks"
     left = list(words)
     while left:
         word = left.pop(0)
@@ -33,26 +32,26 @@ def _what(words: Sequence[str], name: str, formats: Sequence[str] = ()) -> _What
         elif given == "--format" and formats and format is None:
             format = value or (left.pop(0) if left else "")
             if format not in formats:
-                raise CommandError(f"there is no format {format[:40]!r}: use {', '.join(formats)}")
+                raise UsageError(f"There is no format {format[:40]!r}.")
         elif word.startswith("--") or path is not None or not word.strip():
-            raise CommandError(usage)
+            raise UsageError("A path with spaces needs quotation marks.")
         else:
             path = word
     return _What(path, format, raw)
 
 
 async def _export(host: Host, words: Sequence[str]) -> Reply:
-    what = _what(words, "export", _FORMATS)
+    what = _what(words, _FORMATS)
     return Reply(_written(await host.export(what.path, what.format, raw=what.raw), what.raw))
 
 
 async def _dump(host: Host, words: Sequence[str]) -> Reply:
-    what = _what(words, "dump")
+    what = _what(words)
     return Reply(_written(await host.export(what.path, "txt", raw=what.raw), what.raw))
 
 
 async def _share(host: Host, words: Sequence[str]) -> Reply:
-    what = _what(words, "share")
+    what = _what(words)
     path = await host.export(what.path, "html", raw=what.raw)
     text = "It is one file that any browser shows, also without a network. Read it before you pass it on: it has "
     text += "everything that was said, and what was read of files. North sends it nowhere."

@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _LINES = 50
 _MOST_LINES = 5000
 _LEVELS = ("debug", "info", "warn", "error")
-_MOVE = "/move takes the folder in which this conversation continues, or `from` and a folder that is gone"
 
 
 async def _move(host: Host, words: Sequence[str]) -> Reply:
     match words:
         case [] | ["from"]:
-            raise CommandError(_MOVE)
+            raise UsageError
         case ["from", *folder]:
             return Reply(await host.follow(" ".join(folder)))
         case _:
@@ -22,9 +21,7 @@ async def _move(host: Host, words: Sequence[str]) -> Reply:
 
 async def _salvage(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError(
-            "/salvage takes no arguments: it copies what can be read of this conversation into a new one"
-        )
+        raise UsageError
     return Reply(await host.salvage())
 
 
@@ -40,10 +37,7 @@ async def _log(host: Host, words: Sequence[str]) -> Reply:
             case ["--event", chosen, *rest]:
                 event = chosen
             case _:
-                raise CommandError(
-                    f"/log takes a number of lines up to {_MOST_LINES:,}, `--level` with {', '.join(_LEVELS)}, "
-                    "and `--event` with the beginning of an event's name"
-                )
+                raise UsageError(f"There can be up to {_MOST_LINES:,} lines; the levels are {', '.join(_LEVELS)}.")
     return Reply(await host.log(lines, level, event))
 
 
@@ -54,7 +48,7 @@ async def _storage(host: Host, words: Sequence[str]) -> Reply:
         case ["clean"]:
             return Reply(await host.clean_storage())
         case _:
-            raise CommandError("/storage takes no arguments, or `clean`")
+            raise UsageError
 
 
 KEEPING = (

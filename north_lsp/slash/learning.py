@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 
 async def _learn(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/learn takes no arguments: it has a model explore this project and write its profile")
+        raise UsageError
     return Reply(await host.learn())
 
 
@@ -22,7 +22,7 @@ async def _memory(host: Host, words: Sequence[str]) -> Reply:
         case ["rebuild"]:
             return Reply(await host.memory("rebuild"))
         case _:
-            raise CommandError("/memory takes `view`, `clear`, `reset`, `enqueue` or `rebuild`")
+            raise UsageError
 
 
 LEARNING = (

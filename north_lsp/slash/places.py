@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
 from north_lsp.vocabulary import TREE_FILTERS
 
 _WHAT = ("conversation", "files", "both")
@@ -18,10 +18,9 @@ async def _tree(host: Host, words: Sequence[str]) -> Reply:
 async def _rewind(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("rewind"))
-    usage = CommandError(
-        "/rewind takes the number of a prompt, or a place as /tree names it; then conversation, files or both, "
-        "overwrite or merge for files that were changed since, and at the end summarize, with what the summary of what "
-        "is left behind should say"
+    usage = UsageError(
+        "The place is the number of a prompt, or an id that `/tree` shows; overwrite or merge is for files that were "
+        "changed since."
     )
     place, *rest = words
     summary = " ".join(rest[rest.index(_SUMMARY) + 1 :]) if _SUMMARY in rest else None
@@ -31,7 +30,7 @@ async def _rewind(host: Host, words: Sequence[str]) -> Reply:
     if len(what) > 1 or len(ways) > 1 or len(what) + len(ways) != len(rest):
         raise usage
     if ways and what in ([], ["conversation"]):
-        raise CommandError(f"`{ways[0]}` is about files: add files or both")
+        raise CommandError(f"`{ways[0]}` is about files: add `files` or `both`")
     if summary is not None and what == ["files"]:
         raise CommandError("files alone leave nothing of the conversation behind to summarize")
     return await host.rewind(place, (what or _WHAT)[0], (ways or ["skip"])[0], summary)
@@ -41,13 +40,13 @@ async def _branch(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(host.prompts("branch"))
     if len(words) > 1:
-        raise CommandError("/branch takes the number of a prompt, or a place as /tree names it")
+        raise UsageError("The place is the number of a prompt, or an id that `/tree` shows.")
     return await host.branch(words[0])
 
 
 async def _fork(host: Host, words: Sequence[str]) -> Reply:
     if words:
-        raise CommandError("/fork takes no arguments")
+        raise UsageError
     return await host.fork()
 
 

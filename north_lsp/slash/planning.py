@@ -2,13 +2,9 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _CHANGES = ("add", "start", "done", "drop", "rm")
-_USAGE = (
-    "/todo takes no words, or add, start, done, drop or rm with a task, or `set` with a whole list in Markdown, "
-    "or `clear`"
-)
 
 
 async def _todo(host: Host, words: Sequence[str]) -> Reply:
@@ -23,7 +19,7 @@ async def _todo(host: Host, words: Sequence[str]) -> Reply:
     elif op in _CHANGES and rest.strip():
         await host.change_todo(op, rest.strip())
     elif words:
-        raise CommandError(_USAGE)
+        raise UsageError("A list is in Markdown.")
     return Reply(host.todo() or "The todo list is empty.")
 
 
@@ -38,7 +34,7 @@ async def _plan(host: Host, words: Sequence[str]) -> Reply:
             await host.set_mode("agent")
             return Reply("Agent mode, from the next prompt on. The plan is kept: `/plan resume` continues it.")
         case _:
-            raise CommandError("/plan takes no words, or `on`, `off` or `resume`")
+            raise UsageError
 
 
 PLANNING = (

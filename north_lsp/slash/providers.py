@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
-
-_ADD = "/provider takes `add`, a preset and, for a local server, its address"
+from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
 
 
 async def _provider(host: Host, words: Sequence[str]) -> Reply:
@@ -22,7 +20,7 @@ async def _provider(host: Host, words: Sequence[str]) -> Reply:
         case ["add", preset, address]:
             return await _add(host, preset, address)
         case _:
-            raise CommandError(_ADD)
+            raise UsageError("A local server needs its address.")
 
 
 async def _add(host: Host, preset: str, address: str | None) -> Reply:
@@ -47,15 +45,15 @@ async def _add(host: Host, preset: str, address: str | None) -> Reply:
 async def _login(host: Host, words: Sequence[str]) -> Reply:
     if len(words) > 1:
         raise CommandError(
-            "a key does not belong in a conversation. If this was one, revoke it at the provider; `/login` says how to "
-            "store a key"
+            "Never type a key into a conversation. If this was one, revoke it at the provider; `/login` says how to "
+            "store a key."
         )
     return Reply(await host.how_to_log_in(words[0] if words else None))
 
 
 async def _logout(host: Host, words: Sequence[str]) -> Reply:
     if len(words) > 1:
-        raise CommandError("/logout takes no arguments, or a provider")
+        raise UsageError
     keys = await host.stored_keys()
     if words:
         keys = [key for key in keys if key.provider == words[0]]

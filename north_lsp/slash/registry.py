@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
 from north_lsp.slash.builtin import COMMANDS
+from north_lsp.slash.groups import grouped
 from north_lsp.slash.parsing import Invocation
 
 
@@ -58,12 +59,16 @@ class Commands(Collection[str]):
     async def run(self, invocation: Invocation, host: Host) -> Reply:
         """Run a command. Raises CommandError."""
         command = self._commands.get(invocation.name) or self.prompts[invocation.name]
+        words = invocation.args
         if command.takes_text:
             text = invocation.typed.removeprefix(f"/{command.name}").strip()
-            return await command.run(host, (text,) if text else ())
-        if invocation.problem:
+            words = (text,) if text else ()
+        elif invocation.problem:
             raise CommandError(f"/{invocation.name}: {invocation.problem}")
-        return await command.run(host, invocation.args)
+        try:
+            return await command.run(host, words)
+        except UsageError as error:
+            raise CommandError(f"{usage(command)} {error}".strip()) from None
 
     def unknown(self, name: str) -> str:
         """Return what to tell the user about a word that is not a command."""
@@ -73,10 +78,23 @@ class Commands(Collection[str]):
 
     async def _help(self, host: Host, words: Sequence[str]) -> Reply:
         if len(words) > 1:
-            raise CommandError("/help takes no arguments, or one command")
+            raise UsageError
         name = words[0].lstrip("/") if words else ""
         chosen = [command for command in self.all() if not words or command.name == name]
         if not chosen:
             raise CommandError(self.unknown(name))
-        rows = [f"- `/{one.name}{' ' + one.hint if one.hint else ''}`: {one.description}" for one in chosen]
-        return Reply("\n".join(rows))
+        if words:
+            return Reply(_row(chosen[0]))
+        parts = [f"**{group}**\n\n" + "\n".join(map(_row, members)) for group, members in grouped(chosen)]
+        return Reply("\n\n".join(parts))
+
+
+def usage(command: Command) -> str:
+    """Return what can be typed, as a sentence."""
+    if not command.hint:
+        return f"Usage: `/{command.name}`, with nothing after it."
+    return f"Usage: `/{command.name} {command.hint}`."
+
+
+def _row(command: Command) -> str:
+    return f"- `/{command.name}{' ' + command.hint if command.hint else ''}`: {command.description}"

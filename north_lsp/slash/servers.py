@@ -2,12 +2,9 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
 
-_USAGE = CommandError(
-    "/mcp takes no arguments, or `enable`, `disable`, `logs` or `remove` with a server's name, `reload` with or "
-    "without one, `add` alone to be asked, `add <name> --url <address>`, or `add <name> -- <command>`"
-)
+_ADD = "`add` alone asks for what it needs; else it is `add <name> --url <address>`, or `add <name> -- <command>`."
 _OPTIONS = {"--header": "headers", "--env": "env"}
 _SECRETS = frozenset({"--token", "--header", "--env"})
 
@@ -33,7 +30,7 @@ async def _mcp(host: Host, words: Sequence[str]) -> Reply:
         case ["remove" | "rm", name]:
             return Reply(await host.remove_server(name))
         case _:
-            raise _USAGE
+            raise UsageError(_ADD)
 
 
 def _entry(words: Sequence[str]) -> dict[str, object]:
@@ -45,7 +42,7 @@ def _entry(words: Sequence[str]) -> dict[str, object]:
     while options:
         option = options.pop(0)
         if not options:
-            raise CommandError(f"{option} needs a value")
+            raise CommandError(f"`{option}` needs a value")
         value = options.pop(0)
         match option:
             case "--url" if "url" not in entry:
@@ -55,12 +52,12 @@ def _entry(words: Sequence[str]) -> dict[str, object]:
             case "--header" | "--env":
                 key, equals, text = value.partition("=")
                 if not key or not equals:
-                    raise CommandError(f"{option} takes a name and a value, as in `{option} NAME=value`")
+                    raise CommandError(f"`{option}` takes a name and a value, as in `{option} NAME=value`")
                 tables[_OPTIONS[option]][key] = text
             case _:
-                raise CommandError(f"{option} is unknown: `--url`, `--header`, `--token` and `--env` are options")
+                raise CommandError(f"`{option}` is not an option: there are `--url`, `--header`, `--token` and `--env`")
     if ("url" in entry) == ("command" in entry):
-        raise CommandError("give either an address with `--url`, or a command after `--`")
+        raise UsageError(_ADD)
     if "url" in entry and tables["env"]:
         raise CommandError("`--env` belongs to a command; a server at an address has `--header`")
     if "command" in entry and tables["headers"]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, Host, Reply, UsageError
 
 _NONE = "There is no goal. `/goal set` takes one: a heading, and a line for each criterion."
 
@@ -18,7 +18,7 @@ async def _goal(host: Host, words: Sequence[str]) -> Reply:
         case ["confirm", id]:
             await host.confirm_criterion(id)
         case [_, *_]:
-            raise CommandError("/goal takes no words, `set` with a goal in Markdown, `confirm <criterion>`, or `drop`")
+            raise UsageError("A goal is in Markdown.")
     warning = f"\n\nThese commands do more than check, which makes no evidence stale: {changes}." if changes else ""
     return Reply((host.goal() or _NONE) + warning)
 
@@ -43,8 +43,7 @@ async def _work(host: Host, words: Sequence[str]) -> Reply:
             await host.archive_work(slug)
             return Reply(f"`{slug}` is archived: it is not listed any more.")
         case _:
-            known = "`start <workflow> <what>`, `resume <slug>`, `continue`, `stop`, `archive <slug>`"
-            raise CommandError(f"/work takes no words, or {known}")
+            raise UsageError
 
 
 async def _skill(host: Host, words: Sequence[str]) -> Reply:
@@ -57,7 +56,7 @@ async def _skill(host: Host, words: Sequence[str]) -> Reply:
             await host.stop_skill()
             return Reply("No skill is active any more. What the model was told of it stays in the conversation.")
         case _:
-            raise CommandError("/skill takes no words, or `stop`; `/skill:<name>` calls a skill, `/skills` lists them")
+            raise UsageError("`/skill:<name>` calls a skill, `/skills` lists them.")
 
 
 WORK = (

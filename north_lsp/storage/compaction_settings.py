@@ -1,7 +1,18 @@
 """The settings of what happens when a conversation fills its model's window."""
 
+import re
+
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import setting
+
+_ADDRESS = r"^(https://[^/\s@]+|http://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?)(/\S*)?$"
+
+
+def _server_address(value: object) -> str:
+    """Check an address that conversations are sent to. Raises ValueError."""
+    if not isinstance(value, str) or re.search(_ADDRESS, value) is None:
+        raise ValueError("must be an https address, or an http address on this machine")
+    return value
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,23 @@ class CompactionSettings:
         "How many tokens of the newest messages a summary leaves as they are, at most 30 % of the context window.",
         high=1_000_000,
         project="yes",
+    )
+    auto_continue: bool = setting(
+        "compaction.autoContinue",
+        True,
+        "When a conversation was summarized after an answer while its todo list has open tasks, have the model "
+        "continue with them at once.",
+        strict=False,
+        project="stricter",
+    )
+    remote_endpoint: str | None = setting(
+        "compaction.remoteEndpoint",
+        None,
+        "The address of a server of yours that writes summaries in place of models: https, or http on this machine. It "
+        'gets a POST of `{"systemPrompt", "prompt"}` and answers with `{"summary"}`. Without a summary of it there is '
+        "none.",
+        parse=_server_address,
+        schema={"type": "string", "pattern": _ADDRESS},
     )
     model: str | None = setting(
         "compaction.model",

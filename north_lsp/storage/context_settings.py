@@ -1,7 +1,10 @@
 """Settings of what models are told besides the conversation."""
 
+from dataclasses import field
+
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.setting import PartlyWrong, setting
+from north_lsp.storage.skill_settings import SkillSettings
 
 _KINDS = ("rule", "skill", "command", "prompt", "agent", "mcp")
 
@@ -57,3 +60,4 @@ class ContextSettings:
         strict=False,
         project="stricter",
     )
+    skills: SkillSettings = field(default_factory=SkillSettings)

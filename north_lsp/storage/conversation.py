@@ -21,7 +21,7 @@ from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld
 from north_lsp.storage.log_file import LogFile
-from north_lsp.storage.log_state import LogState, is_tree_entry, read_state
+from north_lsp.storage.log_state import Growth, Known, LogState, is_tree_entry, read_state
 from north_lsp.storage.ownership import Ownership
 from north_lsp.storage.partial_answer import PartialAnswer
 from north_lsp.storage.partial_file import recover
@@ -225,6 +225,11 @@ class Conversation:
         with self._mutex:
             now = self._state.active_path(known if revision == self._state.revision else 0)
             return self._state.revision, now
+
+    def growth(self, known: Known | None) -> Growth:
+        """Return what is new since a caller has read as much as is `known`."""
+        with self._mutex:
+            return self._state.growth(known)
 
     def wear(self, veil: Veil) -> None:
         """Mask from now on what is written, and put back what the log has masked."""

@@ -173,7 +173,7 @@ class CredentialStore:
     def _uses_keyring(self) -> bool:
         """Tell whether new keys go to the keyring. Raises CredentialsUnreadable if the settings cannot be read: a key
         must not be stored in another place than the user wanted."""
-        from north_lsp.storage.settings import load_settings
+        from north_lsp.storage.user_settings import load_settings
 
         settings = load_settings(self._locations)
         if settings.models.key_storage is None:

@@ -2,7 +2,8 @@
 
 Nothing that belongs to a running process is touched, only: a lock that can be taken, a temporary file or a shell's
 folder whose process is gone, a conversation in which nothing was ever said, what belonged to a conversation that is
-gone, contents that no log names, the trash; and what the user wants to be removed by age. Best effort, in limited time.
+gone, contents that no log names, the trash, free space inside databases; and what the user wants to be removed by age.
+Best effort, in limited time.
 """
 
 import os
@@ -24,6 +25,7 @@ from north_lsp.storage.listing import delete_idle_conversation, list_conversatio
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
 from north_lsp.storage.sizes import measure
+from north_lsp.storage.sqlite import shrink
 from north_lsp.storage.summaries import summarize
 
 SHELL_FOLDER = "north-shell-"
@@ -77,10 +79,10 @@ def clear(locations: Locations, max_age_days: int = 0, seconds: float = 2.0) -> 
         if _remove(path):
             removed.append(Removed(kind, path.name, size))
     # While the index is being rebuilt, nobody knows for sure what is old, or needed.
-    if not locations.index.exists():
-        return removed
-    removed += _retire(locations, max_age_days, deadline)
-    removed += _unnamed_blobs(locations, deadline)
+    if locations.index.exists():
+        removed += _retire(locations, max_age_days, deadline)
+        removed += _unnamed_blobs(locations, deadline)
+    removed += _free_space(locations, deadline)
     return removed
 
 
@@ -164,6 +166,19 @@ def _unnamed_blobs(locations: Locations, deadline: float) -> Iterator[Removed]:
         # Asked again: somebody may have needed it meanwhile.
         if named is not None and path.name not in named and _age(path) > ORPHAN_DAYS * _DAY and _remove(path):
             yield Removed("content that no conversation names", path.name, size)
+
+
+def _free_space(locations: Locations, deadline: float) -> Iterator[Removed]:
+    """Have databases give back what is free inside them; keys are not touched."""
+    import sqlite3
+
+    folders = (locations.data, locations.data / "memories", locations.state)
+    for path in (path for folder in folders for path in _files(folder) if path.suffix == ".db"):
+        if path.name == "agent.db" or time.monotonic() > deadline:
+            continue
+        with suppress(OSError, sqlite3.Error):  # somebody is in it, or it is damaged: whoever opens it sees to that
+            if size := shrink(path, deadline):
+                yield Removed("free space in a database", path.name, size)
 
 
 def _in_trash(path: Path) -> float:

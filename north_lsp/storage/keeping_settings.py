@@ -1,4 +1,4 @@
-"""The settings of how conversations are kept, and of telemetry."""
+"""The settings of what is kept of conversations and how, and of telemetry."""
 
 from typing import Literal
 
@@ -61,4 +61,35 @@ class KeepingSettings:
         "When the system is made to bring a conversation to the disk itself: with each line (`always`), at the end of "
         "a turn and before questions (`turn`), or when it likes (`never`). Only a power failure makes a difference.",
         restart=True,
+    )
+
+
+@dataclass(frozen=True)
+class ConversationSettings:
+    """What is kept of conversations so that they are found again."""
+
+    auto_title: bool = setting(
+        "sessions.autoTitle",
+        True,
+        "Have a small model name a conversation after its first answer: the one of the role `fast`, else a small one "
+        "of the provider that answers. Without either, the first prompt is the title. `NORTH_NO_TITLE=1` does the "
+        "same as `false`.",
+        strict=False,
+        project="stricter",
+    )
+    prompt_history: bool = setting(
+        "sessions.promptHistory",
+        True,
+        "Keep the prompts that you send, to be found and sent again.",
+        strict=False,
+        project="stricter",
+    )
+    save: bool = setting(
+        "sessions.save",
+        True,
+        "Save new conversations. With `false` they are only in memory and gone when they are closed: nothing of them "
+        "is listed, found or continued later, nor are their prompts kept. `north-lsp acp --no-session` and "
+        "`NORTH_NO_SESSION=1` do the same as `false`.",
+        strict=False,
+        project="stricter",
     )

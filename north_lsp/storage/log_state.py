@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import ANNOTATION_TYPES, HEADER, TREE_TYPES, VERSION, Record
@@ -16,6 +16,24 @@ LEFT = "left"
 _OF_A_MOVE = ("repoRoot", "repoHash", "cwd", "rootInode")
 _OF_THE_QUEUE = ("id", "kind", "mode", "text")
 _FIXED = frozenset({"type", "id", "parentId", "timestamp"})
+
+
+class Known(NamedTuple):
+    """How much of a conversation somebody has read."""
+
+    branchings: int
+    entries: int
+    changes: int
+
+
+class Growth(NamedTuple):
+    """What is new in a conversation: entries in the order in which they were written, and earlier ones that have
+    changed. Without `on_path` all new ones are on the path, and otherwise these; then `entries` are all there are."""
+
+    known: Known
+    entries: list[Record]
+    changed: list[Record]
+    on_path: set[str] | None
 
 
 class LogState:
@@ -45,6 +63,8 @@ class LogState:
         self.unreadable: list[tuple[str | None, bytes]] = []
         """Its lines that cannot be read, each with the id of the one before it: they stay where they are."""
         self.revision = 0  # counts the changes of the active path other than growing
+        self.branchings = 0  # counts those by which other entries are on it
+        self.changed: list[str] = []  # the entries that were changed in place, in that order
         self._path: list[Record] | None = []
         self._pending: dict[str, Record] = {}
 
@@ -81,9 +101,19 @@ class LogState:
             self._path = self.path_to(self.leaf)
         return self._path[known:]
 
+    def growth(self, known: Known | None) -> Growth:
+        """Return what is new since as much was read as is `known`; all there is, if other entries are on the path by
+        now."""
+        now = Known(self.branchings, len(self.entries), len(self.changed))
+        if known is None or known.branchings != now.branchings:
+            return Growth(now, list(self.entries), [], {entry["id"] for entry in self.active_path()})
+        changed = [self.by_id[id] for id in dict.fromkeys(self.changed[known.changes :])]
+        return Growth(now, self.entries[known.entries :], changed, None)
+
     def _branch(self) -> None:
         self._path = None
         self.revision += 1
+        self.branchings += 1
 
     def path_to(self, id: str | None) -> list[Record]:
         """Return the entries from a root to this one; what is wrong on the way becomes a warning."""
@@ -175,6 +205,7 @@ class LogState:
         assert isinstance(target_id, str)
         assert isinstance(patch, dict)
         self.revision += 1
+        self.changed.append(target_id)
         target = self.by_id[target_id]
         (target["message"] if target["type"] == "message" else target).update(patch)
         self._note_review(target)

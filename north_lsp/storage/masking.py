@@ -99,9 +99,9 @@ _LIKELY_FORMS = lazy_pattern(  # also names in code may look so: nobody misses t
     re.DOTALL,
 )
 _BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-_FIELD = lazy_pattern(
-    r"(?i)(?P<name>[\w.-]*(?:api[_-]?key|secret|passw(?:or)?d|passphrase|token|credential|authorization|cookie)[\w.-]*"
-    r"[\"']?\s*[:=]\s*)(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,;}\])]+)"
+_FIELD = lazy_pattern(  # a word is looked at once, however long: the lookaheads give nothing back
+    r"(?i)(?<![\w.-])(?=[\w.-]*?(?:api[_-]?key|secret|passw(?:or)?d|passphrase|token|credential|authorization|cookie))"
+    r"(?P<name>(?=(?P<word>[\w.-]+))(?P=word)[\"']?\s*[:=]\s*)(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s,;}\])]+)"
 )
 _HARMLESS = lazy_pattern(r"[\"']?(?:\d{1,9}|true|false|null|none|)[\"']?", re.IGNORECASE)
 

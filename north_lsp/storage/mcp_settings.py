@@ -24,4 +24,6 @@ class McpSettings:
         "mcp.pingIntervalMs",
         60_000,
         "After how many milliseconds an idle MCP server is asked whether it is still there; 0 never asks.",
+        low=1000,
+        or_zero=True,
     )

@@ -129,6 +129,13 @@ class ModelSettings:
     roles: Mapping[str, str] = setting(
         "modelRoles", {}, "A selector for each role; wins over `modelBindings` of `models.yml`.", restart=True
     )
+    agents: Mapping[str, str] = setting(
+        "agentModelOverrides",
+        {},
+        "A selector for each agent, by its name, in place of what its definition says; wins over `modelBindings` of "
+        "`models.yml`.",
+        restart=True,
+    )
     thinking_level: ThinkingLevel | None = setting(
         "thinking.level",
         None,

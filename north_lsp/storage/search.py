@@ -6,16 +6,18 @@ logs themselves are looked through, for a limited time.
 
 import re
 import time
+from bisect import bisect_left as bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from unicodedata import combining, normalize
 
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.storage.conversation_index import ConversationIndex, Wanted, condition, rows_of
+from north_lsp.storage.conversation_index import UNREAD, ConversationIndex, Wanted, condition, rows_of
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.passages import Passage, passages_of
 from north_lsp.storage.query import is_indexed, like, prefix, words_of
@@ -33,7 +35,9 @@ FILL_SECONDS = 2.0
 
 _SHIFT = 24  # a passage's row is numbered by its conversation's number and its own
 _IN_ONE = (1 << _SHIFT) - 1
-_TITLE, _FIRST_PROMPT, _PLACE, _FIRST_TEXT = 0, 1, 2, 16
+_PLACE, _FIRST_TEXT = 2, 16
+# Titles and first prompts have numbers far above all others: without its own, a row's says whose it is and where.
+_FIRST_PROMPTS, _TITLES = 1 << 60, 1 << 61
 _PLACES: tuple[Place, ...] = ("title", "prompt", "text")
 _MOST_READ = 2000  # passages of a conversation in which the words are looked for, to be shown
 _BEFORE = 40  # characters of a snippet before the word
@@ -97,14 +101,10 @@ class Search:
 
     def _filled(self, connection: "sqlite3.Connection", seconds: float) -> bool:
         deadline = self._clock() + seconds
-        with written(connection):
-            for (number,) in connection.execute("SELECT number FROM forgotten").fetchall():
-                _clear(connection, number)
-            connection.execute("DELETE FROM forgotten")
-        stale = connection.execute(
-            "SELECT id FROM conversations WHERE size >= 0 AND NOT is_empty"
-            " AND (words_size IS NOT size OR words_mtime_ns IS NOT mtime_ns) ORDER BY updated_at DESC"
-        ).fetchall()
+        if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is not None:
+            _clear_forgotten(connection)
+        unread = f"SELECT id FROM conversations WHERE {UNREAD} ORDER BY updated_at DESC, id DESC"
+        stale = connection.execute(unread).fetchall()
         for count, (id,) in enumerate(stale, start=1):
             _take_words(connection, self._store.conversations / f"{id}.jsonl")
             if count < len(stale) and self._clock() > deadline:
@@ -165,7 +165,7 @@ def _take_words(connection: "sqlite3.Connection", path: Path) -> None:
                 size = file.tell() if tail is None else max(file.tell(), size)
         except OSError:
             return
-        heads = {_TITLE: title, _FIRST_PROMPT: first_prompt, _PLACE: f"{path.stem} {cwd}"}
+        heads = {_TITLES: title, _FIRST_PROMPTS: first_prompt, _PLACE: f"{path.stem} {cwd}"}
         for place, text in heads.items():
             connection.execute("DELETE FROM words WHERE rowid = ?", [base + place])
             if text:
@@ -177,35 +177,56 @@ def _take_words(connection: "sqlite3.Connection", path: Path) -> None:
         connection.execute(f"UPDATE conversations SET {changes} WHERE number = ?", done)
 
 
+def _clear_forgotten(connection: "sqlite3.Connection") -> None:
+    """Remove the words of conversations that are gone, or whose words are to be read again."""
+    with written(connection):
+        if connection.execute("SELECT 1 FROM conversations WHERE words_size IS NOT NULL LIMIT 1").fetchone() is None:
+            connection.execute("DROP TABLE words")  # all at once, in less time
+            connection.execute(_CREATE)
+        for (number,) in connection.execute("SELECT number FROM forgotten").fetchall():
+            _clear(connection, number)
+        connection.execute("DELETE FROM forgotten")
+
+
 def _clear(connection: "sqlite3.Connection", number: int) -> None:
     base = number << _SHIFT
     connection.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", [base, base + _IN_ONE])
+    connection.execute("DELETE FROM words WHERE rowid IN (?, ?)", [base + _FIRST_PROMPTS, base + _TITLES])
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------
 
 
 def _ranked(connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> list[Found]:
-    places = [_where(connection, token) for token in tokens]
-    numbers = set.intersection(*(set(one) for one in places))
-    worst = places[0] if len(places) == 1 else {number: max(one[number] for one in places) for number in numbers}
+    in_title, in_head, anywhere = _having(connection, tokens)
     where, values = condition(connection, wanted)
-    order = f"SELECT number, id FROM conversations WHERE {where} ORDER BY updated_at DESC, id DESC"
-    ranked: list[list[tuple[int, str]]] = [[] for _ in _PLACES]
-    for number, id in connection.execute(order, values):
-        if (place := worst.get(number)) is not None:
-            ranked[place].append((number, id))
-    hits = [(place, *hit) for place, rows in enumerate(ranked) for hit in rows]
+    order = f"SELECT number FROM conversations WHERE {where} ORDER BY updated_at DESC, id DESC"
+    newest = [number for (number,) in connection.execute(order, values) if number in anywhere]
+    by_title = [number for number in newest if number in in_title] if in_title else []
+    by_prompt = [number for number in newest if number in in_head and number not in in_title] if in_head else []
+    by_text = [number for number in newest if number not in in_head] if in_head else newest
+    hits = [(place, number) for place, rows in enumerate((by_title, by_prompt, by_text)) for number in rows]
     return [_found(connection, tokens, *hit) for hit in hits[wanted.start :][: wanted.limit]]
 
 
-def _where(connection: "sqlite3.Connection", token: str) -> dict[int, int]:
-    """Return the best place (0 is the title) of a token in each conversation that has it."""
+def _having(connection: "sqlite3.Connection", tokens: Sequence[str]) -> tuple[set[int], set[int], set[int]]:
+    """Return the conversations that have every token in the title, in title or first prompt, and anywhere."""
+    found = [_where(connection, token) for token in tokens]
+    titles, heads, everywhere = zip(*found, strict=True)
+    return set.intersection(*titles), set.intersection(*heads), set.intersection(*everywhere)
+
+
+def _where(connection: "sqlite3.Connection", token: str) -> tuple[set[int], set[int], set[int]]:
+    """Return the conversations that have a token in the title, in title or first prompt, and anywhere."""
     condition, value = _matching(token)
-    place = f"iif(rowid & {_IN_ONE - 1}, 2, rowid & 1)"  # min(rowid & {_IN_ONE}, 2), in less time
-    packed = f"SELECT DISTINCT ((rowid >> {_SHIFT}) << 2) | {place} FROM words WHERE {condition}"
-    rows = sorted((one for (one,) in connection.execute(packed, [value])), reverse=True)
-    return {one >> 2: one & 3 for one in rows}  # the best place last
+    rows = sorted(
+        one for (one,) in connection.execute(f"SELECT DISTINCT rowid >> {_SHIFT} FROM words WHERE {condition}", [value])
+    )
+    prompts, titles = _FIRST_PROMPTS >> _SHIFT, _TITLES >> _SHIFT
+    above, highest = bisect(rows, prompts), bisect(rows, titles)
+    in_title = {one - titles for one in rows[highest:]}
+    in_head = in_title.union(one - prompts for one in rows[above:highest])
+    return in_title, in_head, in_head.union(rows[:above])
 
 
 def _matching(token: str) -> tuple[str, str]:
@@ -215,18 +236,22 @@ def _matching(token: str) -> tuple[str, str]:
     return "text LIKE ? ESCAPE '\\'", like(token)
 
 
-def _found(connection: "sqlite3.Connection", tokens: Sequence[str], place: int, number: int, id: str) -> Found:
+def _found(connection: "sqlite3.Connection", tokens: Sequence[str], place: int, number: int) -> Found:
     """Show the first passage that has all the words, or the most of those that title and first prompt do not have."""
-    base = number << _SHIFT
-    least = base + (_FIRST_TEXT if place == _PLACES.index("text") else 0)
+    base, is_in_text = number << _SHIFT, place == _PLACES.index("text")
     # To ask the index for each conversation would take it longer than to read what was said there.
     query = f"SELECT text, entry FROM words WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT {_MOST_READ}"
+    passages: Iterable[tuple[str, str | None]]
+    passages = connection.execute(query, [base + (_FIRST_TEXT if is_in_text else 0), base + _IN_ONE])
+    if not is_in_text:
+        heads = "SELECT text, entry FROM words WHERE rowid IN (?, ?) ORDER BY rowid DESC"
+        passages = chain(connection.execute(heads, [base + _TITLES, base + _FIRST_PROMPTS]), passages)
     wanted = [folded(token) for token in tokens]
-    (summary,) = rows_of(connection, "id = ?", [id])
+    (summary,) = rows_of(connection, "number = ?", [number], "")
     head = folded(f"{summary.title or ''} {summary.first_prompt or ''}")
     others = {token for token in wanted if token not in head}
     best, text, entry = (0, 0), "", None
-    for passage, its_entry in connection.execute(query, [least, base + _IN_ONE]):
+    for passage, its_entry in passages:
         plain = folded(passage)
         has = [token for token in wanted if token in plain]
         if (score := (len(others.intersection(has)), len(has))) > best or len(has) == len(wanted):

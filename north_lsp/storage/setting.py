@@ -53,6 +53,7 @@ class Setting:
     aliases: tuple[str, ...]
     low: float
     high: float | None
+    or_zero: bool
     restart: bool
     tightens: tuple[str, ...]
     parse: Callable[[Any], object] | None
@@ -77,6 +78,7 @@ def setting(
     aliases: tuple[str, ...] = (),
     low: float = 0,
     high: float | None = None,
+    or_zero: bool = False,
     restart: bool = False,
     tightens: tuple[str, ...] = (),
     parse: Callable[[Any], _T] | None = None,
@@ -86,10 +88,11 @@ def setting(
     secret: bool = False,
 ) -> _T:
     """Declare a field of a dataclass as a setting; the field's type says which values it takes. Without `strict`, the
-    default replaces a wrong value. A number is at least `low`, and at most `high` if that is given."""
+    default replaces a wrong value. A number is at least `low`, and at most `high` if that is given; with
+    `or_zero` it may be 0, too."""
     instead = default if strict is _SAME else strict
     guards = strict is not _SAME or bool(tightens)
-    bounds = (low, high, restart, tightens, parse, schema)
+    bounds = (low, high, or_zero, restart, tightens, parse, schema)
     row = Setting(key, text, default, instead, aliases, *bounds, former, project, secret, guards)
     return field(default_factory=lambda: default, metadata={"setting": row})
 

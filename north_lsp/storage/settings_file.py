@@ -7,7 +7,7 @@ from pathlib import Path
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.noting import note_problem
-from north_lsp.storage.settings import Settings, load_user_layer
+from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_layers import (
     Layered,
     given_layer,
@@ -17,6 +17,7 @@ from north_lsp.storage.settings_layers import (
     without_project,
 )
 from north_lsp.storage.settings_reader import Layer, Origin, SettingsError
+from north_lsp.storage.user_settings import load_user_layer
 
 
 class Given:
@@ -99,6 +100,18 @@ class SettingsFile:
             layers = [load_user_layer(self.locations), *between, self._editor.layer(), self.session.layer()]
             self._layered, self._stamp = merged(layers), stamp
         return self._layered
+
+    def forget(self) -> None:
+        """Read every file again with the next question, and tell its problems again."""
+        self._stamp = None
+        self._told.clear()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that there are."""
+        own = [Path(path) for path in self._own]
+        project = [project_file(self._project.root)] if self._project is not None else []
+        return [path for path in (*own, *project) if path.is_file()]
 
     def take_editor(self, editor: Mapping[str, object], *, as_project: bool = False) -> None:
         """Take what the user has set in the editor from now on, by the settings' keys. `as_project`: files of the

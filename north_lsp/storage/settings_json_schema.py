@@ -45,6 +45,8 @@ def value_schema(row: Declared) -> dict[str, object]:
             Annotated[row.kind, Field(ge=setting.low, le=setting.high)] if row.kind in (int, float) else row.kind
         )
         schema = TypeAdapter(kind).json_schema()
+        if setting.or_zero:
+            schema = {"anyOf": [schema, {"const": 0}]}
     if setting.default is not None:
         schema["default"] = json.loads(json.dumps(setting.default))
     return schema

@@ -9,7 +9,7 @@ from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.setting import Declared, PartlyWrong, declared, filled
-from north_lsp.storage.settings import Settings, opened
+from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_reader import (
     Layer,
     Origin,
@@ -19,6 +19,7 @@ from north_lsp.storage.settings_reader import (
     read_value,
     unknown_in,
 )
+from north_lsp.storage.user_settings import opened
 
 NOT_IN_EDITORS = frozenset({"selectedModel", "auth.broker.token"})
 """North itself writes the first; the second is a secret, and editors copy their settings to other machines."""

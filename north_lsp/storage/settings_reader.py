@@ -185,7 +185,8 @@ def expected(row: Declared) -> str:
 
 def _span(row: Declared) -> str:
     low, high = row.setting.low, row.setting.high
-    return f"{low} or more" if high is None else f"from {low} to {high}"
+    span = f"{low} or more" if high is None else f"from {low} to {high}"
+    return f"{span}, or 0" if row.setting.or_zero else span
 
 
 def _number(row: Declared, written: Any) -> float:
@@ -194,7 +195,8 @@ def _number(row: Declared, written: Any) -> float:
     is_number = isinstance(written, int if is_whole else int | float) and not isinstance(written, bool)
     if not is_number or not (is_whole or abs(written) <= sys.float_info.max):
         raise ValueError(f"must be a {'whole ' if is_whole else ''}number, {span}")
-    if written < low or (high is not None and written > high):
+    is_zero = row.setting.or_zero and written == 0
+    if not is_zero and (written < low or (high is not None and written > high)):
         raise ValueError(f"must be {span}, not {_shown(written)}")
     return written if is_whole else float(written)
 

@@ -6,6 +6,7 @@ Everything here blocks: call it on a thread. SQLite is imported only when a data
 
 import errno
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 PATIENCE_SECONDS = 3.0
+_SHRINKING_PATIENCE = 0.5  # there is another day
+_WORTH_BYTES = 1024 * 1024
+_INCREMENTAL = 2  # `auto_vacuum`: free pages go when they are asked to
+_AT_ONCE = 256  # pages: others can write in between
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock
 
 Migrations = Sequence[Sequence[str]]
 """The statements of each step; the first one makes a database of version 1, the n-th one brings n - 1 to n."""
@@ -89,6 +95,29 @@ def written(database: "sqlite3.Connection") -> Iterator[None]:
     database.execute("COMMIT")
 
 
+def shrink(path: Path, deadline: float, least: int = _WORTH_BYTES) -> int:
+    """Give the space that is free inside a database back to the disk if it is at least so many bytes; what is in the
+    database stays. Ends at the `deadline`, of `time.monotonic`, with as much as was possible by then; returns how many
+    bytes that was. Raises OSError and sqlite3.Error, also while another process is in it."""
+    import sqlite3
+
+    before = path.stat().st_size
+    with closing(sqlite3.connect(path, timeout=_SHRINKING_PATIENCE, isolation_level=None)) as database:
+        free = _number(database, "freelist_count") * _number(database, "page_size")
+        if free < least or time.monotonic() > deadline:
+            return 0
+        if _number(database, "auto_vacuum") != _INCREMENTAL:
+            # An older North made it: it is written anew, at once, from then on in portions.
+            database.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+            database.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")
+            database.execute("VACUUM")
+            database.set_progress_handler(None, 0)
+        while time.monotonic() < deadline and _number(database, "freelist_count"):
+            database.execute(f"PRAGMA incremental_vacuum({_AT_ONCE})").fetchall()
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return max(0, before - path.stat().st_size)
+
+
 def has_no_module(error: "sqlite3.Error") -> bool:
     """Tell whether SQLite was built without what a virtual table needs."""
     return "no such module" in str(error)
@@ -152,6 +181,8 @@ def _prepare(database: "sqlite3.Connection", path: Path, migrations: Migrations)
     import sqlite3
 
     version = _version(database)
+    if not version:
+        database.execute(f"PRAGMA auto_vacuum = {_INCREMENTAL}")  # has an effect before the first table alone
     if version > len(migrations):
         raise NewerDatabase(errno.EPROTONOSUPPORT, "a newer version of North wrote it", str(path))
     with suppress(sqlite3.OperationalError):  # another process is in it, or the file system cannot: it works without
@@ -169,4 +200,8 @@ def _prepare(database: "sqlite3.Connection", path: Path, migrations: Migrations)
 
 
 def _version(database: "sqlite3.Connection") -> int:
-    return int(database.execute("PRAGMA user_version").fetchone()[0])
+    return _number(database, "user_version")
+
+
+def _number(database: "sqlite3.Connection", pragma: str) -> int:
+    return int(database.execute(f"PRAGMA {pragma}").fetchone()[0])

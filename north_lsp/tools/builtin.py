@@ -1,6 +1,6 @@
 """The tools that North ships."""
 
-from north_lsp.storage.settings import EditVariant
+from north_lsp.storage.edit_settings import EditVariant
 from north_lsp.tools.calculate.calc import Calc
 from north_lsp.tools.code.ast_search import AstSearch
 from north_lsp.tools.code.find_blocks import FindBlocks

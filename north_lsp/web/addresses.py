@@ -25,6 +25,13 @@ METADATA = frozenset(
 )  # fmt: skip
 """Where machines of a cloud are told their credentials."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_RESERVED = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "100:0:0:1::/64", "3fff::/20", "5f00::/16"),
+    )
+)
+"""What IANA lists as not reachable from everywhere, and the tables of some Pythons do not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,7 @@ def _place(address: str) -> str:
             return "this machine"
         if one.is_link_local:
             return "a link-local address"
-        if not one.is_global or one.is_multicast or one.is_reserved:
+        if not one.is_global or one.is_multicast or one.is_reserved or any(one in range for range in _RESERVED):
             return "a private or reserved network"
         if isinstance(one, IPv6Address) and one.is_site_local:
             return "a private or reserved network"

@@ -2,7 +2,7 @@
 discussions, vulnerabilities. Rows for the table in `sites.py`."""
 
 import re
-from html import unescape
+from html import escape, unescape
 from typing import Any
 
 from north_lsp.lazy_pattern import lazy_pattern
@@ -40,20 +40,19 @@ def _nuget(data: Any) -> str:
 
 
 def _docs_page(data: Any) -> str:
-    return plain(data["content"])
+    content: str = data["content"]
+    return content
 
 
 def _mdn(data: Any) -> str:
     page = data["doc"]
-    parts = [f"# {page['title']}"]
+    parts = [f"<h1>{escape(page['title'])}</h1>"]
     for one in rows(page, "body"):
         value = one.get("value")
         if text(one, "type") == "prose" and isinstance(value, dict):
             title = text(value, "title")
-            parts.append(
-                f"## {plain(title)}\n\n{plain(text(value, 'content'))}" if title else plain(text(value, "content"))
-            )
-    return "\n\n".join(part.strip() for part in parts)
+            parts += [f"<h2>{title}</h2>"] * bool(title) + [text(value, "content")]
+    return "".join(parts)
 
 
 def _paper(feed: str) -> str:
@@ -154,6 +153,7 @@ REFERENCE_SITES = (
         "https://app.readthedocs.org",
         "/api/v3/embed/?url=https%3A//{host}{page}",
         _docs_page,
+        html=True,
     ),
     Site(
         "developer.mozilla.org",
@@ -161,6 +161,7 @@ REFERENCE_SITES = (
         "https://developer.mozilla.org",
         "/{page}/index.json",
         _mdn,
+        html=True,
     ),
     Site("arxiv.org", r"/(?:abs|pdf)/(?P<id>[\w.-]+?(?:/\d+)?)(?:\.pdf)?", *_PAPER, text=True),
     Site("rfc-editor.org", r"/(?:rfc|info)/rfc(?P<id>\d+)(?:\.html|\.txt)?/?", *_RFC, text=True),

@@ -17,8 +17,9 @@ Tell = Callable[[Any], str]
 @dataclass(frozen=True)
 class Site:
     """A kind of page: its `host`, a pattern for the path, and what is asked instead, filled with the pattern's groups.
-    `list` is a second address whose answer is put under `_list`. A host that begins with a dot stands for all below it;
-    `spell` says how the API spells what the pattern found, and one that answers with a `text` is not read as JSON."""
+    `list` is a second address whose answer is put under `_list`. A host that begins with a dot stands for all below it,
+    which may be a place of the `base`, too; `spell` says how the API spells what the pattern found. One that answers
+    with a `text` is not read as JSON, and what `html` ones tell is made Markdown of, as a page."""
 
     host: str
     path: str
@@ -28,6 +29,7 @@ class Site:
     list: str = ""
     spell: Callable[[str], str] = str
     text: bool = False
+    html: bool = False
 
     def found(self, host: str, path: str) -> dict[str, str] | None:
         """Return what an address names, spelled as in the API; None for another page."""
@@ -44,6 +46,11 @@ class Site:
 def sheet(title: str, about: str, *facts: tuple[str, object]) -> str:
     shown = [f"- {name}: {one_line(str(value), 300)}" for name, value in facts if value not in (None, "", [], {})]
     return "\n\n".join(part for part in (f"# {one_line(title, 200)}", about.strip(), "\n".join(shown)) if part)
+
+
+def one_part(value: str) -> str:
+    """Spell names with slashes between them as one part of an address."""
+    return value.replace("/", "%2F")
 
 
 def plain(html: str) -> str:

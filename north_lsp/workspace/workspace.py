@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.limits import Limits
-from north_lsp.storage.settings import EditSettings, ReadSettings
+from north_lsp.storage.read_settings import ReadSettings
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.language_features import LanguageFeatures
@@ -57,9 +58,10 @@ class Workspace:
     or those of one file; `conversations` returns another conversation of the project as Markdown, or the list of them.
     Both raise ToolError. `command_seconds` is the default timeout of a command, and `language` asks the editor's
     language servers, where it lets them be asked. `rule` returns a rule's text by its name, and raises ToolError;
-    so do `skill` and `memory`. `remember` notes a text of some kind for later conversations, if the user agrees.
-    `resource` reads what an MCP server has, and raises ToolError; so does `attached_resource`, with what the user has
-    named, and `agent`, with what an agent has handed in.
+    so do `skill`, `skill_path` and `memory`. `remember` notes a text of some kind for later conversations, if the user
+    agrees.
+    `resource` reads what an MCP server has, and raises ToolError; so do `attached_resource` and `attached_page`, with
+    what the user has named there and on the web, and `agent`, with what an agent has handed in.
     """
 
     roots: Roots
@@ -78,10 +80,12 @@ class Workspace:
     language: LanguageFeatures | None = None
     rule: Callable[[str], str] | None = None
     skill: Callable[[str], str] | None = None
+    skill_path: Callable[[str], Path] | None = None
     memory: Callable[[str], str] | None = None
     remember: Callable[[str, str], Awaitable[str]] | None = None
     resource: Callable[[str], Awaitable[str]] | None = None
     attached_resource: Callable[[str], Awaitable[str]] | None = None
+    attached_page: Callable[[str], Awaitable[str]] | None = None
     agent: Callable[[str], str] | None = None
 
     @property

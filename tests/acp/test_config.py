@@ -53,13 +53,13 @@ async def test_a_setting_is_searched_set_shown_with_its_origin_and_taken_back(of
     [
         ("turn.maxRequests many", "must be a whole number, from 1 to 10000"),
         ("turn.maxRequests 0", "must be from 1 to 10000, not 0"),
-        ("turn.maxRequest 3", "there is no setting turn.maxRequest 3; did you mean turn.maxRequests?"),
+        ("turn.maxRequest 3", "There is no setting turn.maxRequest 3; did you mean turn.maxRequests?"),
         ("mode.default ask --session", "counts only from the next start"),
-        ("mode.default ask --project", "a project cannot set mode.default"),
+        ("mode.default ask --project", "A project cannot set mode.default"),
         ("edits.staleCheck off --project", "only make edits.staleCheck stricter"),
-        ("turn.maxRequests 3 --project --session", "takes one of"),
-        ("turn.maxRequests --project", "needs a value"),
-        ("--all", "knows `--project`"),
+        ("turn.maxRequests 3 --project --session", "only one of"),
+        ("turn.maxRequests --project", "There must be a value"),
+        ("--all", "The options are `--project`"),
     ],
 )
 async def test_what_cannot_be_set_is_refused_and_nothing_is_written(offline: World, words: str, why: str) -> None:

@@ -111,6 +111,23 @@ async def test_without_a_key_none_is_required_and_with_one_it_is_named_but_not_s
         assert await client.request("auth/status") == {"state": "not_required"}
 
 
+async def test_a_client_that_has_asked_for_its_status_is_told_of_another_one(world: World) -> None:
+    def told() -> list[dict[str, Any]]:
+        return [one["params"] for _, one in client.transcript if one.get("method") == "auth/status_update"]
+
+    key = {"provider": "anthropic", "key": "sk-ant-very-secret-1234", "force": True}
+    async with agent(world) as client:
+        await client.request("_north/keys/set", key)
+        assert told() == []  # it has not asked: it may not know of it
+        assert (await client.request("auth/status"))["state"] == "authenticated"
+        await client.request("_north/keys/set", key)
+        assert told() == []  # nothing is different
+        await client.request("_north/keys/set", key | {"provider": "openai"})
+        await client.request("logout")
+        await client.wait(lambda message: message.get("params") == {"state": "not_required"})
+        assert [len(one.get("accounts", ())) for one in told()] == [2, 0]
+
+
 async def test_what_is_on_or_off_is_a_switch_for_a_client_that_has_those(world: World) -> None:
     switches: dict[str, Any] = {"configOptions": {"boolean": {}}}
     async with agent(world, session=switches) as client:

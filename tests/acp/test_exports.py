@@ -1,6 +1,7 @@
 """Exports and statistics on the wire and by slash commands: of open conversations and of stored ones."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -118,10 +119,13 @@ async def test_what_a_conversation_adds_up_to(world: World, server: ModelServer)
         assert (stats["changes"]["linesAdded"], stats["changes"]["changed"], stats["filesRead"]) == (1, 1, 1)
         assert stats["inputTokens"] > 0
         assert stats["outputTokens"] > 0
+        assert stats["cost"].keys() == {"input", "output", "cacheRead", "cacheWrite"}
+        assert sum(stats["cost"].values()) == pytest.approx(stats["costUsd"])
         assert stats["wallSeconds"] >= stats["modelSeconds"] >= 0
         await on.say("/stats")
         assert "- 3 prompts, 6 answers\n" in said(on)
         assert "`shell_run` 1 (1 failed)" in said(on)
+        assert re.search(r"- cost: \S+ \(\S+ in, \S+ out\)", said(on))
         assert "this conversation: +1/-1 lines" in said(on)
 
 
@@ -153,9 +157,9 @@ async def test_the_commands_write_files_and_ask_before_they_replace_one(world: W
         assert "North sends it nowhere." in said(on)
         for typed, words in (
             ("/export a b", "quotation marks"),
-            ("/export --format pdf", "there is no format 'pdf'"),
+            ("/export --format pdf", "There is no format 'pdf'"),
             ("/export --wrong", "/export takes"),
-            ("/export .git/config", "there is no folder"),
+            ("/export .git/config", "There is no folder"),
             ("/dump --format md", "/dump takes"),
         ):
             await on.say(typed)

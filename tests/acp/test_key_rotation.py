@@ -24,7 +24,7 @@ async def test_it_is_shown_which_key_rests_and_no_key_is(world: World, server: M
         session = await opened(client, world)
         server.script(answer(Fail(429, "rate_limit_exceeded", "slow down", {"retry-after": "1200"})), answer(say("Hi")))
         assert await prompt(client, session, "Hello") == "end_turn"
-        assert "the key …ther of OpenAI is limited for now; …irst is used" in texts(client)
+        assert "The key …ther of OpenAI is limited for now; …irst is used" in texts(client)
         sent = [{name.lower(): value for name, value in one.headers.items()} for one in server.requests]
         assert [headers["authorization"] for headers in sent] == [f"Bearer {one}" for one in reversed(SECRETS)]
         rests = {row["ending"]: row["rest"] for row in (await client.request("_north/keys/list"))["keys"]}

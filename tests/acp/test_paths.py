@@ -1,12 +1,17 @@
 """`_north/paths/complete`, and folders as what is attached to a prompt."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from north_lsp.agent.session import mentioning
 from tests.acp.test_conformance import agent, fails, new_session, prompt
+from tests.acp.test_language import LanguageServers, at, opened
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World, make_world
+from tests.support.client import RawAcpClient
+from tests.support.inside import inside
 from tests.support.model_server import ModelServer
 from tests.support.script import Say, answer
 
@@ -82,3 +87,56 @@ async def test_a_folder_is_attached_as_a_list_of_what_tools_may_see(world: World
     assert '<folder path="json/">' in text
     assert "json/encoder.py" in text
     assert "decoder" not in text
+
+
+async def test_what_else_can_be_mentioned_is_offered_as_far_as_the_editor_can_tell(world: World) -> None:
+    async def find(client: RawAcpClient, session: str, query: str) -> list[str]:
+        asked = {"sessionId": session, "query": query, "limit": 20}
+        return [one["name"] for one in (await client.request("_north/paths/complete", asked))["names"]]
+
+    async with conversation(world) as (client, session):
+        assert await find(client, session, "") == ["diff", "web:"]
+        assert await find(client, session, "d") == ["diff"]
+        assert await find(client, session, "symbol:on") == []
+    servers = LanguageServers(
+        workspaceSymbols=[
+            {
+                "symbols": [
+                    {"name": name, "kind": "method", "container": "Lamp", **place(world)}
+                    for name in ("phone", "on()", "on(int)", "not a name")
+                ]
+            }
+        ]
+    )
+    async with opened(world, servers) as (client, session):
+        assert await find(client, session, "") == ["diff", "problems", "symbol:", "web:"]
+        assert await find(client, session, "symbol:on") == ["symbol:on", "symbol:phone"]
+
+
+def place(world: World) -> dict[str, object]:
+    return {"uri": (world.project / "lamp.py").as_uri(), "range": at(0, 0, 2)}
+
+
+async def test_names_that_cannot_be_read_in_time_are_not_waited_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_asked, may_end = threading.Event(), threading.Event()
+
+    def hang(*_: object, **__: object) -> list[object]:
+        is_asked.set()
+        may_end.wait()
+        return []
+
+    monkeypatch.setattr(mentioning, "list_conversations", hang)
+    monkeypatch.setattr(mentioning, "_LONGEST_SECONDS", 0.1)
+    async with inside(world.environ) as client:
+        session = await new_session(client, world)
+        asked = {"sessionId": session, "query": "conversation:a"}
+        try:
+            for _ in range(2):
+                found = await client.request("_north/paths/complete", asked)
+                assert found["isIncomplete"]
+                assert found["names"] == []
+            assert is_asked.is_set()
+        finally:
+            may_end.set()

@@ -44,7 +44,7 @@ async def test_the_next_session_takes_back_what_was_cut_off(world: World, server
     async with raw_client([*SERVER, "acp"], world.environ, root) as client:
         await client.request("initialize", {"protocolVersion": 1})
         await client.request(method, params)
-        told = await client.wait_update(lambda update: "an interrupted edit" in str(update.get("content")))
+        told = await client.wait_update(lambda update: "An interrupted edit" in str(update.get("content")))
         assert "a.txt, made/new.py" in told["content"]["text"]
     assert (root / "a.txt").read_text() == old
     assert not (root / "made").exists()

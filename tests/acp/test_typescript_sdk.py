@@ -32,9 +32,10 @@ async def drive(world: World, version: int, *steps: dict[str, Any], **more: Any)
         hello |= {"clientCapabilities": {"fs": files, "elicitation": {"form": {}}}}
     else:
         hello = {"protocolVersion": 2, "info": info, "capabilities": {"elicitation": {"form": {}}}}
+    servers = ["$tools"] if more.get("tools") else []
     begin = [
         {"request": "initialize", "params": hello},
-        {"request": "session/new", "params": {"cwd": str(world.project), "mcpServers": []}},
+        {"request": "session/new", "params": {"cwd": str(world.project), "mcpServers": servers}},
     ]
     given: dict[str, Any] = {"answers": [], "form": {}, **more}
     given |= {"entry": str(sdk_folder() / ENTRIES[version]), "command": [*SERVER, "acp"], "cwd": str(world.project)}
@@ -219,3 +220,30 @@ async def test_a_form(world: World, server: ModelServer, version: int) -> None:
     (form,) = found["forms"]
     assert form["requestedSchema"]["required"] == ["answer"]
     assert not trash.exists()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_tool_that_the_client_has_in_itself(world: World, server: ModelServer, version: int) -> None:
+    server.script(
+        answer(call("mcp_tools_echo", text="hello")),
+        answer(say("Done.")),
+        answer(call("mcp_tools_echo", text="wait")),
+    )
+    stop = {"notify": "session/cancel", "params": {"sessionId": "$session"}}
+    waiting = prompt("Wait")
+    found = await drive(
+        world,
+        version,
+        prompt("Say hello"),
+        *ENDED[version],
+        {"begin": waiting["request"], "params": waiting["params"]},
+        {"end": True} if version == 2 else {},
+        {"wait": "1 wait"},
+        stop,
+        {"end": True} if version == 1 else {"wait": '"cancelled"'},
+        tools=True,
+        answers=["run", "run"],
+    )
+    assert not [result for result in found["results"] if "error" in result]
+    assert found["served"] == ["server/discover", "tools/list", "tools/call", "tools/call", "aborted"]
+    assert "echo: hello" in json.dumps(server.requests[1].body["messages"])

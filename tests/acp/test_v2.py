@@ -484,7 +484,7 @@ async def test_bad_params_are_refused_and_the_connection_lives(world: World, ser
 async def test_methods_of_version_1_are_unknown(world: World, server: ModelServer) -> None:
     """ACP-JSONRPC-004, EXT-001."""
     async with conversation(world) as (client, session):
-        for method in ("session/load", "session/set_mode", "authenticate", "tool_call/cancel", "_own/method"):
+        for method in ("session/load", "session/set_mode", "authenticate", "terminal/create", "_own/method"):
             assert (await fails(client, method, {"sessionId": session})).code == -32601
 
 

@@ -1,8 +1,8 @@
 """Run the tests in real editors, several at once, and print a table: `python -m tests.e2e.run [words of names …]`.
 
-Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`) and every test file of `nvim/`, `editors/`, `mcp/`, `acp/`
-and `shells/` is a process of its own. As many run at once as there are processors, four at most; `NORTH_E2E_AT_ONCE`
-changes that. What each printed is shown when it ends.
+Every program of `vscode/` (`smoke.mjs`, `extension*.mjs`, `pictures.mjs`) and every test file of `nvim/`, `editors/`,
+`mcp/`, `acp/` and `shells/` is a process of its own. As many run at once as there are processors, four at most;
+`NORTH_E2E_AT_ONCE` changes that. What each printed is shown when it ends.
 
 A program that failed beside others runs once more, alone: a window that a busy machine draws late is told from a defect
 that way. Both outputs are shown, and the table names it. `NORTH_E2E_STRICT=1` counts every first failure.
@@ -57,6 +57,7 @@ def programs() -> Iterator[str]:
         "shells/test_*.py",
         "vscode/smoke.mjs",
         "vscode/extension*.mjs",
+        "vscode/pictures.mjs",
     ):
         yield from (str(path.relative_to(HERE)) for path in sorted(HERE.glob(pattern)))
 

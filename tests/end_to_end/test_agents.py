@@ -469,7 +469,7 @@ async def test_tasks_and_agents_can_be_looked_at(world: World, server: ModelServ
             assert says in texts(client)
         client.updates.clear()
         await prompt(client, session, "/tasks cancel 0-look")
-        assert "no agent works on a task 0-look" in texts(client)
+        assert "No agent works on a task 0-look" in texts(client)
 
 
 async def test_one_task_is_cancelled_and_the_others_go_on(world: World, server: ModelServer) -> None:

@@ -32,7 +32,7 @@ async def test_commands_are_announced_and_run_without_a_model(world: World, serv
         assert await prompt(client, session, "/udno 3") == "end_turn"
         assert "There is no command /udno. Did you mean /undo?" in texts(client)
         assert await prompt(client, session, "/mode agent\nand this") == "end_turn"
-        assert "/mode takes only a mode" in texts(client)
+        assert "Usage: `/mode [ask|plan|agent]`." in texts(client)
         live = texts(client)
         await client.request("session/close", {"sessionId": session})
         client.updates.clear()
@@ -70,7 +70,7 @@ async def test_what_is_no_prompt_does_not_reach_a_model(world: World, server: Mo
     async with conversation(world) as (client, session):
         for text in ("/continue", "Hello", "/continue"):
             assert await prompt(client, session, text) == "end_turn"
-        assert texts(client).count("there is nothing to continue") == 2
+        assert texts(client).count("There is nothing to continue") == 2
         for text in ("!", " !! ", "!!!", "!\0"):
             assert "nothing to run" in await prompt(client, session, text)
         assert len(server.requests) == 1
@@ -95,7 +95,7 @@ async def test_changes_are_undone_and_redone_and_not_during_a_turn(world: World,
         running = await start(client, session, "Go on")
         await server.reached("here")
         await prompt(client, session, "/undo")
-        assert "a turn is running" in texts(client)
+        assert "A turn is running" in texts(client)
         assert path.exists()
         await prompt(client, session, "/cancel")
         assert (await client.answer(running))["stopReason"] == "cancelled"
@@ -173,4 +173,4 @@ async def test_the_costs_of_all_conversations_are_forgotten_when_the_user_says_s
             assert (await client.request("_north/costs/get", {}))["allTimeCostUsd"] == pytest.approx(left)
         assert len(asked) == 2
         await prompt(client, session, "/costs now")
-        assert "/costs takes no arguments, or `reset`" in texts(client)
+        assert "Usage: `/costs [reset]`." in texts(client)

@@ -358,6 +358,23 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "contextPromotion.enabled": "test_where_no_other_model_can_go_on_nothing_is_sent",
         "compaction.enabled": "test_a_larger_model_goes_on_and_the_choice_stays",
     },
+    "end_to_end/test_plugins.py": {
+        "skills.enabled": "test_the_settings_say_which_skills_there_are",
+        "skills.enableSkillCommands": "test_the_settings_say_which_skills_there_are",
+        "skills.customDirectories": "test_the_settings_say_which_skills_there_are",
+        "skills.ignoredSkills": "test_the_settings_say_which_skills_there_are",
+        "skills.includeSkills": "test_the_settings_say_which_skills_there_are",
+        "skills.enableNativeUser": "test_the_settings_say_which_skills_there_are",
+        "skills.enableNativeProject": "test_the_settings_say_which_skills_there_are",
+        "skills.enableClaudeUser": "test_the_settings_say_which_skills_there_are",
+        "skills.enableClaudeProject": "test_the_settings_say_which_skills_there_are",
+        "skills.enableCodexUser": "test_the_settings_say_which_skills_there_are",
+        "agentModelOverrides": "test_an_agent_answers_with_the_model_that_the_settings_name",
+    },
+    "end_to_end/test_summaries.py": {
+        "compaction.autoContinue": "test_it_does_not_where_the_user_does_not_want_it",
+        "compaction.remoteEndpoint": "test_a_server_of_the_users_writes_the_summary",
+    },
     "end_to_end/test_plan_mode.py": {
         "plan.inProject": "test_the_plan_is_kept_in_the_project_if_that_is_wanted",
     },

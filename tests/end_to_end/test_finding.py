@@ -249,12 +249,12 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
         await prompt(client, session, f"/resume {old[:4]}")
         assert f"**Explain the cache** (`{old}`) opens if your editor can" in texts(client)
         await prompt(client, session, "/resume zz")
-        assert "no conversation starts with 'zz', and none here has that in it" in texts(client)
+        assert "No conversation starts with 'zz', and none here has that in it" in texts(client)
         client.handlers["session/request_permission"] = lambda params: chosen(params, old)
         await prompt(client, session, "/resume holds quokkas")
         assert texts(client).count("opens if your editor can") == 2
         await prompt(client, session, "/rename")
-        assert "a title cannot be empty" in texts(client)
+        assert "A title cannot be empty" in texts(client)
         await prompt(client, session, f"/archive {old}")
         assert await ids(client) == []
         await prompt(client, session, f"/archive undo {old}")
@@ -282,7 +282,7 @@ async def test_in_a_new_conversation_continue_means_the_last_one(world: World, s
             await prompt(client, await begin(window), "/continue")
         assert wanted(client) == [mine, others, others]
         await prompt(client, mine, "/continue")
-        assert "there is nothing to continue: no answer broke off" in texts(client)
+        assert "There is nothing to continue: no answer broke off" in texts(client)
     assert len(server.requests) == 2
 
 

@@ -103,7 +103,7 @@ async def test_a_key_that_is_refused_ends_it_and_nothing_is_written(world: World
     async with inside(world.environ) as client:
         session = await opened(client, world)
         await prompt(client, session, "/learn")
-        assert "nothing was learned: " in texts(client)
+        assert "Nothing was learned: " in texts(client)
     assert not profile(world).exists()
 
 
@@ -186,9 +186,9 @@ async def test_a_profile_that_cannot_be_read_is_left_out_and_that_is_said(world:
     async with inside(world.environ) as client:
         session = await opened(client, world)
         await prompt(client, session, "Hello")
-        assert "the project's profile" in json.dumps(client.updates)
+        assert "The project's profile" in json.dumps(client.updates)
         await prompt(client, session, "/learn")
-        assert "the profile cannot be read or written" in texts(client)
+        assert "The profile cannot be read or written" in texts(client)
     assert "# Project Profile" not in server.requests[0].body["system"][0]["text"]
 
 
@@ -214,7 +214,7 @@ async def test_two_processes_do_not_learn_a_project_at_once(world: World, server
     assert isinstance(lock, FileLock)
     async with inside(world.environ) as client:
         await prompt(client, await opened(client, world), "/learn")
-        assert "this project is being learned already" in texts(client)
+        assert "This project is being learned already" in texts(client)
     lock.release(remove=True)
 
 
@@ -301,7 +301,7 @@ async def test_what_was_agreed_to_is_cancelled_by_a_command(world: World, server
         await prompt(client, session, "Hello")
         await server.reached("never")
         await prompt(client, session, "/cancel")
-        await client.wait(lambda message: "nothing was learned: it was cancelled" in json.dumps(message))
+        await client.wait(lambda message: "Nothing was learned: it was cancelled" in json.dumps(message))
 
 
 async def test_nothing_is_offered_where_it_is_switched_off_or_not_trusted(world: World, server: ModelServer) -> None:

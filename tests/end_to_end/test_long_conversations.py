@@ -114,9 +114,9 @@ async def test_compact_says_why_there_is_nothing_to_do(world: World, server: Mod
         assert await prompt(client, session, "/compact") == "end_turn"
         await talked(client, server, session, "Hello")
         assert await prompt(client, session, "/compact now") == "end_turn"
-        assert texts(client).count("there is nothing to summarize yet") == 2
+        assert texts(client).count("There is nothing to summarize yet") == 2
         assert await prompt(client, session, "/summarize --keep-last 101") == "end_turn"
-        assert "a number from 0 to 100" in texts(client)
+        assert "The number is from 0 to 100" in texts(client)
     assert not rows(client)
     assert not compactions(world)
 
@@ -233,7 +233,7 @@ async def test_a_handoff_begins_another_conversation_with_a_summary(world: World
     async with inside(world.environ, north={"events": True}, capabilities=SHOWS) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/handoff") == "end_turn"
-        assert "there is nothing to hand over yet" in texts(client)
+        assert "There is nothing to hand over yet" in texts(client)
         await talked(client, server, session, "First", "Second")
         server.script(answer(Fail(401, "authentication_error", "no")))
         assert await prompt(client, session, "/handoff") == "end_turn"

@@ -307,7 +307,7 @@ async def test_a_sign_in_that_comes_to_nothing_says_why(world: World, server: Mo
             )
             assert why in told
             assert "is a program, and its entry has no `oauth`" in await command(client, session, "/mcp reauth local")
-            assert "there is no MCP server" in await command(client, session, "/mcp reauth other")
+            assert "There is no MCP server" in await command(client, session, "/mcp reauth other")
 
 
 async def test_a_sign_in_is_given_up(world: World, server: ModelServer) -> None:
@@ -339,7 +339,7 @@ async def test_a_program_gets_the_token_of_the_user(world: World, server: ModelS
 async def test_a_server_that_does_not_answer_while_it_is_idle_is_connected_to_again(
     world: World, server: ModelServer
 ) -> None:
-    configure(world, **{"mcp.pingIntervalMs": 20})
+    configure(world, **{"mcp.pingIntervalMs": 1000})
     own(world, good=entry(), bad=entry("no-pings", timeout=3000))
     async with talk(world) as (client, session):
         await command(client, session, "/mcp")
@@ -681,7 +681,7 @@ async def test_a_server_is_switched_off_and_on(world: World, server: ModelServer
         await command(client, session, "/mcp enable mine")
         assert await prompt(client, session, "Hello") == "end_turn"
         assert "mcp_mine_echo" in offered(server)
-        assert "there is no MCP server" in await command(client, session, "/mcp disable other")
+        assert "There is no MCP server" in await command(client, session, "/mcp disable other")
 
 
 async def test_a_server_is_added_and_removed(world: World, server: ModelServer) -> None:
@@ -701,7 +701,7 @@ async def test_a_server_is_added_and_removed(world: World, server: ModelServer) 
         assert "is not in" in await command(client, session, "/mcp remove new")
         assert "`new`" not in await command(client, session, "/mcp")
         assert "// mine" in file.read_text()
-        assert "there is no MCP server 'new'" in await command(client, session, "/mcp rm new")
+        assert "There is no MCP server 'new'" in await command(client, session, "/mcp rm new")
         assert "its `url` must begin with http" in await command(client, session, "/mcp add bad --url file:///x")
     logged = "".join(path.read_text() for path in (world.data / "conversations").glob("*.jsonl"))
     assert "a-long-secret-value" not in logged

@@ -108,7 +108,7 @@ async def test_off_nothing_is_read_told_or_offered(world: World, server: ModelSe
         await prompt(client, session, "Begin")
         for command in ("/memory enqueue", "/memory rebuild"):
             await prompt(client, session, command)
-        assert texts(client).count("memory is off") == 2
+        assert texts(client).count("Memory is off") == 2
         await prompt(client, session, "/memory view")
         assert "Remembered." in texts(client)
     assert len(server.requests) == 2
@@ -214,7 +214,7 @@ async def test_another_process_that_works_on_it_is_left_alone(world: World, serv
     assert MemoryJobs(locations, project_hash(world.project)).lease("another")
     async with inside(world.environ) as client:
         await prompt(client, await opened(client, world), "/memory rebuild")
-        assert "another North process works on this project's memory" in texts(client)
+        assert "Another North process works on this project's memory" in texts(client)
 
 
 async def test_it_is_cleared_after_a_question(world: World, server: ModelServer) -> None:

@@ -172,7 +172,7 @@ async def test_a_folder_that_is_another_one_is_asked_about(world: World, copied:
             client.handlers["session/request_permission"] = answering("take")
             await client.request("session/load", there(session, folder))
             was = world.project if folder == target else target
-            text = f"this conversation belonged to {was}{words} it continues in {folder}"
+            text = f"This conversation belonged to {was}{words} it continues in {folder}"
             await client.wait_update(lambda update, text=text: text in str(update))  # type: ignore[misc]
             asked = [params["toolCall"]["title"] for params in questions(client)]
             question = (
@@ -273,11 +273,11 @@ async def test_one_conversation_moves_to_another_folder(world: World, server: Mo
     async with conversation(world) as (client, session):
         await prompt(client, session, "first")
         await say("/move /no/such/folder")
-        assert "there is no folder /no/such/folder" in texts(client)
+        assert "There is no folder /no/such/folder" in texts(client)
         await say(f"/move from {target}")
         assert f"{target} is still there" in texts(client)
         await say("/move from /no/such/folder")
-        assert "there are no conversations about /no/such/folder" in texts(client)
+        assert "There are no conversations about /no/such/folder" in texts(client)
         await say(f"/move {world.project}")
         assert "already" in texts(client)
         await say("/move ../target")
@@ -344,7 +344,7 @@ async def test_a_move_of_which_a_step_fails_leaves_the_conversation_where_it_was
             await client.request("session/prompt", {"sessionId": session, "prompt": typed})
         assert failed == [name]
         if not is_first:
-            told = f"this conversation could not continue in {target}: "
+            told = f"This conversation could not continue in {target}: "
             await client.wait_update(lambda update: told in str(update))
             assert f"It continues in {world.project}" in str(client.updates)
         rows = (await client.request("session/list"))["sessions"]
@@ -372,7 +372,7 @@ async def test_what_cannot_be_saved_is_not_moved(
         monkeypatch.setattr(Conversation, "write_error", full)
         typed = text_blocks(f"/move {target}")
         await client.request("session/prompt", {"sessionId": session, "prompt": typed})
-        told = f"this conversation cannot be saved (No space left on device), so it stays in {world.project}"
+        told = f"This conversation cannot be saved (No space left on device), so it stays in {world.project}"
         assert told in texts(client)
         monkeypatch.undo()
         assert (await listed(client, target), await listed(client, world.project)) == ([], [session])

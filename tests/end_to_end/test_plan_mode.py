@@ -327,7 +327,7 @@ async def test_a_model_for_plans_that_cannot_be_used_is_named(world: World, serv
     server.script(answer(Say("Hm.")))
     async with planning(world, modelRoles={"plan": "no-such-model"}) as (client, session):
         assert await prompt(client, session, "Plan it") == "end_turn"
-        assert any("the model for the role plan cannot be used" in json.dumps(one) for one in client.updates)
+        assert any("The model for the role plan cannot be used" in json.dumps(one) for one in client.updates)
 
 
 async def test_the_plan_is_kept_in_the_project_if_that_is_wanted(world: World, server: ModelServer) -> None:

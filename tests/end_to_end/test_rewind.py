@@ -386,7 +386,7 @@ async def test_a_slash_command_asks_if_the_user_wants_that(world: World, server:
         assert "The programmer wants of the summary: in one word" in json.dumps(server.requests[-1].body["messages"])
         assert "Two was said." in json.dumps(server.requests[-1].body["messages"])
         assert len(asked) == 3
-        assert "files alone leave nothing" in await type_("/rewind 1 files summarize")
+        assert "Files alone leave nothing" in await type_("/rewind 1 files summarize")
 
 
 async def test_attachments_come_back_with_the_prompt(world: World, server: ModelServer) -> None:
@@ -558,9 +558,9 @@ async def test_slash_commands_do_it_for_every_client(world: World, server: Model
         tree = await type_("/tree no-tools")
         assert "you: Change two" in tree
         assert "[before the second]" in tree
-        assert "there is no prompt 7: there are 2" in await type_("/rewind 7")
-        assert "a label has at most 60 characters" in await type_(f"/label {'x' * 61}")
-        assert "/rewind takes the number of a prompt" in await type_("/rewind 2 everything")
+        assert "There is no prompt 7: there are 2" in await type_("/rewind 7")
+        assert "A label has at most 60 characters" in await type_(f"/label {'x' * 61}")
+        assert "Usage: `/rewind [number]" in await type_("/rewind 2 everything")
         gone = await type_("/rewind 2 both")
         assert "The conversation continues from before this prompt" in gone
         assert "- `a.py`: restored" in gone

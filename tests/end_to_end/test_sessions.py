@@ -99,7 +99,7 @@ async def test_a_conversation_moves_with_its_folder(world: World, server: ModelS
             client.handlers["session/request_permission"] = answering("take")
             await client.request("session/load", there(session, folder))
             was = world.project if folder == moved else moved
-            text = f"this conversation belonged to {was}; it continues in {folder}"
+            text = f"This conversation belonged to {was}; it continues in {folder}"
             await client.wait_update(lambda update, text=text: text in str(update))  # type: ignore[misc]
             listed = (await client.request("session/list", {"cwd": str(folder)}))["sessions"]
             assert [row["sessionId"] for row in listed] == [session]

@@ -72,7 +72,7 @@ async def test_items_that_are_switched_off_are_not_offered(world: World, server:
         assert "the setting `disabledItems` names it" in await command(client, session, "/agents")
         before = len(client.updates)
         await prompt(client, session, "/mcp enable test")
-        assert "the setting `disabledItems` names `mcp:test`" in str(client.updates[before:])
+        assert "The setting `disabledItems` names `mcp:test`" in str(client.updates[before:])
         configure(world)
         assert await prompt(client, session, "Hello") == "end_turn"
         assert "mcp_test_echo" in offered(server)

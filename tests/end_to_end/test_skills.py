@@ -87,7 +87,7 @@ async def test_without_skills_there_is_no_tool_for_them(world: World, server: Mo
         await prompt(client, session, "Bake")
         await prompt(client, session, "/skill stop")
     assert offered(server) == [set()]
-    assert "no skill is active" in texts(client)
+    assert "No skill is active" in texts(client)
 
 
 async def test_a_skill_that_the_user_calls_is_active_and_known(world: World, server: ModelServer) -> None:

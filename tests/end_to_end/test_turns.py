@@ -147,7 +147,7 @@ async def test_an_empty_answer_is_asked_for_once_more(world: World, server: Mode
     server.script(answer(Stop("end_turn")), answer(Stop("end_turn")))
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "Hello?") == "end_turn"
-        assert "the model returned an empty response twice" in texts(client)
+        assert "The model returned an empty response twice" in texts(client)
     assert len(server.requests) == 2
 
 
@@ -179,6 +179,9 @@ async def test_what_a_turn_used_is_counted_and_shown(world: World, server: Model
     assert round(costs["allTimeCostUsd"], 9) == round(2 * each, 9)
     (row,) = costs["byModel"].values()
     assert (row["inputTokens"], row["cacheReadTokens"], row["requests"]) == (2000, 8000, 2)
+    stored = [one["message"]["usage"]["cost"] for one in entries(world) if "usage" in one.get("message", {})]
+    parts = {"input": 0.003, "output": 0.003, "cacheRead": 0.0012, "cacheWrite": 0.001875, "total": each}
+    assert [{name: round(part, 9) for name, part in cost.items()} for cost in stored] == [parts, parts]
 
 
 def without_breakpoints(value: Any) -> Any:

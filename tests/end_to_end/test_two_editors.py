@@ -149,7 +149,7 @@ async def test_what_a_killed_process_had_shown_is_not_shown_twice(world: World, 
         assert "unfinished" not in await elsewhere(second, None)
         assert await prompt(second, session, "again") == "end_turn"
         assert texts(second) == "Half of itAgain."
-        assert "an interrupted answer was recovered" in str(second.updates)
+        assert "An interrupted answer was recovered" in str(second.updates)
 
 
 async def test_it_can_be_deleted_while_it_is_open_elsewhere(world: World, server: ModelServer) -> None:
@@ -252,4 +252,4 @@ async def test_without_commands_nothing_is_said_of_the_shell(world: World, serve
         await load(second, world, session)
         await second.request("_north/sessions/takeOver", {"sessionId": session})
         await prompt(second, session, "second")
-        assert "the shell begins anew" not in str(second.updates)
+        assert "The shell begins anew" not in str(second.updates)

@@ -49,7 +49,7 @@ async def test_it_leaves_nothing(world: World, server: ModelServer, how: str) ->
         environ |= {"NORTH_NO_SESSION": "1"}
     async with inside(environ, north={"events": True}) as client:
         session = await talked(client, world, server)
-        assert "this conversation is not saved" in texts(client)
+        assert "This conversation is not saved" in texts(client)
         assert "cannot be saved" not in texts(client)
         asked = json.dumps(server.requests[-1].body)
         assert SECRET_WORDS in asked

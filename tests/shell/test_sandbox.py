@@ -18,7 +18,8 @@ from north_lsp.shell.options import Place
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import ActiveRestrictions, Sandbox, probe, support
-from north_lsp.storage.settings import ReadSettings, Settings
+from north_lsp.storage.read_settings import ReadSettings
+from north_lsp.storage.settings import Settings
 from north_lsp.workspace.guards.sandbox_guards import Held
 from tests.support.patience import PATIENCE
 

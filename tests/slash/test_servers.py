@@ -51,13 +51,13 @@ async def test_without_words_about_it_a_form_is_shown(words: tuple[str, ...], to
     ("words", "why"),
     [
         (["--url"], "needs a value"),
-        (["--url", "a", "--", "b"], "either an address"),
-        (["--"], "either an address"),
+        (["--url", "a", "--", "b"], "--url <address>"),
+        (["--"], "--url <address>"),
         (["--token", "t", "--", "b"], "belong to an address"),
         (["--env", "A=b", "--url", "a"], "belongs to a command"),
         (["--env", "A", "--", "b"], "a name and a value"),
-        (["--url", "a", "--url", "b"], "--url is unknown"),
-        (["uvx", "server"], "uvx is unknown"),
+        (["--url", "a", "--url", "b"], "`--url` is not an option"),
+        (["uvx", "server"], "`uvx` is not an option"),
     ],
 )
 async def test_what_makes_no_sense_is_refused(words: list[str], why: str) -> None:

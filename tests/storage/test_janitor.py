@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from north_lsp.storage.housekeeping import Housekeeping
 from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear, clear_daily, clear_project
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.settings import Settings
 
 New = Callable[..., Conversation]
@@ -308,6 +310,22 @@ def test_without_time_to_read_all_logs_no_content_is_removed(store: Locations, n
     assert Housekeeping(store).digests([conversation.path], time.monotonic() - 1) is None
     assert Housekeeping(store).digests([conversation.path], time.monotonic() + 60) == set()
     assert blob.exists()
+
+
+def test_databases_give_back_what_is_free_in_them(store: Locations) -> None:
+    history = PromptHistory(store)
+    for number in range(60):
+        history.add(f"{number} " + "x" * 20_000, store.data)
+    with closing(sqlite3.connect(store.data / "history.db")) as database, database:
+        database.execute("DELETE FROM history")
+    before = (store.data / "history.db").stat().st_size
+    keys = store.data / "agent.db"
+    shutil.copy(store.data / "history.db", keys)
+    (one,) = clear(store)
+    assert (one.kind, one.name) == ("free space in a database", "history.db")
+    assert one.size == before - (store.data / "history.db").stat().st_size > 1_000_000
+    assert keys.stat().st_size == before
+    assert clear(store) == []
 
 
 def test_one_process_a_day_clears_away(store: Locations) -> None:

@@ -1,5 +1,7 @@
 """Secrets are found by their form, by the name that they have, and if they are known; everything else stays."""
 
+import time
+
 import pytest
 
 from north_lsp.storage.masking import is_secret_name, masked
@@ -62,3 +64,16 @@ def test_known_secrets_are_found_wherever_they_are() -> None:
         "GH_TOKEN",
         "db_password",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 200_000, "token" * 40_000, "token " + " " * 200_000, 'token="' * 28_000, "a.b-" * 50_000]
+)
+def test_no_text_takes_long_to_mask(text: str) -> None:
+    start = time.process_time()
+    masked(text)
+    assert time.process_time() - start < 5  # it was minutes
+
+
+def test_the_field_at_the_end_of_a_long_word_is_masked() -> None:
+    assert masked("x" * 10_000 + "_token=abc") == "x" * 10_000 + "_token=[masked]"

@@ -8,7 +8,7 @@ import pytest
 
 from north_lsp.storage import search
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.conversation_index import Wanted
+from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.listing import delete_conversation
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.search import Search, snippet
@@ -168,6 +168,25 @@ def test_damaged_words_are_made_anew(store: Locations) -> None:
         index.execute("DELETE FROM words_data")
         index.commit()
     assert Search(store).search("needle", ALL) == before
+
+
+def test_words_under_the_numbers_of_an_older_north_are_read_again(store: Locations) -> None:
+    put(store, "a", header(1), said(2, "hello"), titled("Wombats"))
+
+    def as_before(connection: sqlite3.Connection) -> None:
+        connection.execute("DROP TABLE words")
+        connection.execute(search._CREATE)
+        for number in (1, 2):
+            values = [(number << 24) + place for place in range(3)]
+            connection.executemany("INSERT INTO words (rowid, text) VALUES (?, 'outdated')", [[one] for one in values])
+        connection.execute("DROP INDEX unread")
+        connection.execute("PRAGMA user_version = 2")
+
+    assert Search(store).fill()
+    ConversationIndex(store).use(as_before)
+    assert Search(store).search("outdated", ALL).found == []
+    (hit,) = Search(store).search("wombats", ALL).found
+    assert (hit.summary.id, hit.place, hit.snippet) == ("a", "title", "Wombats")
 
 
 def test_a_log_of_an_old_format_or_with_junk_is_searched(store: Locations, find: Find) -> None:

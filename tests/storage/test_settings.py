@@ -11,20 +11,16 @@ import pytest
 
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.catalog.model_selection import Allowed
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.setting import Declared, declared
-from north_lsp.storage.settings import (
-    STRICT,
-    EditSettings,
-    Settings,
-    TurnSettings,
-    load_settings,
-    needs_restart,
-)
+from north_lsp.storage.settings import STRICT, Settings, needs_restart
 from north_lsp.storage.settings_file import SettingsFile
 from north_lsp.storage.settings_json_schema import json_schema, value_schema
 from north_lsp.storage.settings_reader import read_value
 from north_lsp.storage.shell_settings import InterceptorRule
+from north_lsp.storage.turn_settings import TurnSettings
+from north_lsp.storage.user_settings import load_settings
 
 
 def write(store: Locations, text: str) -> Path:
@@ -208,6 +204,15 @@ def test_unknown_settings_are_named_with_what_may_be_meant(store: Locations) -> 
     )
 
 
+@pytest.mark.parametrize(("written", "applies"), [("1", 60_000), ("999", 60_000), ("1000", 1000), ("0", 0)])
+def test_an_interval_that_would_flood_a_server_is_refused(store: Locations, written: str, applies: int) -> None:
+    path = write(store, f'{{"mcp.pingIntervalMs": {written}}}')
+    found = load_settings(store)
+    assert found.mcp.ping_interval_ms == applies
+    told = f"{path}, line 1, column 2: mcp.pingIntervalMs must be 1000 or more, or 0, not {written}"
+    assert found.problems == (() if applies != 60_000 else (told,))
+
+
 # For each setting a value that differs from its default.
 _FLIPPED = {
     "selectedModel": '"x"', "mode.default": '"ask"', "log.level": '"debug"', "log.maxBytes": "70000", "log.files": "2",
@@ -240,6 +245,11 @@ _FLIPPED = {
     "queue.interruptMode": '"wait"', "cost.sessionLimitUsd": "1", "cost.dayLimitUsd": "1",
     "contextPromotion.enabled": "false", "compaction.enabled": "false", "compaction.reserveTokens": "1",
     "compaction.keepRecentTokens": "1", "compaction.model": '"a"',
+    "skills.enabled": "false", "skills.enableSkillCommands": "false", "skills.customDirectories": '["a"]',
+    "skills.ignoredSkills": '["a"]', "skills.includeSkills": '["a"]', "skills.enableNativeUser": "false",
+    "skills.enableNativeProject": "false", "skills.enableClaudeUser": "false", "skills.enableClaudeProject": "false",
+    "skills.enableCodexUser": "false", "agentModelOverrides": '{"explore": "a"}',
+    "compaction.autoContinue": "false", "compaction.remoteEndpoint": '"https://a.example/"',
     "sessions.autoTitle": "false", "sessions.promptHistory": "false",
     "sessions.save": "false", "completion.nextEdits": "true", "edits.confirmInEditor": "true", "plan.inProject": "true",
     "branchSummary.enabled": "true", "branchSummary.reserveTokens": "1024",
@@ -408,7 +418,7 @@ def test_settings_are_read_without_pydantic(store: Locations, text: str) -> None
 import sys
 from pathlib import Path
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import load_settings
+from north_lsp.storage.user_settings import load_settings
 load_settings(Locations(*map(Path, {[str(store.config), str(store.data), str(store.state)]})))
 assert not sys.modules.keys() & {{"pydantic", "pydantic_core", "annotated_types", "typing_extensions"}}
 """

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import STRICT, Settings, load_settings
+from north_lsp.storage.settings import STRICT, Settings
 from north_lsp.storage.settings_file import SettingsFile
+from north_lsp.storage.user_settings import load_settings
 
 
 def write(store: Locations, text: str, name: str = "config.yml") -> Path:

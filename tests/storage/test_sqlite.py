@@ -3,16 +3,20 @@
 import os
 import sqlite3
 import stat
+import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from north_lsp.storage import sqlite
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.sqlite import DamagedDatabase, NewerDatabase, connect, is_damage, transaction
+from north_lsp.storage.sqlite import DamagedDatabase, NewerDatabase, connect, is_damage, shrink, transaction
 from tests.storage.conftest import Child, Notes
 
 FIRST = ("CREATE TABLE words (id INTEGER PRIMARY KEY, text TEXT)",)
+LARGE = "x" * 1_000_000
 SECOND = (
     "ALTER TABLE words ADD COLUMN language TEXT DEFAULT 'en'",
     "CREATE TABLE sounds (word INTEGER NOT NULL REFERENCES words (id))",
@@ -153,3 +157,71 @@ print("done", flush=True)
         assert one.stdout.readline() == "done\n"
     with transaction(store.data / "words.db", [FIRST]) as database:
         assert database.execute("SELECT count(*) FROM words").fetchone() == (90,)
+
+
+def emptied(path: Path) -> int:
+    """Write much into a database and remove it again; return the size of the file."""
+    with closing(connect(path, [FIRST])) as database, database:
+        database.executemany("INSERT INTO words (text) VALUES (?)", [["kept"], *([LARGE] for _ in range(4))])
+        database.commit()
+        database.execute("DELETE FROM words WHERE text <> 'kept'")
+    return path.stat().st_size
+
+
+def an_hour() -> float:
+    return time.monotonic() + 3600
+
+
+def kept(path: Path) -> list[tuple[str]]:
+    with closing(connect(path, [FIRST])) as database:
+        return database.execute("SELECT text FROM words").fetchall()
+
+
+def test_what_is_free_inside_is_given_back(path: Path) -> None:
+    before = emptied(path)
+    assert before > 4_000_000
+    assert shrink(path, an_hour()) == before - path.stat().st_size > 3_900_000
+    assert kept(path) == [("kept",)]
+    assert shrink(path, an_hour()) == 0
+
+
+def test_one_of_an_older_north_is_shrunk_too_and_from_then_on_in_portions(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as database:
+        for statement in (*FIRST, "PRAGMA user_version = 1"):
+            database.execute(statement)
+    before = emptied(path)
+    assert shrink(path, time.monotonic() - 1) == 0  # there was no time for it
+    assert kept(path) == [("kept",)]
+    assert shrink(path, an_hour()) == before - path.stat().st_size > 3_900_000
+    assert kept(path) == [("kept",)]
+    with closing(connect(path, [FIRST])) as database:
+        assert database.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+
+
+def test_writing_one_anew_ends_when_its_time_is_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as database:
+        for statement in (*FIRST, "PRAGMA user_version = 1"):
+            database.execute(statement)
+        database.executemany("INSERT INTO words (text) VALUES (?)", [["kept"]] * 20_000)
+        database.commit()
+    before = emptied(path)
+    times = iter([0.0])
+    monkeypatch.setattr(sqlite, "time", SimpleNamespace(monotonic=lambda: next(times, 99.0)))
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        shrink(path, 1.0)
+    assert path.stat().st_size == before
+    assert len(kept(path)) == 20_001
+
+
+def test_little_is_left_and_so_is_all_while_somebody_writes(path: Path) -> None:
+    before = emptied(path)
+    assert shrink(path, an_hour(), least=before) == 0
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            shrink(path, an_hour())
+        database.execute("ROLLBACK")
+    assert path.stat().st_size == before
+    assert kept(path) == [("kept",)]

@@ -15,8 +15,8 @@ from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.storage.locations import Locations
-from north_lsp.storage.settings import EditSettings
 from north_lsp.tools.base import WriteTool
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.workspace.files.ignore import IgnoreRules

@@ -12,6 +12,7 @@ from north_lsp.cli.arguments import EXIT_CODES, Parser, options_of, parser, subp
 from north_lsp.cli.commands import COMMANDS
 from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
 from north_lsp.providers.catalog.loading import load_catalog
+from north_lsp.slash.groups import grouped
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
@@ -130,12 +131,15 @@ def slash_commands() -> str:
     lines += [
         "A prompt that begins with one of these is for North, not for the model. [Turns](../turns.md) explains them; "
     ]
-    lines[-1] += "your own are in [commands](../commands.md).\n"
-    lines += ["| command | what it does |", "|---|---|"]
-    for one in Commands().all():
-        hint = f" {one.hint}".replace("|", "\\|") if one.hint else ""
-        lines.append(f"| `/{one.name}{hint}` | {one.description} |")
-    return "\n".join([*lines, ""])
+    lines[-1] += "your own are in [commands](../commands.md). "
+    lines[-1] += "`/help` shows these groups, too.\n"
+    for group, members in grouped(Commands().all()):
+        lines += [f"## {group}", "", "| command | what it does |", "|---|---|"]
+        for one in members:
+            hint = f" {one.hint}".replace("|", "\\|") if one.hint else ""
+            lines.append(f"| `/{one.name}{hint}` | {one.description} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def table() -> str:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from north_lsp.storage.settings import EditSettings
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.workspace.edit.anchors import find_anchors
 from north_lsp.workspace.edit.lines import Block, changed_blocks
 from north_lsp.workspace.text import decode, dominant_newline, encode, is_binary, split_lines

@@ -1,7 +1,8 @@
 // A client made of the official TypeScript SDK: it does what its input says, and prints what came of it as JSON.
 // Input: {entry, command, answers, steps}. A step is {request, params}, {begin, params} (a request that is not waited
 // for), {end} (its answer), {notify, params} or {wait}, a text that an update has to contain. "$session" in params is the
-// session of the last answer that had one. `answers` are the options chosen, one for each question.
+// session of the last answer that had one. `answers` are the options chosen, one for each question. With `tools`, it has
+// an MCP server in itself, and "$tools" in params is how that is declared.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
@@ -11,12 +12,14 @@ const input = JSON.parse(readFileSync(0, "utf8"));
 const sdk = await import(pathToFileURL(input.entry).href);
 const [program, ...rest] = input.command;
 const agent = spawn(program, rest, { stdio: ["pipe", "pipe", "inherit"], cwd: input.cwd });
-const found = { results: [], updates: [], asked: [], forms: [] };
+const found = { results: [], updates: [], asked: [], forms: [], served: [] };
 const waiting = [];
 let session = "";
 
 const has = (text) => found.updates.some((update) => JSON.stringify(update).includes(text));
-const filled = (value) => JSON.parse(JSON.stringify(value ?? {}).replaceAll("$session", session));
+let tools;
+const filled = (value) =>
+  JSON.parse(JSON.stringify(value ?? {}).replaceAll("$session", session), (_, one) => (one === "$tools" ? tools : one));
 const noted = (result) => {
   session = result?.sessionId ?? session;
   found.results.push(result ?? {});
@@ -44,9 +47,27 @@ if (sdk.methods.client.fs !== undefined) {
   });
 }
 
+const provider = input.tools ? new sdk.McpOverAcpProvider() : undefined;
+if (provider !== undefined) app.onRequest("mcp/message", provider.handleRequest);
+
+// Answers as a server with one tool does; a call reports its progress and, for the text "wait", never ends by itself.
+async function serve({ method, params, signal, notify }) {
+  found.served.push(method);
+  if (method === "server/discover")
+    return { result: { supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, resultType: "complete" } };
+  if (method === "tools/list")
+    return { result: { tools: [{ name: "echo", description: "Says it.", inputSchema: { type: "object" } }] } };
+  if (method !== "tools/call") throw new sdk.McpProtocolError(-32601, "unknown method");
+  await notify("notifications/progress", { progressToken: params._meta.progressToken, progress: 1, message: params.arguments.text });
+  if (params.arguments.text === "wait")
+    await new Promise((done) => signal.addEventListener("abort", () => done(found.served.push("aborted"))));
+  return { result: { content: [{ type: "text", text: `echo: ${params.arguments.text}` }] } };
+}
+
 const stream = sdk.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout));
 await app.connectWith(stream, async (context) => {
   let running;
+  tools = provider?.registerServer(context, { name: "tools", handler: serve }).declaration;
   for (const step of input.steps) {
     if (step.request !== undefined) await context.request(step.request, filled(step.params)).then(noted, failed);
     if (step.begin !== undefined) running = context.request(step.begin, filled(step.params));

@@ -110,9 +110,11 @@ def _ask_once() -> None:
     built_in()
     sys.path.append(__file__.rsplit("/tests/support/", 1)[0])
     from tests.support.guard.judging import complaints
+    from tests.support.rehearsal import rehearse
 
     sys.path.pop()
     assert not list(complaints(ModelRequest("offline", "", (UserMessage("hello"),), tools, 1000)))
+    rehearse()
 
 
 def serve(descriptor: int) -> None:

@@ -29,6 +29,14 @@ def reader(site: Site, **environ: str) -> SiteReader:
 
 COMMENT = {"user": {"login": "ann"}, "created_at": "2026-01-02", "body": "Same here."}
 ISSUE = {"title": "It breaks", "number": 7, "state": "open", "body": "Badly.", "user": {"login": "bob"}}
+GITLAB_ISSUE = {
+    "iid": 7,
+    "title": "It breaks",
+    "description": "Badly.",
+    "state": "opened",
+    "author": {"username": "ann"},
+    "labels": ["bug"],
+}
 CONTENT = {"content": base64.b64encode(b"print('hi')\n").decode()}
 GIST = {"description": "A gist", "files": {"a.py": {"filename": "a.py", "content": "x = 1"}}}
 PYPI = {
@@ -39,6 +47,21 @@ QUESTION = {
     "items": [{"title": "Why &lt;b&gt;?", "body": "<p>I <code>ask</code>.</p>", "score": 3, "tags": ["python"]}]
 }
 ANSWERS = {"items": [{"body": "<p>No.</p>", "score": 9}, {"body": "<p>Yes.</p>", "score": 1, "is_accepted": True}]}
+OSV = {
+    "id": "GHSA-1",
+    "summary": "Bad",
+    "aliases": ["CVE-1"],
+    "severity": [{"type": "CVSS_V3", "score": "CVSS:3.1/AV:N"}],
+    "affected": [
+        {
+            "package": {"ecosystem": "PyPI", "name": "wings"},
+            "ranges": [
+                {"type": "GIT", "events": [{"introduced": "0"}, {"fixed": "0123abcd"}]},
+                {"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "1.2"}]},
+            ],
+        }
+    ],
+}
 CVE = {
     "id": "CVE-2026-1",
     "vulnStatus": "Analyzed",
@@ -96,12 +119,12 @@ PAGES: list[tuple[str, dict[str, object], list[str]]] = [
     (
         "https://wings.readthedocs.io/en/latest/api.html",
         {DOCS_ASKED: {"content": "<h1>API</h1><p>It <code>flies</code>.</p>", "fragment": ""}},
-        ["API", "`flies`"],
+        ["# API", "`flies`"],
     ),
     (
         "https://developer.mozilla.org/en-US/docs/Web/JavaScript/map",
         {"/en-US/docs/Web/JavaScript/map/index.json": MDN},
-        ["# map()", "Calls `f`.", "## Syntax\n\nmap(f)"],
+        ["# map()", "Calls `f`.", "## Syntax\n\n```\nmap(f)\n```"],
     ),
     (
         "https://arxiv.org/abs/2601.00001v2",
@@ -152,8 +175,28 @@ PAGES: list[tuple[str, dict[str, object], list[str]]] = [
         {"/api/v4/projects/a%2Fwings": {"path_with_namespace": "a/wings", "description": "To fly"}},
         ["To fly"],
     ),
+    (
+        "https://gitlab.com/a/b/wings",
+        {"/api/v4/projects/a%2Fb%2Fwings": {"path_with_namespace": "a/b/wings", "description": "To fly"}},
+        ["# a/b/wings"],
+    ),
+    (
+        "https://gitlab.com/a/b/wings/-/issues/7",
+        {"/api/v4/projects/a%2Fb%2Fwings/issues/7": GITLAB_ISSUE},
+        ["# It breaks (#7)", "- state: opened", "- by: ann", "- labels: bug"],
+    ),
+    (
+        "https://gitlab.com/a/wings/-/merge_requests/8",
+        {"/api/v4/projects/a%2Fwings/merge_requests/8": GITLAB_ISSUE | {"source_branch": "fix"}},
+        ["- source_branch: fix"],
+    ),
+    (
+        "https://gitlab.com/a/wings/-/blob/main/src/x.py",
+        {"/api/v4/projects/a%2Fwings/repository/files/src%2Fx.py?ref=main": CONTENT},
+        ["print('hi')"],
+    ),
     ("https://pypi.org/project/wings/", {"/pypi/wings/json": PYPI}, ["- version: 1.2", "- needs: air", "Long."]),
-    ("https://www.npmjs.com/package/@a/wings", {"/%40a/wings": NPM}, ["- version: 2.0.0", "- needs: air"]),
+    ("https://www.npmjs.com/package/@a/wings", {"/%40a%2Fwings": NPM}, ["- version: 2.0.0", "- needs: air"]),
     ("https://crates.io/crates/wings", {"/api/v1/crates/wings": {"crate": {"name": "wings", "downloads": 5}}}, ["5"]),
     ("https://rubygems.org/gems/wings", {"/api/v1/gems/wings.json": {"name": "wings", "version": "1"}}, ["version: 1"]),
     (
@@ -168,6 +211,11 @@ PAGES: list[tuple[str, dict[str, object], list[str]]] = [
     ),
     ("https://open-vsx.org/extension/a/wings", {"/api/a/wings": {"namespace": "a", "name": "wings"}}, ["# a.wings"]),
     ("https://huggingface.co/a/wings", {"/api/models/a/wings": {"id": "a/wings", "tags": ["air"]}}, ["tags: air"]),
+    (
+        "https://huggingface.co/datasets/a/wings",
+        {"/api/datasets/a/wings": {"id": "a/wings", "description": "Many.", "cardData": {"license": "mit"}}},
+        ["Many.", "- license: mit"],
+    ),
     (
         "https://stackoverflow.com/questions/11/why",
         {
@@ -186,9 +234,18 @@ PAGES: list[tuple[str, dict[str, object], list[str]]] = [
         ["A wing."],
     ),
     (
+        "https://de.wikipedia.org/wiki/AC/DC",
+        {
+            "/w/api.php?action=query&prop=extracts&explaintext=1&format=json&redirects=1&titles=AC/DC": {
+                "query": {"pages": {"1": {"title": "AC/DC", "extract": "Eine Band."}}}
+            }
+        },
+        ["Eine Band."],
+    ),
+    (
         "https://osv.dev/vulnerability/GHSA-1",
-        {"/v1/vulns/GHSA-1": {"id": "GHSA-1", "summary": "Bad", "aliases": ["CVE-1"]}},
-        ["- aliases: CVE-1"],
+        {"/v1/vulns/GHSA-1": OSV},
+        ["- aliases: CVE-1", "- packages: wings (fixed in 1.2)", "- severity: CVSS:3.1/AV:N"],
     ),
 ]
 
@@ -215,6 +272,12 @@ async def test_whatever_an_api_answers_the_page_is_still_there(site: Site, answe
     for url, _, _ in PAGES:
         found = await reader(site).read(target(url))
         assert found is None or answer.body == "[]"  # a folder without files
+
+
+async def test_a_file_that_is_no_text_is_not_told_by_an_api(site: Site) -> None:
+    site.pages = {"/repos/a/b/contents/x.png?ref=main": _page({"content": base64.b64encode(b"\x89PNG\0\0").decode()})}
+    assert await reader(site).read(target("https://github.com/a/b/blob/main/x.png")) is None
+    assert len(site.asked) == 1
 
 
 async def test_other_pages_are_not_asked_for_there(site: Site) -> None:

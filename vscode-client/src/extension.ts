@@ -5,6 +5,7 @@ import { registerChanges } from "./chat/changes";
 import { Conversations } from "./chat/conversations";
 import { registerPromptCommands } from "./chat/promptCommands";
 import { Reading } from "./chat/reading";
+import { windowIdOf } from "./chat/sessionFolders";
 import { registerCommands } from "./common/commands";
 import { createLog } from "./common/logger";
 import { Server } from "./common/server";
@@ -46,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const proposals = new Proposals(questions);
   const before = new TurnDiffs();
   const { extensionUri: extension, workspaceState: memory, globalState: shared } = context;
-  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory, shared });
+  const conversations: Conversations = new Conversations({ extension, server, questions, proposals, before, log, memory, shared, windowId: windowIdOf(context.storageUri) });
   isBusy = () => conversations.busy;
   const { session, panel } = conversations.main;
   const permissions = new Permissions(session);

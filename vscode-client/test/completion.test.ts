@@ -102,6 +102,14 @@ test("names of rules and the like stand behind paths, and are written as they ar
   assert.equal(completion.accept("follow @rule:w", 1)?.text, "follow @rule:web/style ");
 });
 
+test("what VS Code attaches itself is offered once, and what is only begun is written on", () => {
+  const completion = new Completion();
+  completion.update("@", 1, COMMANDS, SOURCES);
+  completion.arrived(completion.request, [], [], [{ name: "problems", detail: "of the server" }, { name: "web:", detail: "A page" }]);
+  assert.deepEqual(completion.offers.map(({ kind, name }) => [kind, name]), [["source", "selection"], ["source", "problems"], ["name", "web:"]]);
+  assert.equal(completion.accept("@", 2)?.text, "@web:");
+});
+
 test("what the user has gone to stays chosen when an answer comes", () => {
   const completion = new Completion();
   completion.update("@", 1, COMMANDS, SOURCES);

@@ -1,4 +1,4 @@
-import { said } from "./support/page";
+import { at, said } from "./support/page";
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,11 +19,6 @@ function make(tag: string, id: string): HTMLElement {
   return made;
 }
 
-const at = (selector: string): HTMLElement => {
-  const found = document.querySelector<HTMLElement>(selector);
-  assert.ok(found, selector);
-  return found;
-};
 const state: State = {
   problem: "", remedies: [], calm: false, pickers: [], usage: "", usageRows: [], busy: false, activity: "", waiting: 0, permittedSummary: "", queued: [], todo: [], work: { goal: null, workflow: null, decisions: [] }, editing: false,
   elsewhere: undefined, starting: undefined,

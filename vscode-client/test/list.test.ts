@@ -1,4 +1,4 @@
-import "./support/page";
+import { at } from "./support/page";
 import { press, stops } from "./support/focus";
 
 import assert from "node:assert/strict";
@@ -29,11 +29,6 @@ for (const [tag, id] of [["main", "rows"], ["p", "announce"], ["section", "waiti
 const list = await import("../src/webview/list");
 const announce = await import("../src/webview/announce");
 
-const at = (selector: string): HTMLElement => {
-  const found = document.querySelector<HTMLElement>(selector);
-  assert.ok(found, selector);
-  return found;
-};
 const drawn = (): void => {
   while (frames.length > 0) frames.splice(0).forEach((act) => act());
 };

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Uri } from "vscode";
 
 import { EventEmitter, openFolder, settings } from "./support/vscode";
 import { Questions } from "../src/review/questions";
 import type { Server } from "../src/common/server";
 import { actElsewhere, bannerOf } from "../src/chat/elsewhere";
 import { Session } from "../src/chat/session";
+import { windowIdOf } from "../src/chat/sessionFolders";
 import { Transcript } from "../src/chat/transcript";
 
 type Answers = Record<string, (params: { sessionId?: string }) => unknown>;
@@ -16,6 +18,7 @@ function world(answers: Answers = {}) {
   settings.enabled = false; // VS Code's trust
   const asked: string[] = [];
   const given: unknown[][] = [];
+  const opened: object[] = [];
   const crashed = new EventEmitter<boolean>();
   const restarted = new EventEmitter<Promise<void>>();
   let made = 0;
@@ -29,6 +32,7 @@ function world(answers: Answers = {}) {
     async sendRequest(method: string, ...sent: [{ sessionId?: string }, ...unknown[]]): Promise<unknown> {
       const [params] = sent;
       if (method === "_north/look") given.push(sent);
+      if (method === "session/new" || method === "session/load") opened.push(params);
       if (!method.startsWith("_north/")) asked.push(params.sessionId === undefined ? method : `${method} ${params.sessionId}`);
       return all[method]?.(params) ?? {};
     },
@@ -39,16 +43,48 @@ function world(answers: Answers = {}) {
   const transcript = new Transcript((path) => path);
   const questions = new Questions(() => transcript);
   // The parts of a server and a log that a conversation uses.
-  const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3]);
+  const session = new Session(server as unknown as Server, transcript, questions, log as unknown as ConstructorParameters<typeof Session>[3], undefined, "vscode 1");
   const kept: string[] = [];
   session.onStoredId((id) => kept.push(id));
   const returned: string[] = [];
   session.onUnsent(({ text }) => returned.push(text));
   const notes = () => transcript.all().flatMap((item) => (item.kind === "notice" ? [item.text] : []));
-  return { session, transcript, asked, given, kept, returned, notes, crashed, restarted };
+  return { session, transcript, asked, given, opened, kept, returned, notes, crashed, restarted };
 }
 
 const never = () => new Promise(() => undefined);
+
+test("the server is told which window a conversation is shown in, new or loaded", async () => {
+  const { session, opened } = world();
+  await session.open();
+  await session.renew("old");
+  const window = (params: object) => (params as { _meta?: { north: { windowId?: string } } })._meta?.north.windowId;
+  assert.deepEqual(opened.map(window), ["vscode 1", "vscode 1"]);
+});
+
+test("a command that leads to another conversation is waited for, a turn is not", async () => {
+  let answer: (result: object) => void = () => undefined;
+  const { session } = world({ "session/prompt": () => new Promise((resolve) => (answer = resolve)) });
+  void session.send("rename foo");
+  await session.open();
+  await session.answeredCommand(); // a turn runs
+  answer({ stopReason: "end_turn" });
+  void session.send("/continue");
+  await session.open();
+  let answered = false;
+  const waited = session.answeredCommand().then(() => (answered = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(answered, false);
+  answer({ stopReason: "end_turn" });
+  await waited;
+  assert.equal(session.busy, false);
+});
+
+test("a window is known by its workspace's storage", () => {
+  const storage = { path: "/home/me/.config/Code/User/workspaceStorage/0a1b/north.north-lsp" } as Uri;
+  assert.equal(windowIdOf(storage), "vscode 0a1b");
+  assert.equal(windowIdOf(undefined), undefined);
+});
 
 test("the conversation that was kept is loaded, not a new one made", async () => {
   const { session, asked, kept } = world({ "session/load": () => ({ modes: { currentModeId: "ask", availableModes: [] } }) });

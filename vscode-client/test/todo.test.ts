@@ -1,4 +1,5 @@
-import { said } from "./support/page";
+import { at, said } from "./support/page";
+import { pin, view } from "./support/pinned";
 
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
@@ -6,19 +7,7 @@ import { mock, test } from "node:test";
 import { TodoList } from "../src/chat/todoList";
 import type { State } from "../src/messages";
 
-const view = document.defaultView as Window & typeof globalThis;
-Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, HTMLElement: view.HTMLElement, Element: view.Element });
-for (const [tag, id] of [["details", "todo"], ["textarea", "input"]] as const) {
-  const made = document.createElement(tag);
-  made.id = id;
-  document.body.append(made);
-}
-
-const at = (selector: string): HTMLElement => {
-  const found = document.querySelector<HTMLElement>(selector);
-  assert.ok(found, selector);
-  return found;
-};
+pin("todo");
 const { showState } = await import("../src/webview/todo");
 const show = (todo: State["todo"]): void => showState({ todo } as State);
 

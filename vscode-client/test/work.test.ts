@@ -1,23 +1,12 @@
-import { said } from "./support/page";
+import { at, said } from "./support/page";
+import { pin, view } from "./support/pinned";
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { State } from "../src/messages";
 
-const view = document.defaultView as Window & typeof globalThis;
-Object.assign(globalThis, { window: view, HTMLButtonElement: view.HTMLButtonElement, HTMLElement: view.HTMLElement, Element: view.Element });
-for (const [tag, id] of [["details", "work"], ["textarea", "input"]] as const) {
-  const made = document.createElement(tag);
-  made.id = id;
-  document.body.append(made);
-}
-
-const at = (selector: string): HTMLElement => {
-  const found = document.querySelector<HTMLElement>(selector);
-  assert.ok(found, selector);
-  return found;
-};
+pin("work");
 const textsOf = (selector: string): (string | null)[] => [...document.querySelectorAll(selector)].map((one) => one.textContent);
 const { showState } = await import("../src/webview/work");
 const show = (work: Partial<State["work"]>, busy = false): void => showState({ work: { goal: null, workflow: null, decisions: [], ...work }, busy } as State);

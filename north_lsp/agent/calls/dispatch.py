@@ -22,6 +22,7 @@ from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
+from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.display import titled, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, ToolCall
@@ -43,6 +44,11 @@ class ToolRunner:
         self._pictures = pictures
         self._artifacts = artifacts
         self._ports = ports
+
+    @property
+    def pages(self) -> WebAccess:
+        """What reaches the web."""
+        return self._abilities.outside.web
 
     async def run(self, context: TurnContext, call: ToolCall, calls: OpenCalls) -> Result:
         """Check a call's arguments and run its tool. Raises StopTurn, ToolError."""
@@ -150,8 +156,10 @@ class Dispatcher:
     async def _run_one(self, call: ToolCall) -> None:
         stop, failure = False, self._calls.titles.failure
         try:
-            with self._calls.noting(call):
+            with self._calls.noting(call), self._ports.calls.running(call.id) as running:
                 result = await self._run(call)
+            if running.cancelled_caught:
+                result = self._calls.stopped(call)
         except ToolError as error:
             result = failure(call, error)
         except StopTurn as stopped:

@@ -19,6 +19,11 @@ from north_lsp.providers.base import Image, Text, ToolCall
 from north_lsp.storage.entries import now_ms
 from north_lsp.workspace.seen import Noted, noting
 
+_CANCELLED = ToolError("CANCELLED", "cancelled by the user before it had a result")
+_STOPPED = ToolError(
+    "CANCELLED", "the user stopped this call before it had a result", "continue without it, or ask what is wanted"
+)
+
 
 class OpenCalls:
     """The open calls of one turn. Results are stored and shown in the order of the calls, in whatever order they
@@ -46,6 +51,11 @@ class OpenCalls:
         for call in calls:
             self._results[call.id] = self.titles.failure(call, error)
 
+    def stopped(self, call: ToolCall) -> Result:
+        """Return the result of a call that the user has stopped: what it has kept by then, or that it was."""
+        kept = self._results.get(call.id)
+        return kept if kept is not None else self.titles.failure(call, _STOPPED)
+
     @contextmanager
     def noting(self, call: ToolCall) -> Iterator[None]:
         """Store what the tools show of files in this context with this call's result."""
@@ -68,8 +78,7 @@ class OpenCalls:
     async def close(self) -> None:
         """End all calls after the turn, however it ended: a result that exists is kept, every other call gets one that
         says so."""
-        error = ToolError("CANCELLED", "cancelled by the user before it had a result")
-        self.fail([call for call in self._open.values() if call.id not in self._results], error)
+        self.fail([call for call in self._open.values() if call.id not in self._results], _CANCELLED)
         await self.finish()
 
     async def _show(self, entry: ResultEntry, result: Result) -> None:

@@ -49,4 +49,6 @@ class Titles:
 
     def failure(self, call: ToolCall, error: ToolError) -> Result:
         """Make the result of a call that failed: for people what is wrong, for the model also what to do instead."""
-        return Result(failed(error), True, CallEnded(call.id, self.title(call), False, visible(error.message)))
+        ended = CallEnded(call.id, self.title(call), False, visible(error.message))
+        details = {"cancelled": True} if error.code == "CANCELLED" else {}
+        return Result(failed(error), True, ended, details)

@@ -168,7 +168,7 @@ class Compactor:
         parts += [Part("compaction_turn", turn)] if turn else []
         if not parts:
             raise NoSummary(_NOTHING)
-        candidates = self._summarizer.candidates(occasion.settings.model, occasion.model)
+        candidates = self._summarizer.candidates(occasion.settings, occasion.model)
         told = occasion.instructions
         summaries, model = await self._summarizer.summarize(parts, told, candidates, attempt.note_progress)
         texts = [*([] if history or not previous else [previous]), *(one.text for one in summaries)]

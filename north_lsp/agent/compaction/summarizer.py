@@ -29,7 +29,8 @@ from north_lsp.providers.base import (
 )
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.credentials import MissingCredential
-from north_lsp.providers.model import DEFAULT_WINDOW, Model
+from north_lsp.providers.model import DEFAULT_WINDOW, SUMMARIES, Model, summary_endpoint
+from north_lsp.storage.compaction_settings import CompactionSettings
 
 _LONGEST_ANSWER = 8_192
 _ANSWER_SHARE = 0.25
@@ -89,11 +90,14 @@ class Summarizer:
             raise NoSummary("there is no model that can write it: choose one with `/model`, or set compaction.model")
         raise NoSummary("; ".join(failures))
 
-    def candidates(self, named: str | None, answering: Model) -> list[Model]:
+    def candidates(self, settings: CompactionSettings, answering: Model) -> list[Model]:
         """Return the models to ask, in order, each once: the one that the settings name, the one that answers, those
-        of the roles `fast` and `default` if the user has set them. No other company gets to see the conversation.
-        Raises NoSummary if the settings name one that does not exist."""
-        catalog, found = self._models.catalog, list[Model]()
+        of the roles `fast` and `default` if the user has set them. No other company gets to see the conversation; where
+        the user has a server for summaries, nobody else. Raises NoSummary if the settings name one that does not
+        exist."""
+        if settings.remote_endpoint is not None:
+            return [summary_endpoint(settings.remote_endpoint, answering.window)]
+        catalog, found, named = self._models.catalog, list[Model](), settings.model
         if named is not None:
             try:
                 found.append(catalog.find(named))
@@ -187,8 +191,11 @@ class _Writer:
             return read
         if not answer.strip():
             raise _Refused(Failed("bad_request", "it returned no text", AssistantMessage(())))
-        messages += [AssistantMessage((Text(answer),)), UserMessage(render("compaction_repair"))]
-        summary = read_summary(await self._ask(messages)) or raw_summary(answer)
+        repaired: Summary | None = None
+        if self._model.provider.api != SUMMARIES:  # a server for summaries gives them whatever form it likes
+            messages += [AssistantMessage((Text(answer),)), UserMessage(render("compaction_repair"))]
+            repaired = read_summary(await self._ask(messages))
+        summary = repaired or raw_summary(answer)
         assert summary is not None
         return summary
 

@@ -163,9 +163,9 @@ class ConversationContext:
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
 
-    async def rules(self) -> list[Rule]:
-        """Return the rules that apply, by name."""
-        project = self.project if self._is_loaded else await anyio.to_thread.run_sync(self._read_project)
+    def known_rules(self) -> list[Rule]:
+        """Return the rules that apply, by name. To be called in a thread."""
+        project = self.project if self._is_loaded else self._read_project()
         return sorted((rule for rule in project.rules if rule.applies), key=lambda rule: rule.name)
 
     def rule_text(self, name: str) -> str:

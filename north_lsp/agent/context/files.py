@@ -1,6 +1,6 @@
 """Context files: `AGENTS.md` and what other tools call it, from the user's own to those deep in the project."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import Plugin
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Of these, the first one in a folder counts."""
@@ -60,6 +61,19 @@ def user_files(locations: Locations, home: Path) -> list[ContextFile]:
     found = [_read(path, user_place(path.parent), users_own(path)) for path in paths]
     used = next((one for one in found if one.applies), None)
     return [one if one is used or not one.applies else _shadowed(one, used) for one in found]
+
+
+def plugin_files(plugins: Iterable[Plugin], inside: Place | None) -> list[ContextFile]:
+    """Read what extensions tell models; `inside` decides on those in the project, None: none of them counts."""
+    found = []
+    for plugin in plugins:
+        for name in plugin.context_files:
+            path = plugin.folder / name
+            if plugin.level == "user":
+                found.append(_read(path, user_place(plugin.folder), users_own(path)))
+            elif inside is not None:
+                found.append(_read_in(path, inside))
+    return found
 
 
 def files_around(root: Path, top: Path, places: "Places") -> list[ContextFile]:

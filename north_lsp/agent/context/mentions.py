@@ -1,11 +1,13 @@
 """Attaches what a user mentions in a prompt: `@src/app.py`, `@src/app.py:10-40`, `@"a b.md"`, `@docs/`, `@skill:name`,
-`@rule:name`, `@conversation:id`. Whatever names nothing that may be read remains text."""
+`@rule:name`, `@conversation:id`; what else can be mentioned is in `mentioned_sources.py`. Whatever names nothing that
+may be read remains text."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio.to_thread
 
+from north_lsp.agent.context.mentioned_sources import from_sources
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -53,7 +55,7 @@ async def with_mentions(parts: tuple[Part, ...], workspace: Workspace, skill: Ca
     mentioned = [one for text in words for one in find_mentions(text)]
     attached = [part.path for part in parts if isinstance(part, FileLink)]
     found = await anyio.to_thread.run_sync(_attachments, mentioned, attached, workspace, skill)
-    return (*parts, *found)
+    return (*parts, *found, *await from_sources(parts, workspace))
 
 
 def _attachments(

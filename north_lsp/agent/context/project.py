@@ -16,6 +16,7 @@ from north_lsp.agent.context.files import (
     files_in,
     fitted,
     folders_between,
+    plugin_files,
     touched_folders,
     user_files,
 )
@@ -28,6 +29,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import find_plugins
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.git import top_level
 from north_lsp.workspace.workspace import Workspace
@@ -115,6 +117,8 @@ def load_project(
     files = user_files(locations, home)
     problems: list[str] = []
     note, places, folders = "", None, [roots[0]]
+    plugins = find_plugins(roots[0], home, locations, of_project=trusted is not False)
+    problems += plugins.problems
     if trusted is False:
         note = UNTRUSTED
     else:
@@ -129,6 +133,7 @@ def load_project(
             known = {one.path for one in files}
             files += [one for one in files_around(root, top, places) if one.path not in known]
         folders = folders_between(tops[roots[0]], roots[0])
+    files[:0] = plugin_files(plugins.used, places.inside if places is not None else None)
     own_place = Place("project", lambda path: places.of(path).resolve(path)) if places is not None else None
     own = own_prompt(locations, folders, own_place if trusted else None)
     rules = settled((rule for one in found for rule in one.rules), disabled)

@@ -5,7 +5,7 @@ from itertools import takewhile
 from operator import is_
 
 from north_lsp.agent.costs.estimates import fixed_tokens, message_tokens
-from north_lsp.agent.log.messages import StoredUsage
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, ToolSpec, Usage
 from north_lsp.providers.model import Model
 

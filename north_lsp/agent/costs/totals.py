@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
 from north_lsp.agent.log.entries import Logged
-from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
+from north_lsp.agent.log.messages import AnswerEntry
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Usage
 from north_lsp.slash.base import Spent

@@ -12,10 +12,11 @@ from north_lsp.agent.log.choices import ModelEntry, ServiceTierEntry, ThinkingEn
 from north_lsp.agent.log.entries import Logged, UnknownEntry
 from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.images import PREFIX, Find
-from north_lsp.agent.log.messages import AnswerEntry, Mention, News, OtherMessage, PromptEntry, StoredUsage
+from north_lsp.agent.log.messages import AnswerEntry, Mention, News, OtherMessage, PromptEntry
 from north_lsp.agent.log.projection import events_by_entry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.reviews import ReviewEntry
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.agent.ports.events import (
     AnswerDelta,
     CallEnded,

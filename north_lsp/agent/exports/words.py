@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 
 from north_lsp.agent.exports.document import Answered, Branch, Call, Document
-from north_lsp.agent.log.messages import StoredUsage
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.display import money, one_line
 
 

@@ -4,28 +4,31 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from north_lsp.agent.log.blocks import block_to_json
 from north_lsp.agent.log.checkpoints import FileRecord, Status
 from north_lsp.agent.log.entries import Entry, Logged, logged_from_json
 from north_lsp.agent.log.header import Header
-from north_lsp.agent.log.messages import AnswerEntry, StoredUsage, usage_aside
+from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.reviews import StoredDecision
 from north_lsp.agent.log.todos import concerns_todo
+from north_lsp.agent.log.usage import StoredUsage, usage_aside
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import (
     Block,
     BlockEnd,
     CallDelta,
     CallStart,
+    Cost,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
     Usage,
 )
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.log_state import Known
 from north_lsp.vocabulary import Mode
 
 _CHANGING = ("review", "checkpoint")
@@ -38,6 +41,20 @@ class _Those:
     revision: int
     looked_at: int = 0
     found: Sequence[Logged] = field(default=())
+
+
+class Reader(Protocol):
+    """Reads all entries of a conversation in the order in which they were written, each once."""
+
+    def read(self, one: Logged, *, on_path: bool) -> None: ...
+
+    def reread(self, one: Logged) -> bool:
+        """Take a change of an entry that was read before; False if only reading everything again would do."""
+        ...
+
+
+_R = TypeVar("_R", bound=Reader)
+_T = TypeVar("_T")
 
 
 class Log:
@@ -54,6 +71,7 @@ class Log:
         self._path: list[Logged] = []
         self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}
         self._those: dict[Callable[[Logged], bool], _Those] = {}
+        self._readers: dict[type[Reader], tuple[Known, Reader]] = {}
         self._mutex = threading.Lock()
 
     @property
@@ -100,6 +118,22 @@ class Log:
             if new:
                 known.found = [*known.found, *new]
             return known.found
+
+    def read_by(self, kind: type[_R], use: Callable[[_R], _T]) -> _T:
+        """Return what is made of a reader that has read everything. It is kept, and given only what is new the next
+        time, unless the path has changed otherwise than by growing."""
+        with self._mutex:
+            known, reader = self._readers.get(kind, (None, None))
+            growth = self.conversation.growth(known)
+            if not isinstance(reader, kind) or growth.on_path is not None or not self._reread(reader, growth.changed):
+                growth, reader = self.conversation.growth(None), kind()
+            for record in growth.entries:
+                reader.read(self._logged(record), on_path=growth.on_path is None or record["id"] in growth.on_path)
+            self._readers[kind] = growth.known, reader
+            return use(reader)
+
+    def _reread(self, reader: Reader, changed: Sequence[Mapping[str, Any]]) -> bool:
+        return all(reader.reread(self._logged(record)) for record in changed)
 
     def about_todo(self) -> Sequence[Logged]:
         """Return what of the path concerns the todo list, and the entry that it was opened at."""
@@ -188,11 +222,10 @@ class Log:
         """Hide the conversation from lists, or show it there again."""
         self.conversation.annotate("archived", archived=archived)
 
-    def record_usage(self, purpose: str, model: str, usage: Usage, cost: float) -> None:
-        """Record a request that is no part of a turn, and what it cost in US dollars."""
-        counts = {"input": usage.input, "output": usage.output}
-        counts |= {"cacheRead": usage.cache_read, "cacheWrite": usage.cache_write}
-        self.conversation.annotate("usage_recorded", purpose=purpose, model=model, usage=counts, cost=cost)
+    def record_usage(self, purpose: str, model: str, usage: Usage, cost: Cost) -> None:
+        """Record a request that is no part of a turn, and what it cost."""
+        used = StoredUsage.of(usage, cost).to_json()
+        self.conversation.annotate("usage_recorded", purpose=purpose, model=model, usage=used, cost=cost.total)
 
     def used_aside(self) -> Sequence[StoredUsage]:
         """Return what the requests used that are no part of a turn."""

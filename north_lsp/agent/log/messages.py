@@ -22,6 +22,7 @@ from north_lsp.agent.log.fields import (
 )
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.log.seen import SeenFiles, seen_from_json, seen_to_json
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Block, Image, ToolCall
 
@@ -32,8 +33,6 @@ _ANSWER_KEYS = frozenset(
         "excludeFromContext",
     }
 )  # fmt: skip
-_COUNTS = ("input", "output", "cacheRead", "cacheWrite")
-_USAGE_KEYS = frozenset({"input", "output", "cacheRead", "cacheWrite", "cost", "priced", "estimated"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,61 +160,6 @@ def shown_prompt(prompt: PromptEntry) -> str:
     """Render a prompt as people see it: the text, and the names of what was attached."""
     names = [part.path for part in prompt.parts if isinstance(part, Mention)]
     return "\n\n".join([prompt.typed, *(f"[{name}]" for name in names)]).strip()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredUsage:
-    """Tokens and cost of an answer. `priced`: its price is known; `estimated`: its tokens were counted by North
-    alone."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cost: float = 0.0
-    priced: bool = True
-    estimated: bool = False
-    more: Json = field(default_factory=dict)
-
-    @property
-    def all_tokens(self) -> int:
-        """All tokens that the answer has read and written."""
-        return self.input + self.output + self.cache_read + self.cache_write
-
-    def __add__(self, other: "StoredUsage") -> "StoredUsage":
-        """Sum up two answers: the price is known if both are, and the tokens are estimated if any are."""
-        return StoredUsage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.cost + other.cost,
-            self.priced and other.priced,
-            self.estimated or other.estimated,
-        )
-
-    @classmethod
-    def from_json(cls, stored: object) -> "StoredUsage | None":
-        usage = as_object(stored)
-        if not usage:
-            return None
-        read, wrote, from_cache, to_cache = (usage.get(key, 0) for key in _COUNTS)
-        cost = as_object(usage.get("cost")).get("total", 0.0)
-        priced, estimated = usage.get("priced", True) is not False, usage.get("estimated") is True
-        return cls(read, wrote, from_cache, to_cache, cost, priced, estimated, unknown(usage, _USAGE_KEYS))
-
-    def to_json(self) -> dict[str, Any]:
-        counted = {"input": self.input, "output": self.output, "cacheRead": self.cache_read}
-        counted |= {"cacheWrite": self.cache_write}
-        told = ({} if self.priced else {"priced": False}) | ({"estimated": True} if self.estimated else {})
-        return {**counted, "cost": {"total": self.cost}, **told, **self.more}
-
-
-def usage_aside(record: Json) -> StoredUsage:
-    """Read what a request used that is no part of a turn; what makes no sense counts as nothing."""
-    counts, cost = as_object(record.get("usage")), record.get("cost")
-    read, wrote, from_cache, to_cache = (whole_number(counts.get(key)) or 0 for key in _COUNTS)
-    return StoredUsage(read, wrote, from_cache, to_cache, cost if isinstance(cost, int | float) else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

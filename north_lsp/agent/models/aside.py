@@ -36,7 +36,7 @@ class AsideRequests:
         usage = (end.message if isinstance(end, Done) else end.partial).usage
         if usage != Usage():
             self._count(model, usage)
-            self._log.record_usage(self._purpose, model.selector, usage, model.prices.cost(usage))
+            self._log.record_usage(self._purpose, model.selector, usage, model.prices.split(usage))
         return end
 
 

@@ -13,7 +13,7 @@ from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.storage.settings import RevertPolicy
+from north_lsp.storage.turn_settings import RevertPolicy
 
 _COOL_DOWN_SECONDS = 300.0
 _KINDS: frozenset[ErrorKind] = frozenset({"network", "rate_limit", "overloaded", "quota_exhausted"})

@@ -46,26 +46,45 @@ class Runs:
 
 
 def runs_in(log: Log) -> Runs:
-    """Look a log through, once."""
-    reader = _Reader({one.id for one in log.path()})
-    for one in log.entries():
-        reader.read(one)
-    return Runs(reader.state, reader.runs)
+    """Look at what is new in a log since the last time."""
+    return log.read_by(_Reader, _Reader.now)
 
 
 @dataclass
 class _Reader:
     """Reads entries in the order in which they were written."""
 
-    on_path: set[str]
     state: str = ""
     runs: dict[str, list[Run]] = field(default_factory=dict)
     _own: frozenset[str] = frozenset()
     _commands: dict[str, str] = field(default_factory=dict)
     _allowed: set[str] = field(default_factory=set)
     _edited: set[str] = field(default_factory=set)
+    _ended: set[str] = field(default_factory=set)
+    _at: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def read(self, one: Logged) -> None:
+    def now(self) -> Runs:
+        """Return what has been found so far."""
+        return Runs(self.state, {command: tuple(runs) for command, runs in self.runs.items()})
+
+    def reread(self, one: Logged) -> bool:
+        """Take a change that is as good as if it had been read in its place: nothing has followed from that yet."""
+        match one.entry:
+            case ReviewEntry(call_id=call_id) if call_id in self._ended:
+                return False
+            case CheckpointEntry() if self._at.get(one.id) != self._place:
+                return False
+            case ReviewEntry() | CheckpointEntry():
+                self.read(one, on_path=True)
+            case _:  # a message that models do not get any more is still what has happened
+                pass
+        return True
+
+    @property
+    def _place(self) -> tuple[str, int]:
+        return self.state, len(self._ended)
+
+    def read(self, one: Logged, *, on_path: bool) -> None:
         match one.entry:
             case GoalEntry(goal):
                 self._own = frozenset(each.command for each in goal.criteria) if goal is not None else frozenset()
@@ -76,18 +95,23 @@ class _Reader:
                     self._allowed.add(call_id)
                 if decision is not None and decision.command:
                     self._edited.add(call_id)
-            case CheckpointEntry(status="applied", files=files) if files:
-                self.state = one.id
+            case CheckpointEntry(status=status, files=files):
+                self._at[one.id] = self._place
+                if status == "applied" and files:
+                    self.state = one.id
             case ResultEntry(call_id, tool, details=details) if tool == _RUN:
-                self._command_ended(one.id, call_id, self._commands.get(call_id, ""), details.of_tool)
+                self._ended.add(call_id)
+                command = self._commands.get(call_id, "")
+                self._command_ended(one.id, call_id, command, details.of_tool, on_path=on_path)
             case AgentCallEntry(call_id, tool, arguments=arguments, details=details) if tool == _RUN:
+                self._ended.add(call_id)
                 self._note_change(one.id, call_id, _command(arguments or {}), details.of_tool)
             case _:
                 pass
 
-    def _command_ended(self, id: str, call_id: str, command: str, told: Json) -> None:
+    def _command_ended(self, id: str, call_id: str, command: str, told: Json, *, on_path: bool) -> None:
         code = told.get("exitCode")
-        fits = id in self.on_path and call_id not in self._edited and told.get("timedOut") is not True
+        fits = on_path and call_id not in self._edited and told.get("timedOut") is not True
         if fits and isinstance(code, int):
             run = Run(id, call_id, code, self.state, str(told.get("unfit", _OLD)))
             self.runs.setdefault(command, []).append(run)

@@ -91,11 +91,12 @@ class CallProposes:
 @dataclass(frozen=True, slots=True)
 class CallRunning:
     """The call is allowed and running. `output` is the text so far, for people; `terminal` is the editor's terminal
-    that shows it."""
+    that shows it. `can_stop`: the user can stop this call alone."""
 
     call_id: str
     output: str | None = None
     terminal: str | None = None
+    can_stop: bool = False
 
 
 @dataclass(frozen=True, slots=True)

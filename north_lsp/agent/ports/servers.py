@@ -12,7 +12,20 @@ from north_lsp.tools.base import Picture
 Origin = Literal["client", "user", "project"]
 """Who names a server: the editor, a file of the user's own, a file of the project."""
 
-Carrier = Literal["stdio", "http", "sse"]
+Carrier = Literal["stdio", "http", "sse", "acp"]
+
+Heard = Callable[[str, Mapping[str, object]], None]
+"""Takes what a server says of a request that it answers: method and params."""
+
+
+class Channel(Protocol):
+    """Carries requests to servers that the editor has in itself."""
+
+    async def ask(
+        self, server_id: str, request_id: str, method: str, params: Mapping[str, object], heard: Heard
+    ) -> object:
+        """Send a request, and return what comes back, as it is. Raises RpcError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +36,7 @@ class ServerSpec:
     project's folder only if that is `in_project`: many programs run, or read, what lies where they are started.
     `sign_in_hosts` are those that a sign-in may lead to though only a proxy knows where they are; at `sign_in_url`
     users sign in for a program, which gets their token. One that is idle is asked every `ping_seconds` whether it is
-    there; 0 never asks."""
+    there; 0 never asks. A server that the editor has in itself (`acp`) is reached by its `server_id` over `channel`."""
 
     name: str
     origin: Origin
@@ -36,6 +49,8 @@ class ServerSpec:
     in_project: bool = False
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    server_id: str = ""
+    channel: Channel | None = field(default=None, compare=False)
     client_id: str = ""
     sign_in_hosts: frozenset[str] = frozenset()
     sign_in_url: str = ""
@@ -56,7 +71,7 @@ class ServerSpec:
     @property
     def address(self) -> str:
         """The command line or the address, for people."""
-        return self.url or " ".join((self.command, *self.args))
+        return "in the editor" if self.carrier == "acp" else self.url or " ".join((self.command, *self.args))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """The ports that a session reports to: the editor, its status, and North's own log."""
 
+from dataclasses import field
+
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Event
+from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.status import Status
 from north_lsp.lazy_dataclass import dataclass
 
@@ -14,6 +17,7 @@ class Ports:
     editor: Editor
     status: Status
     diagnostics: Diagnostics
+    calls: RunningCalls = field(default_factory=RunningCalls)
 
     async def show(self, event: Event) -> None:
         await self.editor.show(event)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 
@@ -16,8 +17,9 @@ from north_lsp.agent.ports.editor import (
     EditReview,
     PassingEditor,
 )
-from north_lsp.agent.ports.events import Activity, Event, ReviewResolved, ReviewShown, StateChanged
+from north_lsp.agent.ports.events import Activity, CallRunning, Event, ReviewResolved, ReviewShown, StateChanged
 from north_lsp.agent.ports.forms import Form, FormAnswer, Page
+from north_lsp.agent.ports.running_calls import RunningCalls
 
 
 class Status:
@@ -76,7 +78,7 @@ class GuardedEditor(PassingEditor):
 
 class WatchedEditor(GuardedEditor):
     """The session's editor, which sets the status while the user is being asked. `keep` is called before anything is
-    shown: it writes what has arrived of the answer; `then` after it."""
+    shown: it writes what has arrived of the answer; `then` after it. `calls` are those that can be stopped."""
 
     def __init__(
         self,
@@ -85,15 +87,19 @@ class WatchedEditor(GuardedEditor):
         status: Status,
         keep: Callable[[], None],
         then: Callable[[Event], Awaitable[None]],
+        calls: RunningCalls,
     ) -> None:
         super().__init__(editor, diagnostics)
         self._then = then
+        self._calls = calls
         self._status = status
         self._keep = keep
 
     async def show(self, event: Event) -> None:
         with self._diagnostics.guarded("storing an answer that arrives"):
             self._keep()
+        if isinstance(event, CallRunning) and self._calls.can_stop(event.call_id):
+            event = replace(event, can_stop=True)
         await super().show(event)
         with self._diagnostics.guarded("showing the goal"):
             await self._then(event)

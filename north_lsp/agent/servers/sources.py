@@ -2,7 +2,7 @@
 another one."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json, read_regular
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import Plugin, find_plugins, plugin_files
 
 Base = Literal["project", "home", "config"]
 OfProject = Literal["used", "listed", "left out"]
@@ -70,7 +71,7 @@ def find_servers(given: list[ServerSpec], root: Path, home: Path, locations: Loc
     found = Found()
     for spec in given:
         found.add(spec)
-    sources = list(zip(SOURCES, watched_files(root, home, locations), strict=True))
+    sources = list(zip(SOURCES, _places(root, home, locations), strict=True))
     if of_project == "left out":
         sources = [one for one in sources if one[0].base != "project"]
     elif of_project == "listed":
@@ -85,11 +86,36 @@ def find_servers(given: list[ServerSpec], root: Path, home: Path, locations: Loc
             spec, warnings = read_entry(name, entry, Place(origin, shown))
             found.problems += [f"{shown}: the MCP server {spec.name}: {warning}" for warning in warnings]
             found.add(spec)
+    plugins = find_plugins(root, home, locations, of_project=of_project != "left out")
+    found.problems += plugins.problems
+    _add_of_plugins(found, sorted(plugins.used, key=lambda one: of_project == "listed" and _is_of_project(one)), home)
     return found
 
 
+def _is_of_project(plugin: Plugin) -> bool:
+    """Tell whether a plugin is in a project's own folders; Claude's are in the user's, whatever they are for."""
+    return plugin.family == "extension" and plugin.level == "project"
+
+
+def _add_of_plugins(found: Found, plugins: Sequence[Plugin], home: Path) -> None:
+    """Add the servers of what other agents have installed: the weakest."""
+    for plugin in plugins:
+        origin: Origin = "project" if _is_of_project(plugin) else "user"
+        shown = f"{plugin.family} {one_line(plugin.name, 100)} ({_short(plugin.folder, home)})"
+        for name, entry in list((plugin.servers or {}).items())[:_MOST_SERVERS]:
+            if len(found.specs) + len(found.shadowed) >= _MOST_SERVERS:
+                return
+            spec, warnings = read_entry(name, entry, Place(origin, shown))
+            found.problems += [f"{shown}: the MCP server {spec.name}: {warning}" for warning in warnings]
+            found.add(spec)
+
+
 def watched_files(root: Path, home: Path, locations: Locations) -> list[Path]:
-    """Return where the sources are, or would be."""
+    """Return where the sources are, or would be, and what says which plugins are installed."""
+    return [*_places(root, home, locations), *plugin_files(root, home, locations)]
+
+
+def _places(root: Path, home: Path, locations: Locations) -> list[Path]:
     folders: Mapping[Base, Path] = {"project": root, "home": home, "config": locations.config}
     return [folders[source.base] / source.path for source in SOURCES]
 

@@ -221,8 +221,9 @@ class Agents:
             await self._tell([f"{agent.source.shown}: there are no tools called {', '.join(unknown)}"])
         request = await with_open_files(request, self._place(asker).workspace)
         skills = await anyio.to_thread.run_sync(self._skills, request.skills)
-        model = await self._model(agent.model, asker.model, agent.name)
-        model = model.with_level(agent.level) if agent.level is not None else model
+        wanted = self._session.choice.models.catalog.agents.get(agent.name, "")
+        model = await self._model(wanted or agent.model, asker.model, agent.name)
+        model = model.with_level(agent.level) if agent.level is not None and not wanted else model
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
         work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, package=package)

@@ -133,7 +133,7 @@ def summed_up(log: Log, locations: Locations) -> "Statistics":
 
     checkpoints = Checkpoints(log, Blobs(locations.blobs), locations.state)  # only read
     children = ConversationIndex(locations).children(log.id)
-    return statistics_of(log.header, log.entries(), totals(checkpoints.all()), children)
+    return statistics_of(log.header, log.entries(), totals(checkpoints.all()), children, log.used_aside())
 
 
 async def stored_exports(environment: Environment, id: str) -> Exports:

@@ -26,6 +26,7 @@ from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
+from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.secrets.notice import secrets_notice
@@ -46,6 +47,7 @@ from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.memory import Memory
+from north_lsp.agent.session.mentioned_pages import MentionedPages
 from north_lsp.agent.session.mentioning import Mentioning
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
 from north_lsp.agent.session.navigation import Navigation
@@ -104,16 +106,22 @@ class Session:
             environment.environ,
             stored.approvals.trust,
             commands,
-            lambda: environment.settings.context.disabled_items,
+            lambda: environment.settings.context,
         )
         stored.context.skills = self.templates.skills_for_model
-        workspace = replace(workspace, skill=self.templates.skill)
+        workspace = replace(workspace, skill=self.templates.skill, skill_path=self.templates.skill_path)
         self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
         self.status = Status(guarded)
         self.goal_and_work = GoalAndWork(log, guarded.show)
+        self.running_calls = RunningCalls()
         self._editor = WatchedEditor(
-            editor, diagnostics, self.status, conversation.answer.flush, self.goal_and_work.after
+            editor,
+            diagnostics,
+            self.status,
+            conversation.answer.flush,
+            self.goal_and_work.after,
+            self.running_calls,
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
@@ -155,7 +163,7 @@ class Session:
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        ports, runner = Ports(self._editor, self.status, diagnostics), self._shell.runner
+        ports, runner = Ports(self._editor, self.status, diagnostics, self.running_calls), self._shell.runner
         self._preparation = Preparation(
             self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
         )
@@ -167,7 +175,10 @@ class Session:
         self.agents = Agents(self, means, self._surroundings)
         self.memory = Memory(self, means)
         self.code_completion = CodeCompletion(means, self.choice, lambda: self._settings.workspace)
-        self._settings.workspace = replace(workspace, remember=self.memory.remember, agent=self.agents.read)
+        pages = MentionedPages(log, means, environment)
+        self._settings.workspace = replace(
+            workspace, remember=self.memory.remember, agent=self.agents.read, attached_page=pages.read
+        )
         turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, work.gate, ports)
         self.intake = PromptIntake(self, log, self._slash, self._shell, turns, work, environment)
         end_processes = partial(end_together, runner, self.servers)

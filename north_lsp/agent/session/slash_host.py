@@ -32,10 +32,11 @@ from north_lsp.agent.session.slash_learning import LearningHost
 from north_lsp.agent.session.slash_places import PlacesHost
 from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.session.slash_servers import ServersHost, prompt_commands
+from north_lsp.agent.session.slash_upkeep import UpkeepHost
 from north_lsp.agent.session.slash_work import WorkHost
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
-from north_lsp.display import one_line, visible
+from north_lsp.display import one_line, sentence, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
@@ -77,7 +78,7 @@ class SlashCommands:
         """Read the templates again; return whether there are others."""
         changed = await self._templates.load()
         if changed:
-            self._commands.templates = [_offered(one) for one in self._templates.callable]
+            self._commands.templates = [_offered(one) for one in self._templates.offered]
         return changed
 
     def shown(self, parts: tuple[Part, ...]) -> str:
@@ -106,7 +107,7 @@ class SlashCommands:
         try:
             reply = await self._commands.run(command, self._host)
         except CommandError as error:
-            await self._keep(command.typed, command, str(error), ok=False)
+            await self._keep(command.typed, command, sentence(str(error)), ok=False)
             return None
         if reply.text or not reply.prompt:
             await self._keep(command.typed, command, reply.text, ok=True)
@@ -154,6 +155,7 @@ class SessionHost(
     PlacesHost,
     ProvidersHost,
     ServersHost,
+    UpkeepHost,
     WorkHost,
 ):
     """A session, as slash commands see it."""
@@ -167,6 +169,7 @@ class SessionHost(
         LearningHost.__init__(self, session)
         PlacesHost.__init__(self, session)
         KeepingHost.__init__(self, session, environment)
+        UpkeepHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)
         ProvidersHost.__init__(self, environment)
         ServersHost.__init__(self, session)

@@ -27,6 +27,7 @@ _DENIED = lazy_pattern(
     re.IGNORECASE,
 )
 _UNREADABLE = lazy_pattern(r"permission denied|EACCES", re.IGNORECASE)
+_UNREADABLE_ON_MACOS = lazy_pattern(r"permission denied|EACCES|operation not permitted|EPERM", re.IGNORECASE)
 _MAX_DENIALS = 100
 _REASON_CHARACTERS = 200
 _ASKED_FOR_LINES = 200
@@ -102,7 +103,8 @@ def _denials(ran: CommandResult) -> Iterator[str]:
 
 def _is_about_closed(line: str, ran: CommandResult) -> bool:
     """Tell whether a line says that a closed file could not be read, and nothing else."""
-    if not ran.closed or not _UNREADABLE.search(line):
+    on_macos = ran.sandbox is not None and ran.sandbox.seatbelt
+    if not ran.closed or not (_UNREADABLE_ON_MACOS if on_macos else _UNREADABLE).search(line):
         return False
     names = {name for path in ran.closed for name in (path, os.path.relpath(path, ran.cwd))}
     return re.search(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(map(re.escape, names))})(?![\w.-])", line) is not None

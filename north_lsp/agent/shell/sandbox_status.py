@@ -36,7 +36,7 @@ class Walls:
         held = await anyio.to_thread.run_sync(probe)
         if isinstance(held, str):
             return f"there is no sandbox here ({held})"
-        if not held.namespaces:
+        if not held.holds:
             return f"the sandbox of this machine cannot guard protected and closed names ({held.why})"
         box = self._runner.containment
         if box is None:
@@ -58,6 +58,6 @@ def held_words(held: ActiveRestrictions | str | None) -> str | None:
     """Describe what contains a command that the user is asked about; None if nothing does."""
     if not isinstance(held, ActiveRestrictions):
         return None
-    network = "no network" if held.namespaces else "no sockets at all"
+    network = "no network" if held.holds else "no sockets at all"
     gaps = "".join(f" Not blocked here: {gap}." for gap in held.gaps())
     return f"In the sandbox: it can write only to the workspace and its own temporary folder, {network}.{gaps}"

@@ -24,11 +24,11 @@ class AgentAccount(Account):
             await self._account.check(self._asker, editor or self._agents_editor)
 
     def record(self, model: Model, usage: Usage) -> None:
-        cost = model.prices.cost(usage)
+        cost = model.prices.split(usage)
         self._account.record(model, usage)
         self._conversation_log.record_usage(f"task:{self._progress.agent}", model.selector, usage, cost)
         self._progress.tokens += usage.input + usage.output + usage.cache_read + usage.cache_write
-        self._progress.cost_usd += cost
+        self._progress.cost_usd += cost.total
 
     async def report(self, model: Model) -> None:
         await self._account.report(self._asker)

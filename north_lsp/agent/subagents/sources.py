@@ -12,6 +12,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import find_plugins
 
 FAMILIES: Sequence[tuple[Family, str]] = (
     ("north", ".north"),
@@ -59,6 +60,10 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
                 take(family, root / name / _FOLDER, place, place.resolve)
         folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
         take(family, folder, user_place(folder), users_own)
+    for plugin in find_plugins(roots[0], home, locations, of_project=False).used:
+        if plugin.family == "claude-plugin":
+            folder = plugin.folder / _FOLDER
+            take("claude", folder, user_place(folder), users_own)
     return Definitions(tuple(_settled([*found, *bundled()])), tuple(problems))
 
 

@@ -11,13 +11,15 @@ from north_lsp.agent.log.prompt import FileLink, Part, TextPart
 from north_lsp.agent.prompts import render
 from north_lsp.agent.templates.bundled_templates import bundled_templates
 from north_lsp.agent.templates.expansion import MAX_BYTES, expanded, mentions, with_commands_named
-from north_lsp.agent.templates.skills import list_of_skills, skill_file
-from north_lsp.agent.templates.sources import project_templates, user_templates
+from north_lsp.agent.templates.skills import list_of_skills, skill_file, skill_path, switched
+from north_lsp.agent.templates.sources import custom_skills, plugin_templates, project_templates, user_templates
 from north_lsp.agent.templates.template import Template, settled
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.slash.parsing import split_name
+from north_lsp.storage.context_settings import ContextSettings
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import find_plugins
 from north_lsp.storage.trust import Trust
 from north_lsp.workspace.workspace import Workspace
 
@@ -31,8 +33,7 @@ class Called:
 
 
 class ConversationTemplates:
-    """Those of one conversation. `taken` are the names of North's own commands, `disabled` what
-    the user's settings switch off. A workspace that is not trusted has no
+    """Those of one conversation. `taken` are the names of North's own commands. A workspace that is not trusted has no
     templates of its own."""
 
     def __init__(
@@ -42,14 +43,14 @@ class ConversationTemplates:
         environ: Mapping[str, str],
         trust: Trust,
         taken: Collection[str],
-        disabled: Callable[[], Collection[str]] = tuple,
+        settings: Callable[[], ContextSettings] = ContextSettings,
     ) -> None:
         self._workspace = workspace
         self._locations = locations
         self._environ = environ
         self._trust = trust
         self._taken = taken
-        self._disabled = disabled
+        self._settings = settings
         self._one_at_a_time = anyio.Lock()
         self.all: tuple[Template, ...] = ()
 
@@ -65,8 +66,17 @@ class ConversationTemplates:
         """Those that can be called, by name."""
         return sorted((one for one in self.all if one.applies), key=lambda one: one.name)
 
+    @property
+    def offered(self) -> Sequence[Template]:
+        """Those that a prompt can call, by name."""
+        return [one for one in self.callable if self._may_be_typed(one)]
+
     def find(self, name: str) -> Template | None:
-        return next((one for one in self.all if one.applies and one.name == name), None)
+        """Find what a prompt can call."""
+        return next((one for one in self.all if one.applies and one.name == name and self._may_be_typed(one)), None)
+
+    def _may_be_typed(self, template: Template) -> bool:
+        return template.kind != "skill" or self._settings().skills.commands
 
     def called(self, text: str) -> Called | None:
         """Return what a prompt stands for that begins with the name of a template; None for any other."""
@@ -106,17 +116,30 @@ class ConversationTemplates:
 
     def skill(self, address: str) -> str:
         """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_file(address, [one for one in self._load() if one.applies and one.kind == "skill"])
+        return skill_file(address, self.known_skills())
+
+    def skill_path(self, address: str) -> Path:
+        """Return the file that stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
+        return skill_path(address, self.known_skills())
+
+    def known_skills(self) -> list[Template]:
+        """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""
+        found = (one for one in self._load() if one.applies and one.kind == "skill")
+        return sorted(found, key=lambda one: one.name)
 
     def _load(self) -> tuple[Template, ...]:
         home = Path(self._environ.get("HOME") or Path.home())
+        settings, root = self._settings(), self._workspace.roots.main
         found = [*bundled_templates(), *user_templates(self._locations, home)]
         decided = self._trust.decided()
-        if decided is None or decided[0]:
-            place = Place("project", self._resolve)
-            for root in self._workspace.roots.roots:
-                found += project_templates(root, place)
-        return settled(found, self._taken, self._disabled())
+        place = Place("project", self._resolve) if decided is None or decided[0] else None
+        if place is not None:
+            for each in self._workspace.roots.roots:
+                found += project_templates(each, place)
+        plugins = find_plugins(root, home, self._locations, of_project=place is not None)
+        found += plugin_templates(plugins.used, place)
+        found += custom_skills(settings.skills.folders, home)
+        return settled(switched(found, settings.skills), self._taken, settings.disabled_items)
 
     def _resolve(self, path: Path) -> tuple[Path, str]:
         resolved = self._workspace.trees.resolve(str(path))

@@ -1,7 +1,9 @@
 """Skills: how a model is told of them, and how it reads their files."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -9,6 +11,7 @@ from north_lsp.agent.context.documents import documents_in, read_document
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.storage.skill_settings import SkillSettings
 from north_lsp.workspace.paths import Roots
 
 _MAX_LIST_BYTES = 8 * 1024
@@ -34,13 +37,46 @@ def list_of_skills(templates: Sequence[Template]) -> list[str]:
 def skill_file(address: str, skills: Sequence[Template]) -> str:
     """Read `<name>`, or `<name>/<file>` from the skill's folder. Raises ToolError NOT_FOUND naming what there is, and
     OUTSIDE_WORKSPACE for a file that is not in that folder."""
+    skill, rest = _found(address, skills)
+    return read_document(_file(skill, rest))[0] if rest else skill.body
+
+
+def skill_path(address: str, skills: Sequence[Template]) -> Path:
+    """Return where `<name>`, or `<name>/<file>` is. Raises what `skill_file` raises."""
+    skill, rest = _found(address, skills)
+    return _file(skill, rest) if rest else skill.path
+
+
+def switched(found: Iterable[Template], settings: SkillSettings) -> Iterator[Template]:
+    """Say of each skill that the settings do not want which of them that is."""
+    for one in found:
+        yield replace(one, why=why) if one.kind == "skill" and (why := _why_not(one, settings)) else one
+
+
+def _why_not(skill: Template, settings: SkillSettings) -> str:
+    if not settings.enabled:
+        return "the setting `skills.enabled` is off"
+    name, is_on = settings.switch(skill.provider, skill.level)
+    if not is_on:
+        return f"the setting `{name}` is off"
+    short = _name(skill)
+    if any(fnmatchcase(short, one.lower()) for one in settings.ignored):
+        return "the setting `skills.ignoredSkills` names it"
+    if settings.included and not any(fnmatchcase(short, one.lower()) for one in settings.included):
+        return "the setting `skills.includeSkills` does not name it"
+    return skill.why
+
+
+def _found(address: str, skills: Sequence[Template]) -> tuple[Template, str]:
     name, _, rest = address.strip("/").partition("/")
     skill = next((one for one in skills if _name(one) == name.lower()), None)
     if skill is None:
         known = ", ".join(_name(one) for one in skills[:_MAX_NAMED]) or "none"
         raise ToolError("NOT_FOUND", f"there is no skill {one_line(name, 100)!r}", f"skills: {known}")
-    if not rest:
-        return skill.body
+    return skill, rest
+
+
+def _file(skill: Template, rest: str) -> Path:
     folder = skill.path.parent
     relative = unquote(rest)
     if relative.startswith("/") or ".." in Path(relative).parts:
@@ -49,7 +85,7 @@ def skill_file(address: str, skills: Sequence[Template]) -> str:
     if not path.is_file():
         files = [os.path.relpath(one, folder) for one in documents_in(folder, ("",), deep=True)[0][:_MAX_NAMED]]
         raise ToolError("NOT_FOUND", f"the skill has no file {one_line(relative, 200)}", f"files: {', '.join(files)}")
-    return read_document(path)[0]
+    return path
 
 
 def _name(skill: Template) -> str:

@@ -1,7 +1,8 @@
 """Where templates are looked for: the folders of North and of other tools, in the project and in the user's home. The
 tables are all there is to add for another tool."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
@@ -9,7 +10,9 @@ from north_lsp.agent.templates.template import Kind, Provider, Template, parse_t
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.plugins import Plugin
 
 _MD = (".md",)
 SKILL = "SKILL.md"
@@ -55,6 +58,12 @@ OWN = (
     Source("skill", "north", "skills"),
 )
 """North's own of the user, in the configuration folder."""
+OF_PLUGIN = (
+    Source("command", "claude-plugin", "commands", deep=True),
+    Source("skill", "claude-plugin", "skills"),
+)
+OF_EXTENSION = (Source("command", "gemini", "commands", (".toml",), deep=True),)
+_NOT_IN_NAMES = lazy_pattern(r"[^a-z0-9_-]+")
 
 
 def project_templates(root: Path, place: Place) -> Iterator[Template]:
@@ -72,6 +81,38 @@ def user_templates(locations: Locations, home: Path) -> Iterator[Template]:
             yield from _in_folder(source, folder, user_place(folder), users_own)
 
 
+def plugin_templates(plugins: Iterable[Plugin], inside: Place | None) -> Iterator[Template]:
+    """Read the templates of plugins and extensions; `inside` decides on those in the project, None: none of them
+    counts. Those of Claude's plugins begin with the plugin's name."""
+    for plugin in plugins:
+        if plugin.level == "project" and plugin.family == "extension" and inside is None:
+            continue
+        is_own = plugin.level == "project" and plugin.family == "extension"
+        for source in OF_PLUGIN if plugin.family == "claude-plugin" else OF_EXTENSION:
+            folder = plugin.folder / source.path
+            place = inside if is_own and inside is not None else user_place(folder)
+            found = _in_folder(source, folder, place, place.resolve if is_own else users_own)
+            yield from (_named_after(plugin, one) for one in found)
+
+
+def _named_after(plugin: Plugin, one: Template) -> Template:
+    if plugin.family != "claude-plugin":
+        return one
+    own = _NOT_IN_NAMES.sub("-", plugin.name.lower())
+    if one.kind == "skill":
+        return replace(one, name=f"skill:{own}:{one.name.removeprefix('skill:')}")
+    return replace(one, name=f"{own}:{one.name}")
+
+
+def custom_skills(folders: Sequence[str], home: Path) -> Iterator[Template]:
+    """Read the skills of further folders that the user's settings name."""
+    source = Source("skill", "custom", "", deep=True)
+    for written in folders:
+        folder = home / written[2:] if written.startswith("~/") else Path(written)
+        if folder.is_absolute():
+            yield from _in_folder(source, folder, user_place(folder), users_own)
+
+
 def _in_folder(
     source: Source, folder: Path, place: Place, resolve: Callable[[Path], tuple[Path, str]]
 ) -> Iterator[Template]:
@@ -82,7 +123,8 @@ def _in_folder(
     except ToolError:
         return  # a closed folder has nothing to say, as for every other reader
     if source.kind == "skill":
-        paths = [path for path in documents_in(real, (SKILL,), deep=True)[0] if path.parent.parent == real]
+        paths = [path for path in documents_in(real, (SKILL,), deep=True)[0] if path.name == SKILL]
+        paths = [path for path in paths if source.deep or path.parent.parent == real]
     else:
         paths = documents_in(real, source.suffixes, deep=source.deep)[0]
     for path in paths:

@@ -13,16 +13,20 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 
 Kind = Literal["command", "prompt", "skill"]
-Provider = Literal["north", "claude", "agents", "codex", "gemini", "github", "opencode", "builtin"]
+Provider = Literal[
+    "north", "claude", "claude-plugin", "agents", "codex", "gemini", "github", "opencode", "custom", "builtin"
+]
 
 PRIORITIES: Mapping[Provider, int] = {
     "north": 100,
     "claude": 80,
+    "claude-plugin": 72,
     "agents": 71,
     "codex": 70,
     "gemini": 60,
     "github": 41,
     "opencode": 40,
+    "custom": 20,
     "builtin": 0,
 }
 _NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")

@@ -7,8 +7,9 @@ from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import Content, given
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.messages import AnswerEntry, StoredUsage
+from north_lsp.agent.log.messages import AnswerEntry
 from north_lsp.agent.log.projection import CANCELLED_MARK, failure_shown
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.raw_usage import kept_usage
 from north_lsp.agent.turn.streamed_answer import Streamed
@@ -31,15 +32,14 @@ class AnswerLog:
         self, message: AssistantMessage, model: Model, reason: str, streamed: Streamed, *, estimated: bool = False
     ) -> AnswerEntry:
         """Make the entry of an answer; `estimated` says that its tokens were counted by North alone."""
-        used, cost = message.usage, model.prices.cost(message.usage)
-        counts = (used.input, used.output, used.cache_read, used.cache_write)
+        used, cost = message.usage, model.prices.split(message.usage)
         said = kept_usage(used.raw) if self._diagnostics.log.is_debug else {}
         return AnswerEntry(
             Content(message.blocks),
             model.provider.id,
             model.id,
             model.provider.api,
-            StoredUsage(*counts, cost, priced=model.prices.known, estimated=estimated),
+            StoredUsage.of(used, cost, priced=model.prices.known, estimated=estimated),
             reason,
             streamed.duration_ms,
             now_ms(),

@@ -10,9 +10,10 @@ from north_lsp.agent.costs.totals import Totals
 from north_lsp.agent.log.context import context_of, shortens
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, StoredUsage
+from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.seen_files import sightings_of
 from north_lsp.agent.log.transcript import Transcript
+from north_lsp.agent.log.usage import StoredUsage
 from north_lsp.agent.ports.events import UsageChanged
 from north_lsp.providers.base import Message
 from north_lsp.providers.model import Model

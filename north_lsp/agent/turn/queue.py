@@ -10,7 +10,7 @@ from north_lsp.agent.log.prompt import Part, TextPart, shown_parts, without_edit
 from north_lsp.agent.ports.events import QueueChanged, QueuedPromptText
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import new_entry_id
-from north_lsp.storage.settings import DequeueMode, InterruptMode, QueueKind
+from north_lsp.storage.turn_settings import DequeueMode, InterruptMode, QueueKind
 from north_lsp.vocabulary import Mode
 
 Row = dict[str, str]

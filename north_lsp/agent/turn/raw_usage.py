@@ -12,8 +12,9 @@ _LONGEST = 100
 
 
 def counts_of(usage: Usage) -> dict[str, int]:
-    """Return the counts alone."""
-    return {name: count for name, count in asdict(usage).items() if name != "raw"}
+    """Return the counts alone; that of thinking only where the vendor has told it."""
+    counts = {name: count for name, count in asdict(usage).items() if name != "raw"}
+    return counts if usage.reasoning else {name: count for name, count in counts.items() if name != "reasoning"}
 
 
 def kept_usage(said: Mapping[str, object]) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import re
 
+from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import nudge
 from north_lsp.agent.log.todos import todo_on
@@ -13,6 +14,7 @@ from north_lsp.agent.stream_rules.watch import StreamRules
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import AssistantMessage
 from north_lsp.storage.entries import now_ms
+from north_lsp.tools.todo_list import Task
 
 _MOST = 3
 _MOST_NAMED = 10
@@ -32,6 +34,7 @@ class Reminders:
         self._told_of_edit = False
         self._told_of_todo = 0
         self._has_worked = True
+        self._went_on = False
 
     def note_work(self) -> None:
         """Note that the model has made calls since it was reminded."""
@@ -62,9 +65,9 @@ class Reminders:
     async def _of_todo(self) -> bool:
         """Remind the model of open tasks, some times at most, and not again before it has done something."""
         planning = self._context.settings.planning
-        if not planning.todo_reminders or not planning.todo_enabled or self._told_of_todo >= _MOST:
+        if not planning.todo_reminders or self._told_of_todo >= _MOST:
             return False
-        left = [task for task in todo_on(self._log.about_todo(), self._log.opened_at).tasks if task.is_open]
+        left = self._open_tasks()
         if not left or not self._has_worked:
             return False
         self._told_of_todo += 1
@@ -74,3 +77,20 @@ class Reminders:
         self._log.append(nudge(render("nudge_todo", tasks=rows), now_ms()))
         await self._ports.show(TodoReminded(self._told_of_todo, len(left)))
         return True
+
+    def continue_after_summary(self) -> bool:
+        """Have the model continue with open tasks if a summary has followed its last answer; once. Returns whether it
+        does."""
+        if self._went_on or not self._context.settings.compaction.auto_continue:
+            return False
+        last = next(reversed(self._log.path()), None)
+        if last is None or not isinstance(last.entry, CompactionEntry) or not self._open_tasks():
+            return False
+        self._went_on = True
+        self._log.append(nudge(render("nudge_continue"), now_ms()))
+        return True
+
+    def _open_tasks(self) -> list[Task]:
+        if not self._context.settings.planning.todo_enabled:
+            return []
+        return [task for task in todo_on(self._log.about_todo(), self._log.opened_at).tasks if task.is_open]

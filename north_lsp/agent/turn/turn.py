@@ -87,7 +87,10 @@ class Turn:
                     if await self._reminders.remind(answer):
                         continue
                     if answer.blocks or answer.stop_reason != "stop":
-                        return await self._stopped(answer)
+                        stopped = await self._stopped(answer)
+                        if stopped == "end_turn" and self._reminders.continue_after_summary():
+                            continue
+                        return stopped
                     if was_empty:
                         await ports.show(Notice("warning", "the model returned an empty response twice"))
                         return "end_turn"

@@ -264,7 +264,7 @@ def _block(block: Block, is_own: bool) -> dict[str, Any] | None:
                 return None
             return {"type": "thinking", "thinking": thinking, "signature": signature}
         case ToolCall(id, name, arguments):
-            return {"type": "tool_use", "id": _id(id), "name": name, "input": dict(arguments)}
+            return {"type": "tool_use", "id": _id(id), "name": json_text.sent_name(name), "input": dict(arguments)}
 
 
 def _image(image: Image) -> dict[str, Any]:

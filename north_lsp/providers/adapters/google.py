@@ -17,7 +17,7 @@ import httpx2
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.failures import Endpoint
-from north_lsp.providers.adapters.json_text import arguments_text, parse_call
+from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, encode
 from north_lsp.providers.adapters.wire import Refused, StreamError, Unreachable
 from north_lsp.providers.base import (
@@ -206,7 +206,7 @@ def _result(result: ToolResult, wire_id: str) -> list[dict[str, Any]]:
     """Return a result as parts. Pictures go inside the result for models that support that, and after it for older
     ones."""
     answer = {"error" if result.is_error else "output": result.text}
-    response: dict[str, Any] = {"name": result.tool, "response": answer}
+    response: dict[str, Any] = {"name": sent_name(result.tool), "response": answer}
     known = [image for image in result.images if image.mime_type in _PICTURES]
     if len(known) < len(result.images):
         answer["pictures"] = _OMITTED
@@ -238,7 +238,7 @@ def _parts(message: AssistantMessage, is_own: bool, wire_id: str) -> list[dict[s
                 if text.strip():
                     parts.append({"text": text})
             case ToolCall(_, name, arguments):
-                call: dict[str, Any] = {"functionCall": {"name": name, "args": dict(arguments)}}
+                call: dict[str, Any] = {"functionCall": {"name": sent_name(name), "args": dict(arguments)}}
                 if held is None and not has_calls and "gemini-3" in wire_id:
                     held = _UNSIGNED
                 parts.append(call | ({"thoughtSignature": held} if held is not None else {}))
@@ -332,5 +332,6 @@ class _Answer(AnswerAccumulator):
             return
         cached = as_count(usage.get("cachedContentTokenCount"))
         prompt = as_count(usage.get("promptTokenCount")) + as_count(usage.get("toolUsePromptTokenCount"))
-        output = as_count(usage.get("candidatesTokenCount")) + as_count(usage.get("thoughtsTokenCount"))
-        self._usage = Usage(max(prompt - cached, 0), output, cached, raw=usage)
+        thought = as_count(usage.get("thoughtsTokenCount"))
+        output = as_count(usage.get("candidatesTokenCount")) + thought
+        self._usage = Usage(max(prompt - cached, 0), output, cached, raw=usage, reasoning=thought)

@@ -1,10 +1,14 @@
-"""Converts the JSON text of tool arguments, both ways. Pure; shared by all adapters."""
+"""Converts tool calls, both ways: their names, and the JSON text of their arguments. Pure; shared by all adapters."""
 
 import json
 from collections.abc import Mapping
 
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import ToolCall
 from north_lsp.providers.json_values import read_arguments
+
+_ILLEGAL_IN_NAME = lazy_pattern(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
 
 
 def parse_call(id: str, name: str, text: str) -> ToolCall:
@@ -23,3 +27,9 @@ def parse_call(id: str, name: str, text: str) -> ToolCall:
 def arguments_text(arguments: Mapping[str, object]) -> str:
     """Return arguments as compact JSON, as models write them: the same bytes each time."""
     return json.dumps(dict(arguments), ensure_ascii=False, separators=(",", ":"))
+
+
+def sent_name(name: str) -> str:
+    """Return the name of a call as every vendor takes it back: a model can have made up another one, and with that in
+    it the vendor would refuse the whole conversation."""
+    return _ILLEGAL_IN_NAME.sub("_", name)[:_LONGEST_NAME] or "_"

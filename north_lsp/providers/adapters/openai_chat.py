@@ -15,7 +15,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.accumulator import AnswerAccumulator
 from north_lsp.providers.adapters.failures import Endpoint, describe
-from north_lsp.providers.adapters.json_text import arguments_text, parse_call
+from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, dumps, encode
 from north_lsp.providers.adapters.openai_client import OpenAiClient
 from north_lsp.providers.adapters.strict import Schema, called, schemas_of, strict_schema
@@ -217,7 +217,7 @@ class _Fold:
                     sent.append(answer)
             case ToolResult(call_id, tool, text, _, images):
                 result = {"role": "tool", "tool_call_id": _id(call_id, compat), "content": text}
-                sent.append(result | ({"name": tool} if compat.requires_tool_result_name else {}))
+                sent.append(result | ({"name": sent_name(tool)} if compat.requires_tool_result_name else {}))
                 self._pictures += images
 
 
@@ -258,7 +258,7 @@ def _assistant(message: AssistantMessage, compat: Compat, is_own: bool) -> dict[
         {
             "id": _id(call.id, compat),
             "type": "function",
-            "function": {"name": call.name, "arguments": arguments_text(call.arguments)},
+            "function": {"name": sent_name(call.name), "arguments": arguments_text(call.arguments)},
         }
         for call in message.calls
     ]
@@ -422,4 +422,5 @@ class _Answer(AnswerAccumulator):
         written = as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("prompt_tokens"))
         output = as_count(usage.get("completion_tokens"))
-        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage)
+        thought = as_count(as_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage, thought)

@@ -17,7 +17,7 @@ import httpx2
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.adapters import wire
 from north_lsp.providers.adapters.failures import Endpoint
-from north_lsp.providers.adapters.json_text import arguments_text, parse_call
+from north_lsp.providers.adapters.json_text import arguments_text, parse_call, sent_name
 from north_lsp.providers.adapters.message_cache import KeptTexts, encode
 from north_lsp.providers.adapters.openai_client import OpenAiClient
 from north_lsp.providers.adapters.strict import Schema, called, schemas_of, strict_schema
@@ -179,7 +179,12 @@ def _block(block: Block, is_own: bool) -> list[dict[str, Any]]:
             return [] if item is None else [item]
         case ToolCall(id, name, arguments):
             call_id, item_id = _split(id)
-            call = {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments_text(arguments)}
+            call = {
+                "type": "function_call",
+                "call_id": call_id,
+                "name": sent_name(name),
+                "arguments": arguments_text(arguments),
+            }
             # With its id, the item would be refused if the reasoning that led to it were missing.
             return [call | ({"id": item_id} if item_id and is_own else {})]
 
@@ -374,7 +379,8 @@ class _Answer:
         cached, written = as_count(details.get("cached_tokens")), as_count(details.get("cache_write_tokens"))
         total = as_count(usage.get("input_tokens"))
         output = as_count(usage.get("output_tokens"))
-        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage)
+        thought = as_count(as_object(usage.get("output_tokens_details")).get("reasoning_tokens"))
+        self._usage = Usage(max(total - cached - written, 0), output, cached, written, usage, thought)
 
 
 def _place(value: object) -> int | None:

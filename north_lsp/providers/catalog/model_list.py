@@ -28,6 +28,7 @@ class ModelList:
         *,
         environ: Mapping[str, str] | None = None,
         roles: Mapping[str, str] | None = None,
+        agents: Mapping[str, str] | None = None,
         names: Mapping[str, str] | None = None,
         problems: Sequence[str] = (),
         overrides: "Mapping[str, Callable[[Model], Model]] | None" = None,
@@ -36,6 +37,7 @@ class ModelList:
         self.models = tuple(models)
         self.environ: Mapping[str, str] = environ or {}
         self.roles: Mapping[str, str] = roles or {}
+        self.agents: Mapping[str, str] = agents or {}
         self.names: Mapping[str, str] = names or {}
         self.problems = tuple(problems)
         self.overrides: Mapping[str, Callable[[Model], Model]] = overrides or {}
@@ -59,6 +61,7 @@ class ModelList:
             if model.source == "discovered" and _is_same_server(model.provider, providers.get(model.provider.id))
         ]
         self.providers, self.roles, self.names = newer.providers, newer.roles, newer.names
+        self.agents = newer.agents
         self.problems, self.overrides = newer.problems, newer.overrides
         self.models = tuple(map(self._tune, newer.models))
         for id in dict.fromkeys(model.provider.id for model in found):

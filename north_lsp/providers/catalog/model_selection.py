@@ -140,6 +140,7 @@ def _with_level(model: Model, pattern: str) -> Model:
 def prepared(known: Catalog, settings: ModelSettings) -> Catalog:
     """Apply the settings to the catalog: roles, the order of providers, and changes to all models."""
     known.roles = {**known.roles, **settings.roles}
+    known.agents = {**known.agents, **settings.agents}
     known.order = settings.provider_order
     return known.tuned(partial(tune, settings=settings))
 

@@ -58,4 +58,5 @@ class ModelsFile:
     path: Path
     providers: tuple[ProviderEntry, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
+    agents: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)

@@ -167,17 +167,19 @@ class _Reader:
         known: dict[str, tuple[str, _Read]] = {
             "providers": ("providers", self.providers),
             "equivalence": ("names", self.names),
-            "modelBindings": ("roles", self.roles),
+            "modelBindings": ("bindings", self.bindings),
         }
-        return ModelsFile(self._path, **self.record(root, known))
+        found = self.record(root, known)
+        return ModelsFile(self._path, **{**found.pop("bindings", {}), **found})
 
     def names(self, node: Node) -> dict[str, str]:
         found = self.record(node, {"overrides": ("names", self.texts), "exclude": ("own", self.list_of_texts)})
         return {**found.get("names", {}), **{selector: selector for selector in found.get("own", ())}}
 
-    def roles(self, node: Node) -> dict[str, str]:
-        known = {"modelRoles": ("roles", self.texts), "agentModelOverrides": ("", self.texts)}
-        return dict(self.record(node, known).get("roles", {}))
+    def bindings(self, node: Node) -> dict[str, Any]:
+        return dict(
+            self.record(node, {"modelRoles": ("roles", self.texts), "agentModelOverrides": ("agents", self.texts)})
+        )
 
     def providers(self, node: Node) -> tuple[ProviderEntry, ...]:
         return tuple(self.provider(id, one) for id, one in self.entries(node).items())

@@ -57,6 +57,7 @@ def merged(shipped: Catalog, file: ModelsFile, environ: Mapping[str, str]) -> Ca
         ordered,
         environ=environ,
         roles=file.roles,
+        agents=file.agents,
         names=file.names,
         problems=problems,
         overrides=overrides,

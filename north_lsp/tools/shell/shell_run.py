@@ -2,11 +2,13 @@
 
 import math
 import os
+import shlex
 from typing import Any
 
 from pydantic import Field, model_validator
 
 from north_lsp.errors import ToolError
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.tools.base import Command, ShellTool
 from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.workspace import Workspace
@@ -37,6 +39,19 @@ class ShellRunArgs(Arguments):
             if isinstance(given, int | float) and not isinstance(given, bool):
                 return {**values, "timeout": given / 1000}
         return values
+
+
+_SKILL_WORD = lazy_pattern(
+    r"""(?<![^\s=;|&(<>])(?P<mark>["']?)skill://(?P<address>[\w.:%/-]+)(?P=mark)(?![^\s;|&)<>])"""
+)
+
+
+def _with_skill_files(command: str, workspace: Workspace) -> str:
+    """Put the real paths in place of words like `skill://name/file`. Raises ToolError for one that is not there."""
+    find = workspace.skill_path
+    if find is None or "skill://" not in command:
+        return command
+    return _SKILL_WORD.sub(lambda match: shlex.quote(str(find(match["address"]))), command)
 
 
 class ShellRun(ShellTool):
@@ -70,7 +85,7 @@ class ShellRun(ShellTool):
             description = f"{description[: _MAX_DESCRIPTION - 1]}…"
             notices.append(f"description was cut to {_MAX_DESCRIPTION} characters")
         return Command(
-            args.command,
+            _with_skill_files(args.command, workspace),
             cwd,
             seconds,
             description,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from north_lsp.agent.calls.preflight import StreamingCall
 from north_lsp.agent.calls.previews import CallPreviewSource, FilePreviewSource, Previews
 from north_lsp.agent.ports.events import CallPreviewed, Event
-from north_lsp.storage.settings import EditSettings
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.tools.base import WriteTool
 from north_lsp.workspace.edit.preview import Preview, preview
 from tests.support.edits import World

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from north_lsp.errors import ToolError
-from north_lsp.storage.settings import EditSettings
+from north_lsp.storage.edit_settings import EditSettings
 from tests.support.edits import World
 
 NAMES = ("a.txt", "b.txt", "d/c.txt", "d/e.bin")

@@ -35,7 +35,7 @@ def screens(project: Path, folder: Path, prompt: str) -> dict[str, str]:
         screen.write(":North review")
         screen.keys("Enter")
         screen.wait_for("ga Accept")
-        screen.wait_for("def salutation")
+        screen.wait_for("def once")
         shown["review"] = screen.coloured()
         screen.keys("Enter")
         screen.write("ga")

@@ -44,6 +44,17 @@ def test_rules_behind_their_kind(bed: Bed) -> None:
         assert nvim.lua(f"return {PROMPT}") == "follow @rule:web"
 
 
+def test_the_changes_and_what_else_can_be_mentioned(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        opened(nvim)
+        nvim.keys("ireview @di")
+        nvim.until(f"vim.fn.pumvisible() == 1 and vim.list_contains({OFFERED}, '@diff')")
+        nvim.keys("<Esc>ccfix @")
+        nvim.until(f"vim.fn.pumvisible() == 1 and vim.list_contains({OFFERED}, '@problems')")
+        nvim.keys("<Esc>ccread @web")
+        nvim.until(f"vim.fn.pumvisible() == 1 and vim.deep_equal({OFFERED}, {{ '@web:' }})")
+
+
 def test_slash_commands_at_the_beginning_only(bed: Bed) -> None:
     with bed.nvim() as nvim:
         opened(nvim)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.test_plugin import IDLE, PLUGIN, Bed, in_chat, review
+from tests.end_to_end.test_work_trees import first_commit
 
 LANGUAGE_SERVER = Path(__file__).parent / "language_server.py"
 WITH_SERVER = f"""
@@ -152,3 +153,17 @@ def test_the_model_learns_what_its_edit_made_wrong(bed: Bed) -> None:
         nvim.until(IDLE)
     problem = r"{\"path\":\"two.py\",\"line\":2,\"severity\":\"error\",\"message\":\"this is bad\""
     assert rf"\"diagnostics\":[{problem}" in told(bed)
+
+
+def test_a_prompt_mentions_the_problems_that_neovim_shows_and_the_changes(bed: Bed) -> None:
+    (bed.project / "names.py").write_text("NAMES = []\n")
+    first_commit(bed.project)
+    (bed.project / "two.py").write_text("fine = BAD\n")
+    (bed.project / "names.py").write_text("NAMES = ['changed']\n")
+    with bed.nvim("two.py", init=WITH_SERVER, **played(bed, [{"say": "I see."}])) as nvim:
+        nvim.until("#vim.diagnostic.get(0) == 1")
+        nvim.command("North ask fix @problems, then review @diff")
+        nvim.until(in_chat("I see."))
+        nvim.until(IDLE)
+    assert "two.py:1:8: error: this is bad" in told(bed)
+    assert "+NAMES = ['changed']" in told(bed)

@@ -127,6 +127,22 @@ const cases = {
     await chat.frame.locator("#usage-rows").waitFor({ state: "hidden" });
   },
 
+  async "/continue opens what this window showed last, and not what another one wrote since"(chat) {
+    await newChat(chat);
+    await answered(chat, "list files");
+    const header = { type: "conversation_started", version: 4, id: "0ther2", repoRoot: project, repoHash: "0".repeat(16), cwd: project };
+    const message = { role: "user", content: [{ type: "text", text: "about koalas" }] };
+    const lines = [header, { type: "message", id: "00000001", parentId: null, timestamp: "2099-01-01T00:00:00.000Z", message }];
+    const other = path.join(folder, "data/conversations/0ther2.jsonl");
+    await writeFile(other, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await newChat(chat);
+    await chat.send("/continue");
+    await chat.row("user").filter({ hasText: "list files" }).waitFor();
+    await screenshot(page, "conversations-13-continue");
+    assert.equal(await chat.row("user").filter({ hasText: "about koalas" }).count(), 0);
+    await rm(other);
+  },
+
   async "Escape stops the turn, and what was queued comes back into the input"(chat) {
     await chat.send("explain greet");
     await chat.frame.locator("#stop").waitFor();

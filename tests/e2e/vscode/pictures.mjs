@@ -1,39 +1,34 @@
 /**
- * The README's pictures, taken from the real editors: docs/images/*.png. Run it when what they show has changed:
- * `tests/e2e/vscode/run tests/e2e/vscode/pictures.mjs`, with `vscode` or `nvim` for one editor's alone. Look at them before
- * they are committed.
+ * The pictures of the README, taken from the real editors, and an animation of a turn. `just e2e` takes them, too, and fails
+ * if an editor no longer shows the words that a picture has; `just pictures` writes them into docs/images. Words of the
+ * names of the cases: only those.
  */
-import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdir, stat } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { makeBed } from "./bed.mjs";
 import { checkout } from "./packed.mjs";
 import { openFile } from "./controls.mjs";
+import { PAUSE } from "./scripted-model.mjs";
 import { terminalPage } from "./terminal-picture.mjs";
-import { diffEditorLines, palette, until } from "./workbench.mjs";
+import { artifacts, diffEditorLines, palette, until } from "./workbench.mjs";
 
-const PROMPT = "Greet people by the time of day, and run the tests.";
+const PROMPT = "Greet everybody only once, and run the tests.";
 /** What stands in the pictures for the folder that the test works in. */
 const SHOWN = "~/hello";
-/** A picture that takes longer to load than the page around it is too large. */
-const MOST_BYTES = 150 * 1024;
 
-const before = 'SALUTATION = "Hello"\nSTRANGER = "stranger"\n';
-const after = `STRANGER = "stranger"
+const stranger = 'STRANGER = "stranger"\n';
+const once = `${stranger}
 
-
-def salutation(hour: int) -> str:
-    """What is said at that hour of the day."""
-    if hour < 12:
-        return "Good morning"
-    return "Good afternoon" if hour < 18 else "Good evening"
+def once(names: Iterable[str]) -> list[str]:
+    """The names in their order, each of them once."""
+    return list(dict.fromkeys(names))
 `;
 const edits = [
-  ["from hello.names import", "from datetime import datetime\n\nfrom hello.names import"],
-  [before, after],
-  ["{SALUTATION}", "{salutation(datetime.now().hour)}"],
+  ["from hello.names import", "from collections.abc import Iterable\n\nfrom hello.names import"],
+  [stranger, once],
+  ["[name for name in map(tidy, names) if name]", "once(name for name in map(tidy, names) if name)"],
 ];
 
 const bed = await makeBed("pictures");
@@ -52,26 +47,45 @@ const { chat, page } = await bed.start({
   },
   size: { width: 1200, height: 680 },
 });
-await mkdir(path.join(checkout, "docs/images"), { recursive: true });
+
+/** Where the pictures lie until they are compared or kept, each with the text that it shows. */
+const taken = path.join(artifacts, "../pictures");
+await rm(taken, { recursive: true, force: true });
+await mkdir(taken, { recursive: true });
 
 /** What the model answers to the prompt: it reads, edits, and runs the tests. */
 function script() {
   model.answers.length = 0;
   const batch = edits.map(([old, text]) => ({ tool: "edit_replace_exact", args: { path: "hello/greeting.py", old, new: text } }));
   model.answers.push(
-    [["read_file", { path: "hello/greeting.py" }]],
-    [["edit_apply_batch", { edits: batch }]],
-    [["shell_run", { command: "python3 -m unittest", description: "Run the tests" }]],
-    "Greetings now follow the time of day, and all tests pass.",
+    [`I will look${PAUSE} at how names are greeted.`, ["read_file", { path: "hello/greeting.py" }]],
+    [`A name that is given twice is greeted twice.${PAUSE} I keep the first of each.`, ["edit_apply_batch", { edits: batch }]],
+    ["Now the tests.", ["shell_run", { command: "python3 -m unittest", description: "Run the tests" }]],
+    `Everybody is greeted once now:\n\n- the **order** of the names stays${PAUSE}\n- names are **tidied first**, so \`ada\` and \`Ada\` are the same\n\nAll five tests pass.`,
   );
 }
 
-async function keep(name, target) {
-  const file = path.join(checkout, `docs/images/${name}.png`);
-  await target.screenshot({ path: file });
-  const { size } = await stat(file);
-  assert.ok(size <= MOST_BYTES, `${name}.png has ${Math.round(size / 1024)} KB`);
-  bed.log(`docs/images/${name}.png: ${Math.round(size / 1024)} KB`);
+async function keep(name, target, text) {
+  await target.screenshot({ path: path.join(taken, `${name}.png`) });
+  await writeFile(path.join(taken, `${name}.txt`), text);
+}
+
+/** What VS Code shows: the chat, the names of the editors, and the right side of the diff, if there is one. */
+async function shown() {
+  const words = [await chat.frame.locator("body").innerText(), ...(await page.locator(".tabs-container .tab").allInnerTexts())];
+  if ((await page.locator(".monaco-diff-editor").count()) > 0) words.push(...(await diffEditorLines(page)).modified);
+  return words.join("\n").replaceAll(project, SHOWN);
+}
+
+/** No picture has the folder of the test. */
+async function hideFolder() {
+  await chat.frame.locator("body").evaluate(
+    (body, [from, to]) => {
+      const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) walker.currentNode.data = walker.currentNode.data.replaceAll(from, to);
+    },
+    [project, SHOWN],
+  );
 }
 
 /** The side bar is as wide as a chat needs it. */
@@ -94,6 +108,46 @@ function output(program, args, env) {
   });
 }
 
+/** The frames of the animation: a picture, the text that it shows, and how long it stays. */
+class Frames {
+  #frames = [];
+
+  async take(milliseconds) {
+    await hideFolder();
+    const name = `turn-${String(this.#frames.length).padStart(2, "0")}`;
+    await page.screenshot({ path: path.join(taken, `${name}.frame.png`) });
+    this.#frames.push({ name, milliseconds, text: await shown() });
+  }
+
+  async keep() {
+    await writeFile(path.join(taken, "turn.json"), JSON.stringify(this.#frames));
+  }
+}
+
+/** The model stops at each pause, and goes on when the picture of it is taken. */
+function pauses() {
+  let release = () => {};
+  model.hold = () => new Promise((resolve) => (release = resolve));
+  return { next: () => release(), end: () => ((model.hold = async () => {}), release()) };
+}
+
+const rest = () => page.mouse.move(1000, 600); // where nothing has a hint
+const answer = (text) => chat.row("answer").filter({ hasText: text }).last().waitFor();
+
+async function reviewIsShown() {
+  await chat.question("edit").waitFor();
+  await until("the diff", async () => (await diffEditorLines(page)).modified.some((line) => line.includes("def once")));
+  await page.locator(".editor.modified .codelens-decoration a", { hasText: "Accept" }).first().waitFor();
+}
+
+async function commandIsShown() {
+  const run = chat.question("command").getByRole("button", { name: "Run", exact: true });
+  await until("the command to have been in view", () => run.isEnabled());
+}
+
+await palette(page, "Notifications: Toggle Do Not Disturb Mode");
+await widen(400);
+
 await bed.each({
   async "nvim: the review, the chat and a command"() {
     script();
@@ -107,36 +161,60 @@ await bed.each({
     const sheet = await page.context().newPage();
     for (const [name, screen] of Object.entries(screens)) {
       await sheet.setContent(terminalPage(screen.replaceAll(copy, SHOWN)));
-      await keep(`nvim-${name}`, sheet.locator("pre"));
+      await keep(`nvim-${name}`, sheet.locator("pre"), await sheet.locator("pre").innerText());
     }
     await sheet.close();
     await page.bringToFront();
   },
 
-  async "vscode: the review, the chat and a command"() {
+  async "vscode: a turn, the review and a command"() {
     script();
-    await palette(page, "Notifications: Toggle Do Not Disturb Mode");
-    await widen(400);
+    const frames = new Frames();
+    const model = pauses();
     await openFile(page, "hello/greeting.py");
-    await chat.send(PROMPT);
-    await chat.question("edit").waitFor();
-    await until("the diff", async () => (await diffEditorLines(page)).modified.some((line) => line.includes("def salutation")));
-    await page.locator(".editor.modified .codelens-decoration a", { hasText: "Accept" }).first().waitFor();
-    await page.mouse.move(1000, 600); // where nothing has a hint
-    await keep("vscode-review", page);
+    await chat.input.fill(PROMPT.slice(0, 18));
+    await rest();
+    await frames.take(500);
+    await chat.input.fill(PROMPT);
+    await frames.take(1_000);
+    await chat.input.press("Enter");
+    await answer("I will look");
+    await frames.take(500);
+    model.next();
+    await answer("A name that is given twice");
+    await frames.take(700);
+    model.next();
+    await reviewIsShown();
+    await rest();
+    await hideFolder();
+    await keep("vscode-review", page, await shown());
+    await frames.take(3_500);
+    await chat.question("edit").getByRole("button", { name: "Accept", exact: true }).hover();
+    await frames.take(700);
     await chat.decide("edit", "Accept");
-    const run = chat.question("command").getByRole("button", { name: "Run", exact: true });
-    await until("the command to have been in view", () => run.isEnabled());
-    await chat.question("command").evaluate(
-      (card, [from, to]) => {
-        const walker = document.createTreeWalker(card, NodeFilter.SHOW_TEXT);
-        while (walker.nextNode()) walker.currentNode.data = walker.currentNode.data.replaceAll(from, to);
-      },
-      [project, SHOWN],
-    );
-    await page.mouse.move(1000, 600); // where nothing has a hint
-    await keep("vscode-command", page);
+    await commandIsShown();
+    await rest();
+    await hideFolder();
+    await keep("vscode-command", page, await shown());
+    await frames.take(3_000);
+    await chat.question("command").getByRole("button", { name: "Run", exact: true }).hover();
+    await frames.take(700);
     await chat.decide("command", "Run");
+    await answer("of the names stays");
+    await rest();
+    await frames.take(800);
+    model.end();
     await chat.idle();
+    await until("the end to be in view", () =>
+      chat.frame.locator("#rows").evaluate((rows) => rows.querySelector(".row.changes") !== null && rows.scrollHeight - rows.scrollTop - rows.clientHeight < 2),
+    );
+    await frames.take(4_000);
+    await frames.keep();
+  },
+
+  /** Compared with those that are kept in docs/images, or put there: `tests/e2e/pictures.py` says which. */
+  async "the pictures in docs/images show the same"() {
+    const python = path.join(checkout, ".venv/bin/python");
+    execFileSync(python, ["-m", "tests.e2e.pictures", taken], { cwd: checkout, stdio: "inherit" });
   },
 });

@@ -6,9 +6,13 @@ import path from "node:path";
 
 import { checkout } from "./packed.mjs";
 
+/** Between two pieces of a text. */
+export const PAUSE = "\0";
+
 /**
- * `answers` are given one after the other, each a text, a list of calls `[name, arguments]`, or a function that makes one
- * of what was sent; without one left, "Done.".
+ * `answers` are given one after the other, each a text, a list of calls `[name, arguments]` and texts before them, or a
+ * function that makes one of what was sent; without one left, "Done.". A text is sent in pieces where it has `PAUSE`;
+ * before each further piece the model awaits `hold()`.
  * An answer to a request for which `isEndless` is true is begun and never ended. `check` holds every request to the
  * vendor's rules, which are the Python tests' own; `folder` is where they are recorded for it. With `counts` the tokens
  * of what was sent are reported, as far as its length tells; else there are ten.
@@ -18,11 +22,11 @@ export async function scriptedModel(folder, isEndless = () => false) {
   const recorded = [];
   const answers = [];
   let calls = 0;
-  const model = { counts: false };
+  const model = { counts: false, hold: async () => {} };
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part) => (text += part));
-    request.on("end", () => {
+    request.on("end", async () => {
       if (request.method !== "POST") return response.writeHead(404).end();
       const body = JSON.parse(text);
       requests.push(body);
@@ -33,16 +37,20 @@ export async function scriptedModel(folder, isEndless = () => false) {
       send("message_start", { message: { id: "m", type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, usage } });
       const next = answers.shift() ?? "Done.";
       const answer = typeof next === "function" ? next(body) : next;
-      const blocks = typeof answer === "string" ? [{ type: "text", text: "" }] : answer.map(([name]) => ({ type: "tool_use", id: `toolu_${(calls += 1)}`, name, input: {} }));
-      blocks.forEach((block, index) => {
+      const parts = typeof answer === "string" ? [answer] : answer;
+      for (const [index, part] of parts.entries()) {
+        const isText = typeof part === "string";
+        const block = isText ? { type: "text", text: "" } : { type: "tool_use", id: `toolu_${(calls += 1)}`, name: part[0], input: {} };
         send("content_block_start", { index, content_block: block });
-        const delta = typeof answer === "string" ? { type: "text_delta", text: answer } : { type: "input_json_delta", partial_json: JSON.stringify(answer[index][1]) };
-        send("content_block_delta", { index, delta });
+        const pieces = isText ? part.split(PAUSE) : [JSON.stringify(part[1])];
+        for (const [number, piece] of pieces.entries()) {
+          if (number > 0) await model.hold();
+          send("content_block_delta", { index, delta: isText ? { type: "text_delta", text: piece } : { type: "input_json_delta", partial_json: piece } });
+        }
         if (isEndless(body)) return;
         send("content_block_stop", { index });
-      });
-      if (isEndless(body)) return;
-      send("message_delta", { delta: { stop_reason: typeof answer === "string" ? "end_turn" : "tool_use", stop_sequence: null }, usage });
+      }
+      send("message_delta", { delta: { stop_reason: parts.every((part) => typeof part === "string") ? "end_turn" : "tool_use", stop_sequence: null }, usage });
       send("message_stop", {});
       response.end();
     });

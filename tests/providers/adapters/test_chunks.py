@@ -1,11 +1,13 @@
 """However the network cuts a vendor's bytes, the events are the same."""
 
+import asyncio
+import atexit
 import itertools
 import json
 import time
 from collections.abc import AsyncIterator
+from functools import cache
 
-import anyio
 import httpx2
 import pytest
 from hypothesis import given, settings
@@ -58,13 +60,21 @@ def whole_stream(vendor: Vendor) -> bytes:
     return b"".join(piece for piece in pieces if isinstance(piece, bytes))
 
 
+@cache
+def _runner() -> asyncio.Runner:
+    """One event loop for all that is asked here: making and closing one takes longer than the question."""
+    runner = asyncio.Runner()
+    atexit.register(runner.close)
+    return runner
+
+
 def events_of_chunks(vendor: Vendor, chunks: list[bytes]) -> list[StreamEvent]:
     network = _Transport(chunks)
 
     async def run() -> list[StreamEvent]:
         return await ask(vendor.make("http://server.invalid", transport=network))
 
-    events = anyio.run(run)
+    events = _runner().run(run())
     assert network.refused == []
     return events
 

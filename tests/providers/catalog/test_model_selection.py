@@ -14,7 +14,7 @@ from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, cho
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.model_settings import ModelSettings, Scoped
-from north_lsp.storage.settings import load_settings
+from north_lsp.storage.user_settings import load_settings
 
 BOTH = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from north_lsp.agent.calls.arguments import repair_arguments
 from north_lsp.errors import ToolError
-from north_lsp.storage.settings import EditSettings
+from north_lsp.storage.edit_settings import EditSettings
 from north_lsp.tools.builtin import builtin_tools, edit_tools
 from north_lsp.tools.edit.argument_coercion import raw_paths
 from north_lsp.tools.support.texts import text_of

@@ -10,8 +10,9 @@ import pytest
 from north_lsp.errors import ToolError
 from north_lsp.storage.limits import Limits
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.read_settings import ReadSettings
 from north_lsp.storage.setting import declared
-from north_lsp.storage.settings import ReadSettings, load_settings
+from north_lsp.storage.user_settings import load_settings
 from north_lsp.tools.support.texts import resolve_open
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots, extra_roots

@@ -116,8 +116,9 @@ async function choose(conversations: Conversations, title: string, value: string
   });
 }
 
-/** A conversation that was asked for by its id, or a new one. */
+/** A conversation that was asked for by its id, or a new one, with a command that is still to be answered. */
 export async function showWanted(conversations: Conversations, id: string | null, folder: string): Promise<void> {
+  await conversations.main.session.answeredCommand();
   if (id === null) return conversations.main.session.renew();
   await goOn(conversations, { id, title: "", facts: "", snippet: "", folder, isHere: isOpenHere(folder), archived: false }, true);
 }

@@ -44,6 +44,8 @@ export interface Parts {
   readonly memory: vscode.Memento;
   /** What all windows share. */
   readonly shared: vscode.Memento;
+  /** By which the server knows this window; none without a folder. */
+  readonly windowId: string | undefined;
 }
 
 const LAST = "north.conversation";
@@ -247,7 +249,7 @@ export class Conversations implements vscode.Disposable {
   private create(reveal: (preserveFocus: boolean) => Thenable<unknown>): Conversation {
     const { extension, server, questions, proposals, before, log } = this.parts;
     const transcript = new Transcript((path) => vscode.workspace.asRelativePath(path));
-    const session = new Session(server, transcript, questions, log, () => this.editorStates.now());
+    const session = new Session(server, transcript, questions, log, () => this.editorStates.now(), this.parts.windowId);
     const turns = new Turns(session, transcript, questions, before, log);
     const open = (id: string, words: PromptContent) => this.openTab(id, words);
     const panel = new Panel(extension, session, transcript, questions, proposals, turns, reveal, open);

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { OwnDocuments } from "../common/documents";
 import { reason } from "../common/logger";
 import type { Conversations } from "./conversations";
 import type { Session } from "./session";
@@ -33,17 +34,16 @@ export function goalDocuments(conversations: Conversations): EditedDocuments {
 }
 
 /** One document for each conversation. What the server refuses is not saved, and VS Code says why. */
-export class EditedDocuments implements vscode.FileSystemProvider, vscode.Disposable {
-  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
+export class EditedDocuments extends OwnDocuments implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   /** What each shows, and when it came. */
   private readonly known = new Map<string, { part: string; at: number }>();
-  readonly onDidChangeFile = this.changed.event;
 
   constructor(
     private readonly conversations: Conversations,
     private readonly part: Part,
   ) {
+    super();
     this.listeners = [
       this.changed,
       vscode.workspace.registerFileSystemProvider(part.scheme, this, { isCaseSensitive: true }),
@@ -81,33 +81,13 @@ export class EditedDocuments implements vscode.FileSystemProvider, vscode.Dispos
     });
   }
 
-  watch(): vscode.Disposable {
-    return new vscode.Disposable(() => undefined);
-  }
-
-  readDirectory(): [string, vscode.FileType][] {
-    return [];
-  }
-
-  createDirectory(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  delete(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  rename(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
   /** A document that is shown is read again when its part has changed. */
   private lookAgain(): void {
     for (const { uri } of vscode.workspace.textDocuments) {
       if (uri.scheme !== this.part.scheme) continue;
       const session = this.conversations.find(idOf(uri))?.session;
       if (session === undefined || this.known.get(uri.path)?.part === this.shownOf(session)) continue;
-      this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
+      this.tellChanged(uri);
     }
   }
 
@@ -125,7 +105,6 @@ export class EditedDocuments implements vscode.FileSystemProvider, vscode.Dispos
     return found.session;
   }
 }
-
 
 function idOf(uri: vscode.Uri): string {
   return uri.path.split("/")[1] ?? "";

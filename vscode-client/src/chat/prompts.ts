@@ -22,6 +22,9 @@ export interface Prompt extends PromptContent {
   isRemoved?: boolean;
 }
 
+/** Commands that lead to another conversation. */
+const LEADING = /^\s*\/(?:continue|handoff|new|resume)\b/;
+
 export class Prompts implements vscode.Disposable {
   private sent: Prompt[] = [];
   /** Words for the turn that runs that the user has taken back, and whether to edit them. */
@@ -42,6 +45,11 @@ export class Prompts implements vscode.Disposable {
 
   get any(): boolean {
     return this.sent.length > 0;
+  }
+
+  /** A command that leads to another conversation is not answered yet. */
+  get isLeading(): boolean {
+    return this.sent.some(({ text }) => LEADING.test(text));
   }
 
   get waiting(): Prompt[] {

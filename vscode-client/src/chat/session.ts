@@ -44,6 +44,7 @@ export class Session extends ConversationState {
     private readonly questions: Questions,
     private readonly log: vscode.LogOutputChannel,
     private readonly editor: () => EditorState | undefined = () => undefined,
+    private readonly windowId?: string,
   ) {
     super();
     this.prompts = new Prompts(transcript, () => this.stateChanged.fire());
@@ -68,6 +69,11 @@ export class Session extends ConversationState {
 
   get busy(): boolean {
     return this.prompts.any || this.elsewhere?.leaving === true;
+  }
+
+  /** Waits until the command is answered that leads to another conversation: it is no turn that would be stopped. */
+  async answeredCommand(): Promise<void> {
+    while (this.prompts.isLeading) await new Promise<void>((resolve) => once(this.onState, resolve));
   }
 
   /** The server can copy a conversation. */
@@ -225,7 +231,7 @@ export class Session extends ConversationState {
     const client = await this.server.connect();
     if (leaveCount === this.leaveCount) this.setPhase("conversation");
     if (this.storedId !== "" && (await this.load(client, this.storedId))) return client;
-    const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders());
+    const answer = await client.sendRequest<SessionState & { sessionId: string }>("session/new", sessionFolders(this.windowId));
     if (leaveCount !== this.leaveCount) throw new Error(vscode.l10n.t("Another conversation was chosen in the meantime."));
     this.current = answer.sessionId;
     this.opened(answer);
@@ -238,8 +244,7 @@ export class Session extends ConversationState {
     this.current = id;
     this.transcript.clear();
     try {
-      const agreed = this.isAgreed ? { _meta: { north: { continuesHere: true } } } : {};
-      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders(), ...agreed });
+      const answer = await client.sendRequest<SessionState>("session/load", { sessionId: id, ...sessionFolders(this.windowId, this.isAgreed) });
       this.storedId = "";
       this.opened(answer);
       this.prompts.takeUnsent(answer, this.unsent);
@@ -301,4 +306,11 @@ export class Session extends ConversationState {
     if (opened) for (const content of this.unsent.splice(0)) this.prompts.restoreUnsent(content);
     return opened;
   }
+}
+
+function once(event: vscode.Event<void>, act: () => void): void {
+  const listener = event(() => {
+    listener.dispose();
+    act();
+  });
 }

@@ -57,8 +57,9 @@ export class Questions implements vscode.Disposable {
   /** `transcriptOf`: that of a conversation, by its id, as long as it is shown. */
   constructor(private readonly transcriptOf: (sessionId: string) => Transcript | undefined) {}
 
+  /** Nothing is answered: the window goes away, and the server asks again when it is back. An answer would be the user's. */
   dispose(): void {
-    this.cancelAll();
+    this.open = [];
     this.changed.dispose();
     this.asking.dispose();
   }
@@ -111,10 +112,8 @@ export class Questions implements vscode.Disposable {
     if (option !== undefined) this.choose(question, option.optionId, parts, how);
   }
 
-  /** All, or those of a conversation. */
-  cancelAll(sessionId?: string): void {
-    const open = sessionId === undefined ? this.open : this.openIn(sessionId);
-    for (const question of open) question.settle(CANCELLED, vscode.l10n.t("Stop"));
+  cancelAll(sessionId: string): void {
+    for (const question of this.openIn(sessionId)) question.settle(CANCELLED, vscode.l10n.t("Stop"));
   }
 
   /** The row of a decided edit, by the call that asked. */

@@ -2,15 +2,14 @@
 
 import * as vscode from "vscode";
 
+import { OwnDocuments } from "../common/documents";
+
 export const SCHEME = "north-proposal";
 
 export type Side = "before" | "after";
 
-export class ProposalTexts implements vscode.FileSystemProvider {
+export class ProposalTexts extends OwnDocuments {
   private readonly files = new Map<string, { data: Uint8Array; time: number }>();
-  private readonly changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
-
-  readonly onDidChangeFile = this.changed.event;
 
   put(uri: vscode.Uri, text: string): void {
     this.files.set(uri.toString(), { data: new TextEncoder().encode(text), time: Date.now() });
@@ -48,27 +47,7 @@ export class ProposalTexts implements vscode.FileSystemProvider {
     if (sideOf(uri) === "before") throw vscode.FileSystemError.NoPermissions(uri);
     // A file that has not become younger counts as unchanged.
     this.files.set(uri.toString(), { data, time: Math.max(Date.now(), time + 1) });
-    this.changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
-  }
-
-  watch(): vscode.Disposable {
-    return new vscode.Disposable(() => {});
-  }
-
-  readDirectory(): [string, vscode.FileType][] {
-    return [];
-  }
-
-  createDirectory(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  delete(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
-  }
-
-  rename(uri: vscode.Uri): void {
-    throw vscode.FileSystemError.NoPermissions(uri);
+    this.tellChanged(uri);
   }
 
   private file(uri: vscode.Uri): { data: Uint8Array; time: number } {

@@ -170,7 +170,8 @@ export class Completion {
   arrived(request: number, paths: readonly FoundPath[], symbols: readonly FoundSymbol[] = [], names: readonly FoundName[] = []): boolean {
     if (request !== this.request || this.token?.kind !== "mention" || this.token.query !== this.asked) return false;
     const chosen = this.current;
-    const known = names.map(({ name, detail }): Offer => ({ kind: "name", name, detail }));
+    const own = new Set(this.offers.filter(({ kind }) => kind === "source").map(({ name }) => name));
+    const known = names.filter(({ name }) => !own.has(name)).map(({ name, detail }): Offer => ({ kind: "name", name, detail }));
     const named = symbols.map(({ id, name, place }): Offer => ({ kind: "symbol", id, name, detail: place }));
     const found = [...paths.map(({ path, kind }): Offer => offerOf(path, kind)), ...known, ...named];
     this.offers = [...this.offers.filter(({ kind }) => kind === "source"), ...found];
@@ -197,7 +198,8 @@ export class Completion {
     const { token } = this;
     if (token === undefined || offer === undefined) return undefined;
     const into = goOn && offer.kind === "folder";
-    const written = into ? `@${offer.name.includes(" ") ? '"' : ""}${offer.name}` : `${spelled(offer)} `;
+    const begun = offer.kind === "name" && offer.name.endsWith(":"); // what it is about is still to be written
+    const written = into ? `@${offer.name.includes(" ") ? '"' : ""}${offer.name}` : `${spelled(offer)}${begun ? "" : " "}`;
     const before = text.slice(0, token.start) + written;
     const behind = text.slice(token.end);
     this.close();

@@ -1,5 +1,7 @@
 /** A page for what draws, and what it says to the extension. Import it first. */
 
+import assert from "node:assert/strict";
+
 import { parseHTML } from "linkedom";
 
 import type { FromPage } from "../../src/messages";
@@ -17,4 +19,10 @@ Object.assign(globalThis, {
 
 export function div(): HTMLElement {
   return document.createElement("div");
+}
+
+export function at(selector: string): HTMLElement {
+  const found = document.querySelector<HTMLElement>(selector);
+  assert.ok(found, selector);
+  return found;
 }

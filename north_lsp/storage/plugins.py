@@ -1,0 +1,207 @@
+"""What other agents have installed beside their own files: Claude's plugins, and extensions with a manifest as Gemini
+has them. Only read, and nothing of it is run from here."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from north_lsp.errors import Problem
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.files import MAX_CONFIG_BYTES, read_json
+from north_lsp.storage.locations import Locations
+
+Family = Literal["claude-plugin", "extension"]
+Level = Literal["project", "user"]
+MANIFEST = "gemini-extension.json"
+_INSTALLED = ".claude/plugins/installed_plugins.json"
+_CLAUDE_SETTINGS = ".claude/settings.json"
+_PROJECT_FOLDERS = (".north/extensions", ".gemini/extensions")
+_OF_GEMINI = ".gemini/extensions"
+_MOST = 100
+_CONTEXT = "GEMINI.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One that is installed. `servers` are its tool servers by name, `context_files` the names of its files for
+    models. `why` says why it does not count; empty for one that does."""
+
+    name: str
+    family: Family
+    level: Level
+    folder: Path
+    description: str = ""
+    servers: Mapping[str, object] | None = None
+    context_files: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def applies(self) -> bool:
+        return not self.why
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """All that are installed, the strongest first, and what is wrong in their files, a line each."""
+
+    all: tuple[Plugin, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def used(self) -> tuple[Plugin, ...]:
+        return tuple(one for one in self.all if one.applies)
+
+
+def find_plugins(root: Path, home: Path, locations: Locations, *, of_project: bool) -> Plugins:
+    """Read what is installed for a project and its user. `of_project`: whether what is in the project itself counts;
+    else it is not even looked at. Reads files: call it on a thread."""
+    problems: list[str] = []
+    found = [*_claude_plugins(root, home, problems)]
+    if of_project:
+        found += _extensions([root / name for name in _PROJECT_FOLDERS], "project", problems, inside=root)
+    found += _extensions([locations.config / "extensions", home / _OF_GEMINI], "user", problems)
+    return Plugins(tuple(_settled(found)), tuple(problems))
+
+
+def plugin_files(root: Path, home: Path, locations: Locations) -> list[Path]:
+    """Return the files and folders whose changes say that something was installed or removed."""
+    folders = [*(root / name for name in _PROJECT_FOLDERS), locations.config / "extensions", home / _OF_GEMINI]
+    return [home / _INSTALLED, home / _CLAUDE_SETTINGS, *folders]
+
+
+def _claude_plugins(root: Path, home: Path, problems: list[str]) -> Iterator[Plugin]:
+    """Read Claude's list: `plugins` has `<name>@<market>` with one installation, or several with their scopes. Those
+    for this project come before the user's."""
+    path = home / _INSTALLED
+    content = _object(path, problems, "Claude's plugins are left out")
+    if content is None:
+        return
+    listed = content.get("plugins")
+    if not isinstance(listed, Mapping):
+        problems.append(Problem(f"{path}: `plugins` must be an object, so Claude's plugins are left out", path))
+        return
+    switches = (_object(home / _CLAUDE_SETTINGS, [], "") or {}).get("enabledPlugins")
+    off = {name for name, on in switches.items() if on is False} if isinstance(switches, Mapping) else set()
+    rows: list[Plugin] = []
+    for full, written in list(listed.items())[:_MOST]:
+        for one in written if isinstance(written, list) else [written]:
+            if (plugin := _claude_plugin(str(full), one, root)) is not None:
+                why = "it is switched off in Claude's settings" if full in off else ""
+                rows.append(replace(plugin, why=plugin.why or why))
+    yield from sorted(rows, key=lambda one: one.level == "user")
+
+
+def _claude_plugin(full: str, written: object, root: Path) -> Plugin | None:
+    """Read one installation; None for one of another project, or that says not where it is."""
+    if not isinstance(written, Mapping) or not isinstance(where := written.get("installPath"), str):
+        return None
+    level: Level = "user"
+    if written.get("scope") in ("project", "local"):
+        level, project = "project", written.get("projectPath")
+        if not isinstance(project, str) or not root.is_relative_to(os.path.realpath(project)):
+            return None
+    folder = Path(where).expanduser()
+    bare = Plugin(full.partition("@")[0], "claude-plugin", level, folder)
+    if not folder.is_absolute() or not folder.is_dir():
+        return replace(bare, why=f"there is no folder {where}")
+    servers = _object(folder / ".mcp.json", [], "") or {}
+    table = servers.get("mcpServers", servers)
+    return replace(bare, servers=_placed(table, _claude_places(folder)))
+
+
+def _extensions(
+    folders: Sequence[Path], level: Level, problems: list[str], inside: Path | None = None
+) -> Iterator[Plugin]:
+    for folder in folders:
+        for path in sorted(_folders(folder))[:_MOST]:
+            if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
+                problems.append(Problem(f"{path} leads out of the project, and is left out", path))
+                continue
+            if (path / MANIFEST).is_file():
+                yield _extension(path, level, problems)
+
+
+def _extension(folder: Path, level: Level, problems: list[str]) -> Plugin:
+    bare = Plugin(folder.name, "extension", level, folder)
+    content = _object(folder / MANIFEST, problems, "this extension is left out")
+    if content is None:
+        return replace(bare, why="its manifest cannot be read")
+    name, description = content.get("name"), content.get("description")
+    named = content.get("contextFileName", [] if content.get("context") else _CONTEXT)
+    files = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    return Plugin(
+        name if isinstance(name, str) and name.strip() else folder.name,
+        "extension",
+        level,
+        folder,
+        description if isinstance(description, str) else "",
+        _placed(content.get("mcpServers"), _gemini_places(folder)),
+        tuple(one for one in files if isinstance(one, str) and _is_inside(folder, one)),
+    )
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    path = (folder / name).resolve()
+    return path.is_relative_to(folder.resolve()) and path.is_file()
+
+
+def _settled(found: Sequence[Plugin]) -> Iterator[Plugin]:
+    """Say which count: of two of one family with the same name the first."""
+    names: dict[tuple[Family, str], Plugin] = {}
+    for one in found:
+        before = names.setdefault((one.family, one.name), one) if one.applies else one
+        yield one if before is one else replace(one, why=f"shadowed by {before.folder}")
+
+
+def _claude_places(folder: Path) -> Callable[[str], str]:
+    return lambda text: text.replace("${CLAUDE_PLUGIN_ROOT}", str(folder))
+
+
+def _gemini_places(folder: Path) -> Callable[[str], str]:
+    def put(text: str) -> str:
+        text = text.replace("${extensionPath}", str(folder)).replace("${workspacePath}", "${workspaceFolder}")
+        return text.replace("${/}", os.sep).replace("${pathSeparator}", os.sep)
+
+    return put
+
+
+def _placed(table: object, put: Callable[[str], str]) -> Mapping[str, object] | None:
+    """Put folders in the places that tool servers' entries have for them."""
+    return {str(name): _deep(entry, put) for name, entry in table.items()} if isinstance(table, Mapping) else None
+
+
+def _deep(value: object, put: Callable[[str], str], depth: int = 0) -> object:
+    if isinstance(value, str):
+        return put(value)
+    if depth > 8:
+        return None
+    if isinstance(value, list):
+        return [_deep(one, put, depth + 1) for one in value]
+    if isinstance(value, Mapping):
+        return {str(key): _deep(one, put, depth + 1) for key, one in value.items()}
+    return value
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if not path.name.startswith(".") and path.is_dir()]
+    except OSError:
+        return []
+
+
+def _object(path: Path, problems: list[str], otherwise: str) -> Mapping[str, Any] | None:
+    """Read a JSON object; None if there is none, and a problem if it is none."""
+    try:
+        content = read_json(path, 16 * MAX_CONFIG_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        problems.append(Problem(f"{path} cannot be read, so {otherwise}: {why}", path))
+        return None
+    if isinstance(content, Mapping):
+        return content
+    problems.append(Problem(f"{path} must be an object, so {otherwise}", path))
+    return None
