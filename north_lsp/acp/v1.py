@@ -38,6 +38,7 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    RulesBroken,
     SettingsWanted,
     StateChanged,
     TasksChanged,
@@ -220,6 +221,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ConversationWanted()
             | SettingsWanted()
             | TodoWanted()
+            | RulesBroken()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

@@ -338,6 +338,13 @@ class SettingsWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class RulesBroken:
+    """An answer was stopped while it streamed, since it goes against these rules."""
+
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TodoWanted:
     """The user wants to see the todo list: a client in which it can be edited opens it."""
 
@@ -473,6 +480,7 @@ Event = (
     | ConversationWanted
     | SettingsWanted
     | TodoWanted
+    | RulesBroken
     | PlanChanged
     | TodoReminded
     | WorkChanged
