@@ -34,9 +34,9 @@ e2e *words: vsix
 pictures: vsix
     NORTH_TEST_WRITE=1 tests/e2e/vscode/run tests/e2e/vscode/pictures.mjs
 
-# Build the VS Code extension: vscode-client/north.vsix.
+# Build the VS Code extension: vscode-client/north.vsix. Its packages are installed again when their list is younger.
 vsix:
-    cd vscode-client && npm ci --no-audit --no-fund --loglevel=error && npm run --silent check && npm test --silent && npm run --silent package
+    cd vscode-client && { [[ node_modules/.package-lock.json -nt package-lock.json && node_modules/.package-lock.json -nt package.json ]] || npm ci --no-audit --no-fund --loglevel=error; } && npm run --silent check && npm test --silent && npm run --silent package
 
 # Formatting, lint, types, the dependency direction, and plain words.
 lint:

@@ -134,6 +134,7 @@ def test_the_index_leads_to_every_page() -> None:
     assert sorted(page.name for page in {*ROOT.glob("docs/**/*.md")} - linked - {index}) == []
 
 
+@cache
 def messages() -> str:
     """Everything that the server and its clients can say, one string a line."""
     parts: list[str] = []

@@ -20,9 +20,11 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    RulesBroken,
     SettingsWanted,
     StateChanged,
     TodoReminded,
+    TodoWanted,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -72,6 +74,10 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
         case SettingsWanted():
             return [("settings_wanted", {})]
+        case RulesBroken(rules):
+            return [("ttsr_triggered", {"rules": [visible(rule) for rule in rules]})]
+        case TodoWanted():
+            return [("todo_wanted", {})]
         case ReviewShown(review_id, call_id, kind):
             shown = {"reviewId": review_id, "toolCallId": call_id, "kind": kind}
             return [("review_shown", shown), ("attention", {"reason": "review"})]

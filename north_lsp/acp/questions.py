@@ -17,7 +17,7 @@ from north_lsp.workspace.text import to_newlines
 
 EDIT_OPTIONS = (
     ("accept", "Accept", "allow_once"),
-    ("always", "Always accept in this project", "allow_always"),
+    ("always", "Accept this and all later edits in this project", "allow_always"),
     ("reject", "Reject", "reject_once"),
 )
 COMMAND_OPTIONS = (

@@ -38,12 +38,14 @@ from north_lsp.agent.ports.events import (
     RetryWaiting,
     ReviewResolved,
     ReviewShown,
+    RulesBroken,
     SettingsWanted,
     StateChanged,
     TasksChanged,
     ThoughtDelta,
     TitleChanged,
     TodoReminded,
+    TodoWanted,
     TranscriptReset,
     TurnEnded,
     TurnStarted,
@@ -218,6 +220,8 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | ContextPromoted()
             | ConversationWanted()
             | SettingsWanted()
+            | TodoWanted()
+            | RulesBroken()
             | ReviewShown()
             | ReviewResolved()
             | OpenElsewhere()

@@ -3,7 +3,7 @@
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import distributions
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from north_lsp import unix
 from north_lsp.display import visible
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.server.options import Options
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.entries import valid_conversation_id
@@ -22,6 +23,26 @@ _LOG_BYTES = 2 * 1024 * 1024
 _MOST_CRASHES = 10
 _CONFIGURATION = ("config.json", "config.yml", "models.yml", "mcp.json", "lsp.json")
 _MOST_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """What is left out of a report: secrets, and the home folder."""
+
+    secrets: frozenset[str]
+    homes: Sequence[str]
+
+    @classmethod
+    def of(cls, options: Options, locations: Locations) -> "Masking":
+        home = os.path.expanduser("~")
+        homes = {home, os.path.realpath(home)} - {"/", "~"}
+        return cls(frozenset(_known_secrets(options, locations)), sorted(homes, key=len, reverse=True))
+
+    def masked(self, text: str) -> str:
+        text = masked(text, self.secrets)
+        for home in self.homes:
+            text = text.replace(home, "~")
+        return text
 
 
 def write_bundle(
@@ -39,8 +60,7 @@ def write_bundle(
     if conversation is not None and not _is_stored(locations, conversation):
         complain(f"there is no conversation {conversation!r}")
         return 1
-    known = _known_secrets(options, locations)
-    home = os.path.realpath(os.path.expanduser("~"))
+    masking = Masking.of(options, locations)
     parts = dict(_parts(locations, report))
     if conversation is not None:
         question = f"Put the whole conversation {conversation} into the bundle, with your files' contents? Type yes: "
@@ -52,7 +72,7 @@ def write_bundle(
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
         with open(fd, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
             for name, text in parts.items():
-                bundle.writestr(name, masked(text, known).replace(home, "~") if home != "/" else masked(text, known))
+                bundle.writestr(name, masking.masked(text))
     except FileExistsError:
         complain(f"{path} exists already: choose another name")
         return 1

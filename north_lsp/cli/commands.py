@@ -143,10 +143,12 @@ def _settings(parser: ArgumentParser) -> None:
 
 
 def _doctor(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--bundle", metavar="FILE", nargs="?", const="", help="write a zip for reports, without secrets"
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print JSON")
+    how.add_argument(
+        "--report", action="store_true", help="print what a report of a problem needs, without secrets, to be pasted"
     )
+    how.add_argument("--bundle", metavar="FILE", nargs="?", const="", help="write a zip for reports, without secrets")
     parser.add_argument("--conversation", metavar="ID", help="with --bundle: add this conversation, after a question")
 
 
@@ -281,7 +283,7 @@ COMMANDS = (
         "doctor",
         "Look after it",
         "Check this installation and say what to do about what is wrong.",
-        ("doctor", "doctor --json", "doctor --bundle report.zip"),
+        ("doctor", "doctor --json", "doctor --report", "doctor --bundle report.zip"),
         _doctor,
         takes_model=True,
     ),

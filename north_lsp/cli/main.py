@@ -148,7 +148,12 @@ def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
         from north_lsp.cli.bundle import write_bundle
 
         return write_bundle(options, arguments.bundle, arguments.conversation, report(findings), _ask, print, complain)
-    print(as_json(findings) if arguments.json else report(findings, colored=is_colored(sys.stdout)))
+    if arguments.report:
+        from north_lsp.cli.problem_report import problem_report
+
+        print(problem_report(options, findings))
+    else:
+        print(as_json(findings) if arguments.json else report(findings, colored=is_colored(sys.stdout)))
     return 1 if any(finding.level == "error" for finding in findings) else 0
 
 

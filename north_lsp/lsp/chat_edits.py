@@ -23,6 +23,7 @@ from north_lsp.uris import local_path
 from north_lsp.workspace.edit.positions import position_of
 
 _APPLY_SECONDS = 10.0
+_LOST_SECONDS = 2.0  # after which an edit is sent again to an editor that loses messages; versions keep it from two
 _SYNC_SECONDS = 2.0
 _TOLD_SECONDS = 60.0  # some editors tell what has changed in a pause of the user's typing
 _OPEN_SECONDS = 3.0
@@ -159,8 +160,9 @@ class ChatEdits:
             edit = {"documentChanges": [{"textDocument": {"uri": opened.uri, "version": version}, "edits": edits}]}
             if confirms:
                 edit["changeAnnotations"] = {"renew": _RENEWING}
+        is_lost = self._client.loses_messages and "documentChanges" in edit and not confirms
         try:
-            with anyio.fail_after(_CONFIRM_SECONDS if confirms else _APPLY_SECONDS):
+            with anyio.fail_after(_LOST_SECONDS if is_lost else _CONFIRM_SECONDS if confirms else _APPLY_SECONDS):
                 answer = await self._peer.request("workspace/applyEdit", {"label": "North", "edit": edit})
         except RpcError as error:
             if error.code == METHOD_NOT_FOUND:
@@ -168,6 +170,8 @@ class ChatEdits:
                 return False
             raise Refused from None
         except TimeoutError:
+            if is_lost:
+                return False
             raise Refused from None
         return isinstance(answer, dict) and answer.get("applied") is True
 

@@ -39,7 +39,12 @@ _SHOW_SECONDS = 2.0
 _REFRESH_SECONDS = 0.1
 _LATER = "Decide in the document"
 # Refusing comes first: some editors take the first action when the question is just confirmed.
-_ACTIONS = {"Reject": "reject", _LATER: "later", "Accept": "accept", "Always accept in this project": "always"}
+_ACTIONS = {
+    "Reject": "reject",
+    _LATER: "later",
+    "Accept": "accept",
+    "Accept this and all later edits in this project": "always",
+}
 
 Ask = Callable[[str, dict[str, str], bool], Awaitable[str | None]]
 

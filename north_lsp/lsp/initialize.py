@@ -46,6 +46,8 @@ _EDITOR_FEATURES = (
 )
 _TELL_LATE = ("Eglot",)
 _DROP_RESULTS = ("helix",)
+_LOSE_MESSAGES = ("emacs",)
+"""lsp-mode: where it waits for an answer, it forgets what it has read together with that."""
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -60,7 +62,8 @@ class LspClient:
     `applies_edits`: it takes `workspace/applyEdit`; `shows_results`: it may do something with a command's result;
     `takes_diagnostics`: it shows `textDocument/publishDiagnostics`; `tells_late`: it tells of a change of its texts
     only when the user does something after it; `annotates`: it can have the user confirm an edit; `takes_next_edits`:
-    it shows inline completion of several lines, and away from the cursor."""
+    it shows inline completion of several lines, and away from the cursor; `loses_messages`: those that it reads
+    together with an answer."""
 
     encoding: str
     folders: tuple[Path, ...]
@@ -83,6 +86,7 @@ class LspClient:
     tells_late: bool = False
     annotates: bool = False
     takes_next_edits: bool = False
+    loses_messages: bool = False
 
 
 def _mapping(value: object) -> dict[str, Any]:
@@ -156,6 +160,7 @@ def read_client(params: Params) -> LspClient:
         _mapping(params.get("clientInfo")).get("name") in _TELL_LATE,
         isinstance(_capability(params, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
         True in (options.get("nextEdits"), _north(acp).get("nextEdits")),
+        _mapping(params.get("clientInfo")).get("name") in _LOSE_MESSAGES,
     )
 
 

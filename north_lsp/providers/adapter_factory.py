@@ -8,6 +8,7 @@ import httpx2
 from north_lsp.providers.adapters.failures import Endpoint
 from north_lsp.providers.adapters.http import HeaderRules, make_client
 from north_lsp.providers.base import Provider, Timeouts
+from north_lsp.providers.catalog.catalog import catalog
 from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX, azure_query, what_to_set
 from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
@@ -15,7 +16,7 @@ from north_lsp.providers.keys.credential_lookup import find_credential, rotating
 from north_lsp.providers.keys.rotation import RotatingProvider
 from north_lsp.providers.keys.routes import Route
 from north_lsp.providers.keys.sources import NO_KEYS, Keys, as_credential
-from north_lsp.providers.model import NO_EXTRAS, Extras, Model
+from north_lsp.providers.model import NO_EXTRAS, Extras, Model, ProviderInfo
 
 _HELD = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
 """Who has the credentials where North has no key, for people."""
@@ -59,6 +60,12 @@ def make_summary_endpoint(model: Model, environ: Mapping[str, str], timeouts: Ti
     return SummaryEndpoint(Endpoint(model.provider.title, address, ""), http, timeouts)
 
 
+def _is_vendors(info: ProviderInfo, address: str) -> bool:
+    """Tell whether an address is the one that North comes with, and not on this machine."""
+    shipped = [one for one in catalog().providers if one.id == info.id and not info.keyless]
+    return any(address in (one.address, one.anthropic_address) for one in shipped)
+
+
 def _make(
     model: Model,
     environ: Mapping[str, str],
@@ -80,7 +87,12 @@ def _make(
     sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
     shared: _Shared = {
-        "endpoint": Endpoint(info.title, address, key.source if key is not None else _HELD.get(api, "")),
+        "endpoint": Endpoint(
+            info.title,
+            address,
+            key.source if key is not None else _HELD.get(api, ""),
+            is_vendors=_is_vendors(info, address),
+        ),
         "wire_id": model.wire_id,
         "http": http,
         "extra_body": {**_tier(model, address, extras), **info.transform.body, **model.transform.body},

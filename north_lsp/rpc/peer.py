@@ -116,6 +116,7 @@ class Peer:
         self._services: Sequence[Service] = ()
         self._foreign: ForeignProtocol | None = None
         self._write_lock = anyio.Lock()
+        self._rest = 0.0
         self._pending: dict[Id, tuple[anyio.Event, list[Response]]] = {}
         self._late: dict[Id, Callable[[Any], None]] = {}
         self._calls: dict[Id, Call] = {}
@@ -139,6 +140,8 @@ class Peer:
                     await self._pipe.send(data)
                 except PipeClosed:
                     self.stop(self._exit_code, self.ended_by)
+            if self._rest and isinstance(message, dict) and "method" not in message:
+                await anyio.sleep(self._rest)
 
     async def notify(self, method: str, params: object) -> None:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
@@ -178,6 +181,10 @@ class Peer:
         """Hand over an answer that came after the wait for it was cancelled."""
         if box and (late := self._late.pop(id, None)) is not None and box[0].error is None:
             late(box[0].result)
+
+    def rest_after_answers(self, seconds: float) -> None:
+        """Send nothing right after an answer: the other side loses what it reads together with one."""
+        self._rest = seconds
 
     def tell_cancels(self) -> None:
         """Tell the other side from now on which requests are withdrawn: it has shown that it can read that."""

@@ -80,6 +80,7 @@ _PORTION_SECONDS = 0.25
 _PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 0.2
 _SWITCH_SECONDS = 0.0005
+_REST_SECONDS = 0.05
 
 
 @functools.cache
@@ -357,6 +358,8 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
     settings = lsp_initialize.read_settings(opening.params)
     async with _core(options, "lsp", _label(acp_client), ending or Ending(), settings) as core:
         peer = Peer(pipe, opening.framing, "$/cancelRequest", core.diagnostics.failure)
+        if client.loses_messages:
+            peer.rest_after_answers(_REST_SECONDS)
         bridge = PyglsBridge(peer, client.encoding, core.diagnostics.failure)
         environment = core.environment
         messages = LogMessages(peer)

@@ -365,6 +365,10 @@ class Host(Protocol):
         """Return the todo list in Markdown; empty if there is none."""
         ...
 
+    async def open_todo(self) -> None:
+        """Have a client in which the todo list can be edited open it."""
+        ...
+
     async def set_todo(self, text: str) -> None:
         """Replace the todo list by one in Markdown."""
         ...

@@ -20,6 +20,8 @@ async def _todo(host: Host, words: Sequence[str]) -> Reply:
         await host.change_todo(op, rest.strip())
     elif words:
         raise UsageError("A list is in Markdown.")
+    else:
+        await host.open_todo()
     return Reply(host.todo() or "The todo list is empty.")
 
 

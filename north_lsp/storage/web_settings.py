@@ -37,6 +37,41 @@ class WebSettings:
     searxng_endpoint: str = setting(
         "searxng.endpoint", "", "The address of your own SearXNG (or `SEARXNG_ENDPOINT`).", parse=str.strip
     )
+    searxng_categories: str = setting(
+        "searxng.categories",
+        "",
+        "The categories that SearXNG searches, between commas; empty: its own.",
+        parse=str.strip,
+    )
+    searxng_language: str = setting(
+        "searxng.language", "", "The language that SearXNG searches in, such as `de`; empty: its own.", parse=str.strip
+    )
+    searxng_token: str = setting("searxng.token", "", "The token of SearXNG (or `SEARXNG_TOKEN`).", secret=True)
+    searxng_user: str = setting(
+        "searxng.basicUsername", "", "The user name for SearXNG, without a colon (or `SEARXNG_BASIC_USERNAME`)."
+    )
+    searxng_password: str = setting(
+        "searxng.basicPassword", "", "The password for SearXNG (or `SEARXNG_BASIC_PASSWORD`).", secret=True
+    )
     exa_enabled: bool = setting(
         "exa.enabled", True, "Search with Exa, if it has a key or is chosen.", strict=False, project="stricter"
     )
+    exa_search: bool = setting(
+        "exa.enableSearch",
+        True,
+        "Search the web with Exa; `exa.enabled` is for all that North has of it.",
+        strict=False,
+        project="stricter",
+    )
+
+    @property
+    def searxng_variables(self) -> dict[str, str]:
+        """What these settings say of SearXNG, as the variables that say the same."""
+        found = {
+            "SEARXNG_CATEGORIES": self.searxng_categories,
+            "SEARXNG_LANGUAGE": self.searxng_language,
+            "SEARXNG_TOKEN": self.searxng_token,
+            "SEARXNG_BASIC_USERNAME": self.searxng_user,
+            "SEARXNG_BASIC_PASSWORD": self.searxng_password,
+        }
+        return {name: value for name, value in found.items() if value}

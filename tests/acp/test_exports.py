@@ -158,9 +158,9 @@ async def test_the_commands_write_files_and_ask_before_they_replace_one(world: W
         for typed, words in (
             ("/export a b", "quotation marks"),
             ("/export --format pdf", "There is no format 'pdf'"),
-            ("/export --wrong", "/export takes"),
+            ("/export --wrong", "Usage: `/export [path]"),
             ("/export .git/config", "There is no folder"),
-            ("/dump --format md", "/dump takes"),
+            ("/dump --format md", "Usage: `/dump [path]"),
         ):
             await on.say(typed)
             assert words in said(on), typed

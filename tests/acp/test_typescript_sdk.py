@@ -242,7 +242,7 @@ async def test_a_tool_that_the_client_has_in_itself(world: World, server: ModelS
         stop,
         {"end": True} if version == 1 else {"wait": '"cancelled"'},
         tools=True,
-        answers=["run", "run"],
+        form={"answer": "run"},
     )
     assert not [result for result in found["results"] if "error" in result]
     assert found["served"] == ["server/discover", "tools/list", "tools/call", "tools/call", "aborted"]

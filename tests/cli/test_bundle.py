@@ -1,15 +1,20 @@
 """What a bundle for a report has: everything that helps, nothing that is secret."""
 
+import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from north_lsp import __version__
 from north_lsp.cli.bundle import write_bundle
+from north_lsp.cli.finding import Finding
+from north_lsp.cli.problem_report import problem_report
 from north_lsp.server.options import Options
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.locations import Locations
+from tests.end_to_end.test_work_trees import first_commit
 
 STORED = "a-key-that-looks-like-nothing"
 OWN = "another-one-of-my-own"
@@ -78,3 +83,28 @@ def test_an_unknown_conversation_is_said(options: Options, tmp_path: Path) -> No
         code, told = bundle(options, tmp_path, id, "yes")
         assert (code, told) == (1, [f"there is no conversation {id!r}"])
     assert not (tmp_path / "report.zip").exists()
+
+
+def test_a_report_to_paste_has_versions_and_findings_and_neither_secrets_nor_the_home_folder(
+    options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    (clone / "a.txt").write_text("a")
+    first_commit(clone)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    findings = [
+        Finding("error", f"the key {STORED} in {tmp_path}/config is refused", "store another"),
+        Finding("ok", OWN),
+    ]
+    told = problem_report(options, findings, clone / "north_lsp")
+    head = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=clone, capture_output=True, text=True
+    ).stdout.strip()
+    assert told.startswith(f"- North {__version__}, commit {head}, in `~/clone/north_lsp`\n- Python 3.")
+    assert "in ~/config is refused\n         -> store another" in told
+    assert "1 error. What to do:" in told
+    assert told.endswith("\n```")
+    for hidden in (STORED, OWN, str(tmp_path)):
+        assert hidden not in told
+    assert "commit" not in problem_report(options, findings, tmp_path / "site-packages" / "north_lsp")

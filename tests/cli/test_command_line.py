@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,14 +29,21 @@ HEAVY = {
 }
 
 
+COLD = (sys.executable, "-m", "north_lsp")
+
+
 def run(
-    folder: Path, *arguments: str, stdin: bytes = b"", environ: dict[str, str] | None = None
+    folder: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environ: dict[str, str] | None = None,
+    program: Sequence[str] = COLD,
 ) -> subprocess.CompletedProcess[str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("NORTH_", "ANTHROPIC_", "OPENAI_"))
     }
     folders = {f"NORTH_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE")}
-    command = [sys.executable, "-m", "north_lsp", *arguments]
+    command = [*program, *arguments]
     done = subprocess.run(
         command, input=stdin, capture_output=True, env=kept | folders | (environ or {}), cwd=folder, timeout=PATIENCE
     )

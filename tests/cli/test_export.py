@@ -1,11 +1,15 @@
 """`north-lsp export`: a conversation as a file, without an editor."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 from tests.agent.log.test_foreign_logs import LOG
-from tests.cli.test_command_line import run
+from tests.cli import test_command_line
+from tests.end_to_end.world import SERVER
 from tests.support.exported_page import Page
+
+run = partial(test_command_line.run, program=SERVER)
 
 
 def store(folder: Path) -> Path:
@@ -17,7 +21,7 @@ def store(folder: Path) -> Path:
 
 def test_a_conversation_is_exported_by_its_id_or_its_file(tmp_path: Path) -> None:
     log = store(tmp_path)
-    done = run(tmp_path, "export", "a1b2c3")
+    done = test_command_line.run(tmp_path, "export", "a1b2c3")  # as a user starts it
     assert (done.returncode, done.stdout) == (0, "")
     (page,) = tmp_path.glob("north-a1b2c3-*.html")
     assert str(page) in done.stderr

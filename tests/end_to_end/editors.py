@@ -35,7 +35,7 @@ Choice = Literal["accept", "always", "reject", "hang"]
 _CHOICES = {
     "edit": {
         "accept": ("accept", "Accept"),
-        "always": ("always", "Always accept in this project"),
+        "always": ("always", "Accept this and all later edits in this project"),
         "reject": ("reject", "Reject"),
     },
     "execute": {"accept": ("run", "Run"), "always": ("always", "Always run this command"), "reject": ("deny", "Deny")},

@@ -215,6 +215,21 @@ async def test_a_result_that_does_not_fit_is_told_what_is_wrong(world: World, se
     assert "many" in told(server)
 
 
+async def test_what_an_agent_asks_for_fits_its_own_schema_unless_another_is_named(
+    world: World, server: ModelServer
+) -> None:
+    shape = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    folder = world.folder / "config" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "plain.md").write_text("---\nname: plain\ndescription: Looks\ntools: read\n---\nx")
+    server.script(tasks(task("task", "LEVEL-1", schema=shape)), tasks(task("plain", "LEVEL-2")))
+    server.script(submit("no"), submit({"n": 2}), submit({"n": 1}), answer(Say("Well.")))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Go")
+    assert "the result does not fit its schema" in json.dumps(sent(server)[3])
+    assert '"n": 2' in json.dumps(sent(server)[4]).replace("\\", "")
+
+
 async def test_who_stops_without_a_result_is_reminded_once(world: World, server: ModelServer) -> None:
     server.script(
         tasks(task("task", "One")),

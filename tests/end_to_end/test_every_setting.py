@@ -151,6 +151,7 @@ SEEN: dict[str, Row] = {
     "web_fetch.enabled": Row(False, offer("web_fetch"), by_default=True),
     "web_search.enabled": Row(False, offer("web_search"), by_default=True, environ={"BRAVE_API_KEY": "k"}),
     "searxng.endpoint": Row("http://127.0.0.1:9", offer("web_search")),
+    "exa.enableSearch": Row(False, offer("web_search"), by_default=True, environ={"EXA_API_KEY": "k"}),
     "exa.enabled": Row(False, offer("web_search"), by_default=True, environ={"EXA_API_KEY": "k"}),
     "rules.maxBytes": Row(100, "[truncated", files={".north/rules/long.md": "A rule of many words.\n" * 50}),
     "disabledRules": Row(
@@ -332,6 +333,11 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "web/test_search.py": {
         "providers.webSearch": "test_the_preferred_one_is_first_and_an_unusable_one_is_said",
+        "searxng.categories": "test_the_settings_of_searxng_are_sent",
+        "searxng.language": "test_the_settings_of_searxng_are_sent",
+        "searxng.token": "test_the_settings_of_searxng_are_sent",
+        "searxng.basicUsername": "test_the_settings_of_searxng_are_sent",
+        "searxng.basicPassword": "test_the_settings_of_searxng_are_sent",
     },
     "storage/test_keyring.py": {
         "auth.storage": "test_what_is_wrong_is_said_and_nothing_is_stored_elsewhere",

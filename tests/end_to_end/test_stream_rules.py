@@ -7,6 +7,7 @@ import pytest
 from tests.end_to_end.test_context import messages_of, notices, write
 from tests.end_to_end.test_faults import opened, prompt, serve, texts
 from tests.end_to_end.test_file_blocks import block, deciding, reload, shown_calls
+from tests.end_to_end.test_rewind import events, talk
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World
 from tests.support.inside import inside
@@ -167,3 +168,11 @@ async def test_a_condition_that_cannot_be_watched_is_told(world: World, server: 
         await prompt(client, session, "How?")
         assert any("is not a regular expression" in notice for notice in notices(client))
     assert len(server.requests) == 1
+
+
+async def test_a_client_hears_which_rules_an_answer_has_broken(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "scope: text")})
+    server.script(answer(Say("Use eval(x).")), answer(Say("Use int(x).")))
+    async with talk(world) as (client, session):
+        await prompt(client, session, "How?")
+        assert [one["rules"] for one in events(client, "ttsr_triggered")] == [["no-eval"]]

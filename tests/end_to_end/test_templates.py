@@ -5,6 +5,7 @@ from typing import Any
 from tests.end_to_end.test_context import messages_of, notices, system_of, write
 from tests.end_to_end.test_faults import prompt
 from tests.end_to_end.test_turns import conversation
+from tests.end_to_end.test_web import Told
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.model_server import ModelServer
@@ -163,3 +164,38 @@ async def test_what_a_file_says_cannot_leave_its_frame_or_the_project(world: Wor
     assert "</context> and" not in sent
     assert "\u202e" not in sent
     assert "Outside." not in messages_of(server)
+
+
+def tools_of(server: ModelServer) -> set[str]:
+    return {tool["name"] for tool in server.requests[-1].body["tools"]}
+
+
+async def test_a_command_says_for_its_turn_who_answers_and_what_may_be_used(world: World, server: ModelServer) -> None:
+    head = "---\nmodel: haiku-4-5\nmode: ask\nallowed-tools: Read, Grep, Bash(git diff:*)\n---\n"
+    write(world.folder / "config", {"commands/look.md": f"{head}Look at $1"})
+    server.script(answer(call("shell_run", command="true")), answer(Say("Seen.")), answer(Say("Yes.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "/look a.py")
+        assert "haiku" in str(server.requests[0].body["model"])
+        assert {"read_file", "search_text"} <= tools_of(server)
+        assert not {"shell_run", "edit_replace_exact", "list_root"} & tools_of(server)
+        assert "not available in ask mode" in str(server.requests[1].body["messages"])
+        assert any("Haiku" in text and "/look says so" in text for text in notices(client))
+        await prompt(client, session, "And now?")
+        assert "sonnet" in str(server.requests[2].body["model"])
+        assert {"shell_run", "edit_replace_exact"} <= tools_of(server)
+
+
+async def test_a_command_gives_nothing_that_the_conversation_does_not_have(world: World, server: ModelServer) -> None:
+    write(world.project, {".claude/commands/go.md": "---\nmodel: gpt-5\nmode: agent\ntools: codebase\n---\nGo"})
+    server.script(answer(Say("Gone.")))
+    told = world.environ | {"OPENAI_API_KEY": "k"}
+    async with conversation(Told(**{**vars(world), "told": told})) as (client, session):
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "ask"})
+        await prompt(client, session, "/go")
+        shown = " ".join(notices(client))
+    assert "sonnet" in str(server.requests[0].body["model"])
+    assert "wants the model gpt-5, which cannot be used" in shown
+    assert "names tools that are not there: codebase, so it has all of them" in shown
+    assert "read_file" in tools_of(server)
+    assert "shell_run" not in tools_of(server)

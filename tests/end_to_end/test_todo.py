@@ -73,6 +73,21 @@ async def test_clients_are_told_how_long_what_is_closed_is_shown(
         assert plans(client)[-1]["_meta"]["north"]["clearAfterSeconds"] == (60 if seconds is None else seconds)
 
 
+async def test_a_call_says_what_it_completed_and_the_list_is_opened_when_the_user_wants_it(
+    world: World, server: ModelServer
+) -> None:
+    configure(world, **{"todo.reminders": False})
+    server.script(todo(INIT, {"op": "done", "task": "a"}), todo({"op": "done", "task": "b"}), answer(Say("So far.")))
+    async with talk(world) as (client, session):
+        await prompt(client, session, "Do it")
+        await prompt(client, session, "/todo")
+        assert len(events(client, "todo_wanted")) == 1
+        await prompt(client, session, "/todo done c")
+        assert len(events(client, "todo_wanted")) == 1
+    kept = [one["message"]["details"] for one in entries(world) if one.get("message", {}).get("toolName") == "todo"]
+    assert [(one["storage"], one["completedTasks"]) for one in kept] == [("session", ["a"]), ("session", ["b"])]
+
+
 async def test_a_batch_with_an_error_changes_nothing_and_says_what_was_wrong(world: World, server: ModelServer) -> None:
     configure(world, **{"todo.reminders": False})
     server.script(
@@ -150,7 +165,7 @@ async def test_the_command_shows_and_changes_the_list(world: World, server: Mode
         await prompt(client, session, "/todo done write")
         assert texts(client).rstrip().endswith("# Todos\n- [x] Write the 'parser'\n- [/] Test it")
         await prompt(client, session, "/todo drop nothing like it")
-        assert "no tasks begin with 'nothing like it'" in texts(client)
+        assert "No tasks begin with 'nothing like it'" in texts(client)
         await prompt(client, session, "/todo set\n# Later\n- [ ] Rest\n")
         assert texts(client).rstrip().endswith("# Later\n- [/] Rest")
         await prompt(client, session, "/todo clear")

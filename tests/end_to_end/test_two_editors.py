@@ -212,7 +212,7 @@ async def test_going_back_elsewhere_shows_what_there_is_now(world: World, server
 
 @pytest.mark.parametrize("way", ["taken over", "closed there"])
 async def test_the_shell_begins_anew_and_that_is_said(world: World, server: ModelServer, way: str) -> None:
-    where, told = call("shell_run", command="pwd; echo $MARK"), "the shell starts again here, in the main folder"
+    where, told = call("shell_run", command="pwd; echo $MARK"), "The shell starts again here, in the main folder"
     server.script(answer(Say("One.")), answer(where), answer(Say("I see.")))
     async with client_of(world, **NORTH) as first, client_of(world, **NORTH) as second:
         deciding(first, "run")

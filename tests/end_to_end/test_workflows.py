@@ -636,7 +636,7 @@ async def test_a_workflow_is_taken_up_listed_and_archived(world: World, server: 
     async with talking(world) as (client, session):
         await prompt(client, session, "/work start clarify One thing")
         await prompt(client, session, "/work start clarify Another")
-        assert "clarify is active already" in texts(client)
+        assert "Clarify is active already" in texts(client)
     async with talking(world) as (client, session):
         await prompt(client, session, "/work")
         assert "No workflow is active" in texts(client)

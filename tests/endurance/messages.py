@@ -61,6 +61,8 @@ _METHODS = (
     "session/status",
     "session/unarchive",
     "mcp/message",
+    "terminal/cancel",
+    "tool_call/cancel",
     "$/cancel_request",
     "$/setTrace",
     "textDocument/didOpen",
@@ -86,7 +88,25 @@ _WORDS = (
     "mode",
     "ask",
 )
-_KEYS = ("sessionId", "cwd", "prompt", "type", "text", "uri", "id", "limit", "query", "_meta", "north", "value", "x")
+_KEYS = (
+    "sessionId",
+    "cwd",
+    "toolCallId",
+    "terminalId",
+    "serverId",
+    "requestId",
+    "prompt",
+    "type",
+    "text",
+    "uri",
+    "id",
+    "limit",
+    "query",
+    "_meta",
+    "north",
+    "value",
+    "x",
+)
 
 
 class Mutant:

@@ -582,6 +582,18 @@ async def test_a_client_with_code_actions_of_its_own_is_offered_none(world: Worl
         assert "completionProvider" not in client.server_capabilities
 
 
+async def test_an_edit_that_an_editor_loses_is_made_again(world: World, server: ModelServer) -> None:
+    """lsp-mode forgets what it reads together with an answer that it waits for."""
+    server.script(answer(Say("All of it.")))
+    async with lsp_client(world, name="emacs") as client:
+        uri = await opened(client)
+        client.write(uri, "Go")
+        client.loses_edits = 1
+        await client.command("north.send", {"uri": uri})
+        await answered(client, uri, "All of it.")
+        assert client.text(uri).count("Go\n") == 1
+
+
 async def test_an_editor_that_tells_late_is_asked_for_a_key_while_the_answer_waits(
     world: World, server: ModelServer
 ) -> None:

@@ -379,7 +379,8 @@ async def test_hunks_are_decided_by_commands_and_the_message_is_withdrawn() -> N
         assert path.stat().st_mode & 0o777 == 0o600
         (message,) = asked.client.messages
         names = [action["title"] for action in message["actions"]]
-        assert names == ["Reject", "Decide in the document", "Accept", "Always accept in this project"]
+        always = "Accept this and all later edits in this project"
+        assert names == ["Reject", "Decide in the document", "Accept", always]
         assert "north-review.diff" in message["message"]
         assert message["message"].endswith("changed: a.txt (+3/-2)")
         assert "+third\n" in path.read_text()
@@ -422,7 +423,7 @@ async def test_a_document_that_makes_no_sense_is_asked_about_again() -> None:
         await again.wait()
         assert "The edit cannot be accepted as it is: line " in asked.client.messages[1]["message"]
         asked.documents.texts[asked.path] = good
-        await asked.client.answers.send({"title": "Always accept in this project"})
+        await asked.client.answers.send({"title": "Accept this and all later edits in this project"})
     assert asked.decision == EditDecision("always")
 
 

@@ -107,7 +107,7 @@ class Raw:
 
 
 async def start(
-    world: World, *arguments: str, server: Sequence[str] = COLD_SERVER, **environ: str
+    world: World, *arguments: str, server: Sequence[str] = SERVER, **environ: str
 ) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(
@@ -140,7 +140,7 @@ def offline(tmp_path: Path) -> World:
 
 
 async def test_the_life_of_a_connection(offline: World) -> None:
-    process = await start(offline)
+    process = await start(offline, server=COLD_SERVER)
     client = raw(process)
     assert (await client.call(1, "textDocument/hover"))["error"]["code"] == -32002
     result = (await client.call(2, "initialize", capabilities={}, processId=os.getpid()))["result"]
@@ -189,7 +189,7 @@ async def test_a_mistake_in_the_users_files_is_shown(offline: World) -> None:
 
 
 async def test_what_the_user_has_set_in_the_editor_counts_and_mistakes_in_it_are_shown(offline: World) -> None:
-    process = await start(offline, server=SERVER)
+    process = await start(offline)
     client = raw(process)
     folder = [{"uri": offline.project.as_uri(), "name": "p"}]
     options = {"north": {"settings": {"thinking.level": "huge"}}}
@@ -210,7 +210,7 @@ async def test_what_the_user_has_set_in_the_editor_counts_and_mistakes_in_it_are
 async def test_a_client_that_tells_no_settings_is_asked_for_them_at_the_start_and_when_they_change(
     offline: World, options: dict[str, object]
 ) -> None:
-    process = await start(offline, server=SERVER)
+    process = await start(offline)
     client = raw(process)
     folder = [{"uri": offline.project.as_uri(), "name": "p"}]
     capabilities = {"workspace": {"configuration": True}}
@@ -234,7 +234,7 @@ async def test_a_client_that_tells_no_settings_is_asked_for_them_at_the_start_an
 async def test_settings_of_which_the_opened_folder_may_have_made_some_loosen_nothing(
     offline: World, way: str, own: bool
 ) -> None:
-    process = await start(offline, server=SERVER)
+    process = await start(offline)
     client = raw(process)
     folder = [{"uri": offline.project.as_uri(), "name": "p"}]
     options: dict[str, object] = {"north": {"settings": {}} if own else {}}
@@ -259,7 +259,7 @@ async def test_settings_of_which_the_opened_folder_may_have_made_some_loosen_not
 
 
 async def test_a_client_that_told_its_settings_is_not_asked(offline: World) -> None:
-    process = await start(offline, server=SERVER)
+    process = await start(offline)
     client = raw(process)
     options: dict[str, object] = {"north": {"settings": {}}}
     capabilities = {"workspace": {"configuration": True}}
@@ -273,7 +273,7 @@ async def test_a_client_that_told_its_settings_is_not_asked(offline: World) -> N
 
 
 async def test_a_model_that_is_unknown_is_said_in_the_answer(offline: World) -> None:
-    process = await start(offline, server=SERVER, NORTH_MODEL="sonet-4-5")
+    process = await start(offline, NORTH_MODEL="sonet-4-5")
     client = raw(process)
     folder = [{"uri": offline.project.as_uri(), "name": "p"}]
     await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
@@ -291,7 +291,7 @@ async def test_a_model_that_is_unknown_is_said_in_the_answer(offline: World) -> 
 async def test_a_question_is_asked_as_a_message(world: World, server: ModelServer) -> None:
     (world.folder / "config" / "config.json").write_text('{"cost.sessionLimitUsd": 0.1}')
     server.script(*[answer(say("Dear."), usage(input=100_000))] * 2)
-    process = await start(world, server=SERVER)
+    process = await start(world)
     client = raw(process)
     folder = [{"uri": world.project.as_uri(), "name": "p"}]
     await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)
@@ -322,7 +322,7 @@ async def test_a_question_is_asked_as_a_message(world: World, server: ModelServe
 
 async def test_what_was_used_and_what_the_log_warns_of_are_log_messages(world: World, server: ModelServer) -> None:
     server.script(answer(say("Dear."), usage(input=12_000)), answer(say("Done.")))
-    process = await start(world, server=SERVER)
+    process = await start(world)
     client = raw(process)
     folder = [{"uri": world.project.as_uri(), "name": "p"}]
     await client.call(1, "initialize", capabilities={}, processId=None, workspaceFolders=folder)

@@ -193,6 +193,23 @@ async def test_a_slow_reader_holds_the_writer_but_not_the_reading() -> None:
         assert ticks == list(range(5000))
 
 
+async def test_nothing_follows_an_answer_at_once_to_who_would_lose_it() -> None:
+    async with connection() as (service, other, _):
+        peer = service.peer
+        assert peer is not None
+        peer.rest_after_answers(0.2)
+        await other.send({"id": 1, "method": "echo", "params": {}})
+        await other.receive()
+        answered = anyio.current_time()
+        await peer.notify("said", {})
+        assert (await other.receive())["method"] == "said"
+        assert anyio.current_time() - answered > 0.1
+        told = anyio.current_time()
+        await peer.notify("said", {})
+        await other.receive()
+        assert anyio.current_time() - told < 0.2
+
+
 async def test_a_cancel_in_the_middle_of_a_frame_leaves_the_frame_whole() -> None:
     async with connection() as (_, other, _):
         await other.send({"id": 1, "method": "flood", "params": {"count": 1000}})

@@ -73,6 +73,7 @@ class LspClient:
         self.opens_shown = True
         self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
+        self.loses_edits = 0
         self.takes: Callable[[dict[str, Any]], bool] = lambda one: True
         self.refuses_edits = False
         self.holds_edits = False
@@ -168,6 +169,8 @@ class LspClient:
                 self._send(id=frame["id"], result={"success": True})
             case "workspace/applyEdit" if self.holds_edits:
                 self.held_edits.append(frame)
+            case "workspace/applyEdit" if self.loses_edits > 0:
+                self.loses_edits -= 1
             case "workspace/applyEdit":
                 self._send(id=frame["id"], result={"applied": self._apply(params["edit"])})
             case _:

@@ -1,28 +1,33 @@
-"""Plays a conversation in this process with the real service, so that servers that are forked from it find done what
-each would do again: patterns compiled, tables read, and the interpreter's instructions fitted to what they are used
-for, which takes half of the time of a short conversation."""
+"""Plays a conversation of each protocol in this process with the real service, so that servers that are forked from it
+find done what each would do again: patterns compiled, tables read, and the interpreter's instructions fitted to what
+they are used for, which takes half of the time of a short conversation."""
 
 import gc
-import json
 import os
 import sys
 import tempfile
 import threading
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 
+from north_lsp.rpc.framing import Framing, HeaderFraming, NewlineFraming
 from north_lsp.rpc.pipe import DescriptorPipe
-from north_lsp.server.connection import serve_acp
-from north_lsp.server.opening import open_connection
+from north_lsp.server.connection import serve_acp, serve_lsp
+from north_lsp.server.opening import Protocol, open_connection
 from north_lsp.server.options import Options
 from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.workspace import git
+from tests.support.lsp_client import FULL
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import answer, call, say, think
 
+Ask = Callable[..., Any]
 _SOURCE = "import os\n\n\ndef one() -> int:\n    return 1\n"
 
 
@@ -45,7 +50,12 @@ def rehearse() -> None:
             ),
             answer(say("It is done.")),
         )
-        _play(_options(place, model.url), str(place / "project"))
+        options = _options(place, model.url)
+        _play("acp", options, place / "project", _prompt)
+        _play("lsp", options, place / "project", _open_chat)
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread():
+            thread.join(PATIENCE)
     sys.setswitchinterval(interval)
     git._git.cache_clear()
     _end_guardian()
@@ -78,39 +88,65 @@ def _options(place: Path, model: str) -> Options:
     return Options(dict(os.environ) | folders | quiet | keys, None, None, None, None)
 
 
-def _play(options: Options, project: str) -> None:
+def _play(protocol: Protocol, options: Options, project: Path, talk: Callable[[Ask, Path], None]) -> None:
     server_reads, client_writes = os.pipe()
     client_reads, server_writes = os.pipe()
-    client = threading.Thread(target=_client, args=(client_reads, client_writes, project))
+    opening = open_connection(protocol)
+    framing = NewlineFraming() if protocol == "acp" else HeaderFraming()
+    client = threading.Thread(target=_client, args=(client_reads, client_writes, framing, project, talk))
     client.start()
-    opening = open_connection("acp")
     opening.run_blocking(server_reads, server_writes)
-    code = anyio.run(serve_acp, opening, DescriptorPipe(server_reads, server_writes), options)
+    serve = serve_acp if protocol == "acp" else serve_lsp
+    code = anyio.run(serve, opening, DescriptorPipe(server_reads, server_writes), options)
     for descriptor in (server_reads, server_writes):
         os.close(descriptor)
     client.join()
     assert code == 0
 
 
-def _client(reads: int, writes: int, project: str) -> None:
-    """Prompt once, and accept whatever is asked."""
-    with open(reads, "rb") as lines, open(writes, "wb", buffering=0) as server:
+def _client(reads: int, writes: int, framing: Framing, project: Path, talk: Callable[[Ask, Path], None]) -> None:
+    """Talk, and accept whatever is asked."""
+    with open(reads, "rb", buffering=0) as reader, open(writes, "wb", buffering=0) as server:
+        messages: deque[Any] = deque()
 
         def send(**message: Any) -> None:
-            server.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            server.write(framing.encode({"jsonrpc": "2.0", **message}))
 
         def ask(method: str, **params: Any) -> Any:
             send(id=method, method=method, params=params)
-            for message in map(json.loads, lines):
-                if message.get("id") == method:
+            while True:
+                while not messages:
+                    data = reader.read(65536)
+                    assert data, f"the server ended without an answer to {method}"
+                    messages.extend(framing.feed(data))
+                message = messages.popleft()
+                if "method" not in message:
                     return message["result"]
-                if message.get("method") == "session/request_permission":
-                    option = next(one for one in message["params"]["options"] if one["kind"] == "allow_once")
-                    outcome = {"outcome": "selected", "optionId": option["optionId"]}
-                    send(id=message["id"], result={"outcome": outcome})
-            raise AssertionError(f"the server ended without an answer to {method}")
+                if "id" in message:
+                    send(id=message["id"], result=_accept(message))
 
-        ask("initialize", protocolVersion=1, clientCapabilities={"_meta": {"north": {}}})
-        session = ask("session/new", cwd=project, mcpServers=[])["sessionId"]
-        ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
-        ask("session/load", sessionId=session, cwd=project, mcpServers=[])
+        talk(ask, project)
+        if isinstance(framing, HeaderFraming):
+            ask("shutdown")
+            send(method="exit")
+
+
+def _accept(message: Any) -> Any:
+    if message["method"] == "session/request_permission":
+        option = next(one for one in message["params"]["options"] if one["kind"] == "allow_once")
+        return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
+    return {"applied": True, "success": True}
+
+
+def _prompt(ask: Ask, project: Path) -> None:
+    ask("initialize", protocolVersion=1, clientCapabilities={"_meta": {"north": {}}})
+    session = ask("session/new", cwd=str(project), mcpServers=[])["sessionId"]
+    ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
+    ask("session/load", sessionId=session, cwd=str(project), mcpServers=[])
+
+
+def _open_chat(ask: Ask, project: Path) -> None:
+    folders = [{"uri": project.as_uri(), "name": "project"}]
+    ask("initialize", capabilities=FULL, processId=None, workspaceFolders=folders)
+    ask("workspace/executeCommand", command="north.openChat", arguments=[])
+    ask("textDocument/codeLens", textDocument={"uri": (project / "a.py").as_uri()})

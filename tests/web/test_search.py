@@ -8,6 +8,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import anyio
 import pytest
 
+from north_lsp.agent.web.means import search_chain
+from north_lsp.storage.settings import Settings
+from north_lsp.storage.web_settings import WebSettings
 from north_lsp.web.search.base import Found, Query
 from north_lsp.web.search.chain import PROVIDERS, SearchChain, Searched
 from north_lsp.web.search.shown import shown
@@ -306,6 +309,20 @@ async def test_whatever_is_answered_is_told(site: Site, page: Page, said: str) -
         searched = await chain(site, id).search(Query("x"))
         assert said in shown(searched)
         assert KEY not in shown(searched)
+
+
+async def test_the_settings_of_searxng_are_sent(site: Site) -> None:
+    answering(site, {"results": [ROW]})
+    said = {"searxng_endpoint": site.url, "searxng_categories": "it,science", "searxng_language": "de"}
+    for more, sent in (
+        ({"searxng_token": "t"}, "Bearer t"),
+        ({"searxng_user": "me", "searxng_password": "p", "searxng_token": "t"}, "Basic bWU6cA=="),
+    ):
+        settings = Settings(web=WebSettings(search_provider="searxng", **said, **more))  # type: ignore[arg-type]  # texts
+        await search_chain({}, None, settings).search(ALL)
+        asked = site.asked[-1]
+        assert asked.headers["authorization"] == sent
+        assert "categories=it%2Cscience&language=de" in asked.path
 
 
 # -- what a model is told --------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ test("every row has a name", () => {
     { kind: "command", id: "10", title: "", heading: "Run this?", markdown: "", options: [], hasDiff: false },
   ];
   assert.deepEqual(items.map(nameOf), [
-    "You", "North", "Thoughts", "failed: Reading a.py", "The model could not be reached", "Plan", "The model gave no complete answer",
+    "You", "North", "Thoughts", "failed: Reading a.py", "The model could not be reached", "Plan", "The request failed",
     "Stopped.", "2 files changed", "Run this?",
   ]);
 });

@@ -40,7 +40,7 @@ test("a question with what was chosen, a failure and a wait", () => {
   ];
   assert.equal(
     readable(items).text,
-    "Run this?\n`ls`\nYou chose: Run\n\nThe model gave no complete answer:\nrefused\n\nThe model did not answer:\nbusy",
+    "Run this?\n`ls`\nYou chose: Run\n\nThe request failed:\nrefused\n\nThe model did not answer:\nbusy",
   );
 });
 

@@ -122,7 +122,7 @@ test("waits that follow each other are one row, with its reason", () => {
 
 test("a failure is no answer, and says what can be done", () => {
   const failure = (kind: string): Update => ({
-    ...says("**The model gave no complete answer:** the key was refused"),
+    ...says("**The request failed:** the key was refused"),
     _meta: { north: { failure: { text: "the key was refused", kind } } },
   } as Update);
   assert.deepEqual(only(after(failure("auth")), "failure"), {

@@ -79,7 +79,7 @@ def _row(row: Row) -> Iterator[str]:
         case Thought(text):
             yield "\n".join(f"> {line}" for line in ["*Thinking*", "", *visible(text).strip().split("\n")])
         case Failure(text):
-            yield f"**The model gave no complete answer:** {visible(text)}"
+            yield f"**The request failed:** {visible(text)}"
         case Note(text):
             yield f"*{_line(text)}*"
         case Answered() if took := answer_took(row):

@@ -153,7 +153,7 @@ def _row(row: Row) -> Iterator[str]:
             yield '<details class="thought"><summary>Thinking</summary>'
             yield f"{to_html(visible(text))}</details>\n"
         case Failure(text):
-            yield f'<p class="failed"><strong>The model gave no complete answer:</strong> {_e(text)}</p>\n'
+            yield f'<p class="failed"><strong>The request failed:</strong> {_e(text)}</p>\n'
         case Note(text):
             yield f'<p class="note">{_e(text)}</p>\n'
         case Answered() if took := answer_took(row):

@@ -69,7 +69,7 @@ def failure_shown(logged: Logged) -> Iterator[Event]:
     entry = logged.entry
     if isinstance(entry, AnswerEntry) and entry.error:
         gap = "\n\n" if any(isinstance(block, Text) and block.text for block in entry.blocks) else ""
-        text = f"{gap}**The model gave no complete answer:** {entry.error}"
+        text = f"{gap}**The request failed:** {entry.error}"
         yield AnswerDelta(logged.id, text, failure=entry.error)
 
 

@@ -30,9 +30,12 @@ def concerns_todo(one: Logged) -> bool:
     return isinstance(one.entry, TodoEditEntry) or tells_todo(one)
 
 
-def todo_details(todo: TodoList) -> dict[str, object]:
-    """Return the details of a call that changed the list."""
-    return {PHASES: todo.to_json(), "storage": "session"}
+def todo_details(before: TodoList, after: TodoList, *, is_stored: bool) -> dict[str, object]:
+    """Return the details of a call that changed the list, with the tasks that it completed."""
+    known = {task.content for task in before.tasks if task.status == "completed"}
+    done = [task.content for task in after.tasks if task.status == "completed" and task.content not in known]
+    kept = {PHASES: after.to_json(), "storage": "session" if is_stored else "memory"}
+    return kept | ({"completedTasks": done} if done else {})
 
 
 def todo_in(entry: Entry) -> TodoList | None:

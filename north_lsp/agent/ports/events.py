@@ -338,6 +338,18 @@ class SettingsWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class RulesBroken:
+    """An answer was stopped while it streamed, since it goes against these rules."""
+
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoWanted:
+    """The user wants to see the todo list: a client in which it can be edited opens it."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanChanged:
     """The todo list has changed."""
 
@@ -467,6 +479,8 @@ Event = (
     | CompactionChanged
     | ConversationWanted
     | SettingsWanted
+    | TodoWanted
+    | RulesBroken
     | PlanChanged
     | TodoReminded
     | WorkChanged

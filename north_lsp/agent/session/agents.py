@@ -360,12 +360,14 @@ class Agents:
         from north_lsp.agent.subagents.guards import Asker
         from north_lsp.agent.subagents.task import Task
 
-        contract, slot, progress = Contract(work.agent.output or work.request.output_schema), desk.slot, desk.progress
+        contract = Contract(work.agent.output or work.request.output_schema or desk.asker.schema)
+        slot, progress = desk.slot, desk.progress
         editor = self._editor(desk, in_tree=place.tree is not None)
         own: list[Tool] = [SubmitResult(contract)]
         if work.spawns:
             given = work.tools.tools()
             me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot, place)
+            me = replace(me, schema=contract.schema)
 
             async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
                 async with slot.lent():

@@ -48,7 +48,7 @@ class PromptDelivery:
         self._choice = choice
         self._editor = editor
         self._saved = saved
-        self._templates = templates
+        self.templates = templates
         self._joined: list[QueuedPrompt] = []
 
     async def begin_turn(self, batch: Sequence[QueuedPrompt]) -> str:
@@ -84,9 +84,9 @@ class PromptDelivery:
     async def _to_log(self, batch: Sequence[QueuedPrompt]) -> list[PromptPart]:
         content: list[PromptPart] = []
         for queued_prompt in batch:
-            parts, called = self._templates.taken(queued_prompt.parts)
+            parts, called = self.templates.taken(queued_prompt.parts)
             workspace = self._settings.workspace
-            parts = await with_mentions(parts, workspace, self._templates.skill)
+            parts = await with_mentions(parts, workspace, self.templates.skill)
             content += await to_log(parts, workspace, self._checkpoints.keep)
             content += [News(called)] if called else []
         states = [part for queued_prompt in batch for part in queued_prompt.parts if isinstance(part, EditorState)]
@@ -98,7 +98,7 @@ class PromptDelivery:
         waited = tuple(self._queue.stored(words))
         logged = self._log.append(PromptEntry(Content(tuple(content)), at_ms=now_ms(), from_queue=waited))
         for one in words:
-            if (skill := self._templates.skill_in(one.parts)) is not None:
+            if (skill := self.templates.skill_in(one.parts)) is not None:
                 from north_lsp.agent.templates.active_skill import begin_skill  # most prompts call none
 
                 begin_skill(self._log, skill)

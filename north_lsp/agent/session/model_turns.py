@@ -22,6 +22,7 @@ from north_lsp.agent.session.prompts import Prompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.surroundings import ModelSurroundings
+from north_lsp.agent.session.template_turns import template_turn
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
@@ -70,6 +71,7 @@ class ModelTurns:
         retry_control: RetryControl,
     ) -> None:
         self.surroundings = surroundings
+        self._templates = prompts.delivery.templates
         self._means = means
         self._retry_control = retry_control
         self._choice = choice
@@ -82,18 +84,21 @@ class ModelTurns:
         mode, means = batch[-1].mode, self._means
         diagnostics, status = means.ports.diagnostics, means.ports.status
         queue, delivery = self._prompts.queue, self._prompts.delivery
+        wanted = await template_turn(self._templates, means.stored.log, batch, left)
+        mode, sent_in = wanted.mode(mode), mode
         planning = await self._choice.planning() if mode == "plan" else None
+        planning = planning or await wanted.model(self._choice, means.ports.editor)
         model, provider = planning or await self._choice.answering()
         started = anyio.current_time()
         diagnostics.begin_turn()
         diagnostics.event("user_prompt", **in_numbers(batch), **trace.fields(), mode=mode)
-        context = await self.surroundings.context(model, mode)
+        context = await wanted.context(await self.surroundings.context(model, mode), means.ports.editor)
         with diagnostics.guarded("reading the costs"):
             await means.environment.costs.look()
         parts = await means.parts()
         waiting = RetryWait(Retries(self._retry_control.settings), self._retry_control, parts.ports, means.stored.log)
         turn = parts.turn(context, self._choice, provider, waiting, Steering(queue, delivery.join_turn))
-        queue.open(mode)
+        queue.open(sent_in)
         means.spending.begin_turn()
         is_stopped = False
         try:

@@ -25,7 +25,8 @@ from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, Notic
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.replay import Show
-from north_lsp.display import one_line
+from north_lsp.agent.session.tree_events import TreeEvents
+from north_lsp.display import one_line, visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
@@ -112,6 +113,7 @@ class Navigation:
         self._drafts = drafts
         self._summaries = summaries
         self._locations = locations
+        self._events = TreeEvents(log, locations.config / "extensions")
 
     # -- places ------------------------------------------------------------------------------------------------------
 
@@ -184,14 +186,14 @@ class Navigation:
     ) -> Gone:
         """Go to an entry: to before it if the user said it, else to after it. Restores the files as they were then, if
         `what` says so. With `summary`, which may have the user's own instructions, a model first summarizes what is
-        left behind, and the conversation goes on from that. Raises ToolError if a file cannot be written, and
-        NoSummary; then nothing has moved."""
+        left behind, and the conversation goes on from that. Raises ToolError if a file cannot be written, NoSummary
+        and KeptByExtension; then nothing has moved."""
         async with self._session.between_turns():
             self._check_writable()
             one = self._entry(entry_id)
             leaf = _leaf_at(one)
             moved = leaf != self._log.leaf and what != "files"
-            written = await self._summarized(leaf, summary) if moved and summary is not None else None
+            written = await self._prepared(entry_id, leaf, summary) if moved else None
             history = self._session.undo_history
             plan, stays = _NO_PLAN, tuple[str, ...]()
             if what == "conversation":
@@ -204,9 +206,19 @@ class Navigation:
                 return Gone(False, plan)
             draft = await self._drafts.of(one)
             if moved:
+                old = self._log.leaf
                 for event in self._move(leaf, written):
                     await self._session.show(event)
+                for problem in await self._events.after(old, written):
+                    await self._session.show(Notice("warning", visible(problem)))
             return Gone(moved, plan, draft, stays, written is not None)
+
+    async def _prepared(self, target: str, leaf: str | None, summary: str | None) -> BranchSummaryEntry | None:
+        """Tell extensions what is going to happen, and return the summary if the user wants one: theirs, or a model's.
+        Raises KeptByExtension and NoSummary."""
+        left = self._log.left_by(leaf)
+        supplied = await self._events.before(target, left, wants_summary=summary is not None)
+        return await self._summarized(leaf, summary) if supplied is None and summary is not None else supplied
 
     async def _summarized(self, leaf: str | None, instructions: str) -> BranchSummaryEntry | None:
         left = self._summaries.left_behind(leaf)

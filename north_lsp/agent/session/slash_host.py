@@ -18,7 +18,7 @@ from north_lsp.agent.log.transcript import broke_off
 from north_lsp.agent.planning.plan_place import plan_file, read_plan
 from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
+from north_lsp.agent.ports.events import CommandInfo, CommandsChanged, TodoWanted
 from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.slash_agents import AgentsHost
 from north_lsp.agent.session.slash_changes import ChangesHost
@@ -175,6 +175,7 @@ class SessionHost(
         ServersHost.__init__(self, session)
         WorkHost.__init__(self, session, log)
         self._log = log
+        self._todo_shown_in = editor
         self._listed: list[Permission] | None = None
 
     @property
@@ -311,6 +312,9 @@ class SessionHost(
 
     def todo(self) -> str:
         return visible(self._session.todo.document)
+
+    async def open_todo(self) -> None:
+        await self._todo_shown_in.show(TodoWanted())
 
     async def set_todo(self, text: str) -> None:
         try:

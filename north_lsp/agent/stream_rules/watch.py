@@ -11,7 +11,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.marks import RuleEntry
 from north_lsp.agent.log.messages import PromptEntry, nudge
-from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.events import Notice, RulesBroken
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.prompts import render
@@ -92,6 +92,7 @@ class StreamRules:
         """Tell the model why its answer was stopped, and the user that it was. The answer is in the log by now."""
         self._ports.diagnostics.event("ttsr_triggered", rules=[one.rule for one in violations])
         self._tell(_INTERRUPT, violations)
+        await self._ports.show(RulesBroken(tuple(one.rule for one in violations)))
         named = " and ".join(one_line(one.rule, 80) for one in violations)
         await self._ports.show(Notice("info", _STOPPED.format(named)))
 

@@ -21,7 +21,8 @@ BLOCKED = "NORTH_BLOCKED_AGENT"
 @dataclass(frozen=True, slots=True)
 class Asker:
     """Who has tasks done: the conversation's own model (no `name`), or an agent at a `depth`. `tools` are those that it
-    may use itself in its `mode`, `spawns` the agents that it may use, `place` where it works."""
+    may use itself in its `mode`, `spawns` the agents that it may use, `place` where it works, `schema` what its own
+    result has to fit: so have those of agents for which none is named."""
 
     mode: Mode
     tools: Sequence[Tool]
@@ -32,6 +33,7 @@ class Asker:
     spawns: tuple[str, ...] = (ANY,)
     slot: Slot | None = None
     place: Place | None = None
+    schema: Mapping[str, object] | None = None
 
 
 def permitted(name: str, asker: Asker, known: Definitions, environ: Mapping[str, str]) -> Definition:

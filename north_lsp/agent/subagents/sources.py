@@ -1,5 +1,5 @@
 """Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
-then what North brings along. The table is all there is to add for another tool."""
+those of plugins, then what North brings along. The table is all there is to add for another tool."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -60,7 +60,7 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
                 take(family, root / name / _FOLDER, place, place.resolve)
         folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
         take(family, folder, user_place(folder), users_own)
-    for plugin in find_plugins(roots[0], home, locations, of_project=False).used:
+    for plugin in find_plugins(roots[0] if roots else home, home, locations, of_project=False).used:
         if plugin.family == "claude-plugin":
             folder = plugin.folder / _FOLDER
             take("claude", folder, user_place(folder), users_own)

@@ -13,7 +13,7 @@ from north_lsp.agent.templates.bundled_templates import bundled_templates
 from north_lsp.agent.templates.expansion import MAX_BYTES, expanded, mentions, with_commands_named
 from north_lsp.agent.templates.skills import list_of_skills, skill_file, skill_path, switched
 from north_lsp.agent.templates.sources import custom_skills, plugin_templates, project_templates, user_templates
-from north_lsp.agent.templates.template import Template, settled
+from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, settled
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.slash.parsing import split_name
@@ -101,6 +101,11 @@ class ConversationTemplates:
         if bare != words.text.strip() and self.called(bare) is not None:
             return tuple(TextPart(bare) if part is words else part for part in parts), ""
         return parts, ""
+
+    def wishes(self, text: str) -> tuple[Wishes, Template | None]:
+        """Return what the template that a prompt calls wants of its turn, and which one that is."""
+        template = self.find((split_name(text) or ("", ""))[0])
+        return (NO_WISHES, None) if template is None else (template.wishes, template)
 
     def skill_in(self, parts: tuple[Part, ...]) -> Template | None:
         """Return the skill that a prompt calls; None for any other."""

@@ -31,13 +31,28 @@ PRIORITIES: Mapping[Provider, int] = {
 }
 _NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
 _FIRST_LINE_CHARACTERS = 60
-_NOT_APPLIED = ("model", "mode", "agent", "tools", "allowed-tools")
+_NARROW_MODE, _OTHER_MODES = "ask", ("agent", "edit")
+_IN_BRACKETS = lazy_pattern(r"\([^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a template wants of the turn that it is called in: another model, that nothing is changed, only some tools
+    (None: all). It can take away, and never give."""
+
+    model: str = ""
+    only_reads: bool = False
+    tools: tuple[str, ...] | None = None
+
+
+NO_WISHES = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """A file that can be called as `/name`. `why` says why it cannot be; empty for one that can. `shown` is its path as
-    people read it, `hint` which words it takes, `phases` those that a skill goes through, from `initial_phase` on."""
+    people read it, `hint` which words it takes, `phases` those that a skill goes through, from `initial_phase` on,
+    `wishes` what holds for the turn of a call."""
 
     name: str
     kind: Kind
@@ -52,6 +67,7 @@ class Template:
     problems: tuple[str, ...] = ()
     phases: tuple[str, ...] = ()
     initial_phase: str = ""
+    wishes: Wishes = NO_WISHES
 
     @property
     def applies(self) -> bool:
@@ -65,9 +81,9 @@ def parse_template(text: str, about: Template) -> Template:
     front = split_front(text)
     problems = [front.problem] if front.problem else []
     field = _reader(front.fields, problems)
-    ignored = [name for name in _NOT_APPLIED if front.fields.get(name) is not None]
-    if ignored and about.kind != "skill":
-        problems.append(f"{', '.join(f'`{name}`' for name in ignored)} in its head has no effect")
+    if front.fields.get("agent") is not None and about.kind != "skill":
+        problems.append("`agent` in its head has no effect")
+    wishes = NO_WISHES if about.kind == "skill" else _wishes(front.fields, field, problems)
     name = field("name")
     off = front.fields.get("disable") is True
     if name:
@@ -86,8 +102,24 @@ def parse_template(text: str, about: Template) -> Template:
         hint=one_line(field("argument-hint"), 100),
         why="its head says `disable: true`" if off else "",
         problems=tuple(problems),
+        wishes=wishes,
     )
     return _checked(found)
+
+
+def _wishes(fields: Mapping[str, object], field: Callable[[str], str], problems: list[str]) -> Wishes:
+    mode = field("mode").lower()
+    if mode and mode != _NARROW_MODE and mode not in _OTHER_MODES:
+        problems.append(f"`mode: {one_line(mode, 40)}` has no effect: only `ask` has one")
+    written = fields.get("allowed-tools", fields.get("tools"))
+    tools: tuple[str, ...] | None = None
+    if isinstance(written, str):
+        tools = tuple(word for word in _IN_BRACKETS.sub("", written).replace(",", " ").split() if word)
+    elif isinstance(written, list):
+        tools = tuple(_IN_BRACKETS.sub("", one).strip() for one in written if isinstance(one, str))
+    elif written is not None:
+        problems.append("`allowed-tools` must be a list of names, and was left out")
+    return Wishes(field("model"), mode == _NARROW_MODE, tools)
 
 
 def _from_toml(text: str, about: Template) -> Template:

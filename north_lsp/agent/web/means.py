@@ -39,5 +39,5 @@ def search_chain(environ: Mapping[str, str], models: Models | None, settings: Se
         return found.secret if found is not None and not found.is_token else ""
 
     web = settings.web
-    without = frozenset() if web.exa_enabled else frozenset({"exa"})
-    return SearchChain(environ, web.search_provider, without, web.searxng_endpoint, stored)
+    without = frozenset() if web.exa_enabled and web.exa_search else frozenset({"exa"})
+    return SearchChain({**environ, **web.searxng_variables}, web.search_provider, without, web.searxng_endpoint, stored)

@@ -95,11 +95,13 @@ _NO_MODEL = lazy_pattern(
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a model is served, for messages: `title` is the provider's, `address` its base address, `key` says where
-    its key came from (empty if there is none)."""
+    its key came from (empty if there is none). `is_vendors` says that the address is the vendor's own, which nobody
+    needs to check."""
 
     title: str
     address: str
     key: str = ""
+    is_vendors: bool = False
 
 
 def describe(body: object, fallback: str = "") -> tuple[str, str]:
@@ -216,6 +218,8 @@ def unreachable(endpoint: Endpoint, cause: str, partial: AssistantMessage) -> Fa
     """Return the failure for a connection that could not be made, or that broke before an answer."""
     reason = one_line(cause, 200)
     step = f"check the network, and that {endpoint.address} is right and running"
+    if endpoint.is_vendors:
+        step = "check the network and the proxy, then send the prompt again"
     return failed("network", f"{endpoint.title} could not be reached ({reason}); {step}", partial)
 
 

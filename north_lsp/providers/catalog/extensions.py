@@ -1,6 +1,6 @@
-"""Providers that the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, with a
-function `setup(api)` that calls `api.register_provider`. They run in the server's process with the user's rights, so
-only the user's own folder is read, never a project's.
+"""What the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, with a function
+`setup(api)` that calls `api.register_provider`, for models, or `api.on`, to be told of events. They run in the server's
+process with the user's rights, so only the user's own folder is read, never a project's.
 
     def setup(api):
         api.register_provider({"id": "mine", "name": "Mine", "models": [{"id": "m-1", "contextWindow": 32000}],
@@ -45,15 +45,28 @@ from north_lsp.providers.model import Model, ProviderInfo
 
 Stream = Callable[[ModelRequest], AsyncGenerator[StreamEvent, None]]
 API = "extension"
+EVENTS = ("session_before_tree", "session_tree")
+"""What an extension can be told of: the user goes, and has gone, somewhere else in a conversation."""
 _SECONDS = 5.0
 _FIELDS = ("id", "name", "models", "stream")
 _loaded: dict[tuple[Path, int], "Registered"] = {}
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A function of the extension at `path` that is told of an event, with a dict, and may answer with another."""
+
+    path: Path
+    event: str
+    handler: Callable[[dict[str, Any]], object]
 
 
 @dataclass
 class Registered:
     """What one extension has registered; `problem` is one line for the user if it could not be loaded."""
 
+    path: Path
+    listeners: list[Listener] = field(default_factory=list)
     providers: list[ProviderInfo] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
     problem: str | None = None
@@ -66,6 +79,14 @@ class Api:
 
     def __init__(self, registered: Registered) -> None:
         self._registered = registered
+
+    def on(self, event: str, handler: Callable[[dict[str, Any]], object]) -> None:
+        """Have a function, plain or async, told of an event. Raises ValueError for an unknown one."""
+        if event not in EVENTS:
+            raise ValueError(f"there is no event {event!r}: the events are {', '.join(EVENTS)}")
+        if not callable(handler):
+            raise ValueError(f"on: what handles {event} must be a function")
+        self._registered.listeners.append(Listener(self._registered.path, event, handler))
 
     def register_provider(self, definition: Mapping[str, Any]) -> None:
         """Register `{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and
@@ -113,6 +134,11 @@ def with_extensions(known: Catalog, folder: Path) -> Catalog:
     return known
 
 
+def listeners(folder: Path, event: str) -> Sequence[Listener]:
+    """Return what the extensions of a folder have registered for an event, in their order. Runs their code, blocks."""
+    return [one for path in _files(folder) for one in _load(path).listeners if one.event == event]
+
+
 def _files(folder: Path) -> Sequence[Path]:
     try:
         rows = sorted(folder.iterdir())
@@ -126,12 +152,12 @@ def _load(path: Path) -> Registered:
     """Load an extension, once for each modification time of its file."""
     key = (path, path.stat().st_mtime_ns)
     if key not in _loaded:
-        registered = Registered()
+        registered = Registered(path)
         try:
             _set_up(path, registered)
         except Exception as error:  # noqa: BLE001 - an extension may raise anything
             text = f"the extension {path} is not used: {one_line(str(error), 300) or error!r}"
-            registered = Registered(problem=Problem(text, path, event="extension_error"))
+            registered = Registered(path, problem=Problem(text, path, event="extension_error"))
         _loaded[key] = registered
     return _loaded[key]
 

@@ -149,6 +149,9 @@ async def synthetic(query: Query, client: SearchClient) -> Found:
 
 async def searxng(query: Query, client: SearchClient) -> Found:
     params = {"q": query.text, "format": "json"}
+    for name in ("categories", "language"):
+        if wanted := client.environ.get(f"SEARXNG_{name.upper()}", ""):
+            params[name] = wanted
     if query.recency:
         params["time_range"] = "month" if query.recency == "week" else query.recency
     answer = await client.get("/search", params, _searxng_headers(client))

@@ -201,6 +201,13 @@ M.handlers = {
         settings.choose(conversation().ask_server, "")
       end))
     end
+    if params.event == "todo_wanted" then
+      vim.schedule(live.bind(function()
+        if live.is_here() then
+          todo.edit(conversation().ask_server)
+        end
+      end))
+    end
     if params.event == "conversation_wanted" then
       -- The slash command that wants it is not answered yet: only other turns are worth a question.
       state.wanted = function()

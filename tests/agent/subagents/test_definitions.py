@@ -1,5 +1,6 @@
 """Where agents are found, which of a name counts, and which tools their words mean."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,29 @@ def test_every_shipped_agent_is_whole() -> None:
     for one in bundled():
         assert one.problems == ()
         assert chosen_tools(one.tools, TOOLS)[1] == []
+
+
+def test_plugins_of_claude_code_have_agents(tmp_path: Path, locations: Locations) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    for name in ("users", "projects", "other"):
+        put(tmp_path / name / "agents/a.md", text("both", body=f"Of {name}."))
+        put(tmp_path / name / f"agents/{name}.md", text(name))
+    put(home / ".claude/agents/b.md", text("users", body="The user's own."))
+    rows = {
+        "a@market": [{"scope": "user", "installPath": str(tmp_path / "users")}],
+        "b@market": [
+            {"scope": "project", "projectPath": str(project), "installPath": str(tmp_path / "projects")},
+            {"scope": "local", "projectPath": str(home), "installPath": str(tmp_path / "other")},
+            {"scope": "user", "installPath": "relative"},
+            {"scope": "user"},
+            "nonsense",
+        ],
+    }
+    put(home / ".claude/plugins/installed_plugins.json", json.dumps({"version": 2, "plugins": rows}))
+    place = Place("project", lambda path: (path, path.name))
+    known = load_definitions([project], place, locations, home)
+    bodies = {one.name: one.body for one in known.used}
+    assert (bodies["both"], bodies["users"]) == ("Of projects.", "The user's own.")
+    assert "projects" in bodies
+    assert "other" not in bodies

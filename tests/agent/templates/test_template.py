@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from north_lsp.agent.templates.bundled_templates import bundled_templates
-from north_lsp.agent.templates.template import Template, parse_template, settled
+from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, parse_template, settled
 
 
 def about(
@@ -37,10 +37,28 @@ def test_a_broken_head_costs_only_the_head() -> None:
     assert found.problems
 
 
+@pytest.mark.parametrize(
+    ("head", "wishes"),
+    [
+        ("model: opus\nallowed-tools: Bash(git add:*), Read", Wishes("opus", tools=("Bash", "Read"))),
+        ("tools: [codebase, 'mcp:*']\nmode: ask", Wishes(only_reads=True, tools=("codebase", "mcp:*"))),
+        ("mode: agent", NO_WISHES),
+        ("allowed-tools: []", Wishes(tools=())),
+    ],
+)
+def test_what_a_template_wants_of_its_turn(head: str, wishes: Wishes) -> None:
+    found = parse_template(f"---\n{head}\n---\nLook.", about())
+    assert (found.wishes, found.problems) == (wishes, ())
+
+
 def test_what_has_no_effect_is_said() -> None:
-    found = parse_template("---\nmodel: opus\nallowed-tools: Bash\n---\nLook.", about())
-    assert found.applies
-    assert found.problems == ("`model`, `allowed-tools` in its head has no effect",)
+    found = parse_template("---\nmode: fast\nagent: x\ntools: 3\n---\nLook.", about())
+    assert found.wishes == NO_WISHES
+    assert found.problems == (
+        "`agent` in its head has no effect",
+        "`mode: fast` has no effect: only `ask` has one",
+        "`allowed-tools` must be a list of names, and was left out",
+    )
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ const cases = {
     const shield = page.locator('.statusbar-item[id*="north.permissions"]');
     await writeFile(file("two.py"), "C = 1\n");
     await propose(replace("two.py", "C = 1", "C = 2"));
-    await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
+    await chat.question("edit").getByRole("button", { name: "Accept this and all later edits in this project…" }).click();
     await dialog.getByRole("button", { name: "Only in This Conversation" }).waitFor();
     await screenshot(page, "review-13-how-long");
     await dialog.getByRole("button", { name: "Only in This Conversation" }).click();

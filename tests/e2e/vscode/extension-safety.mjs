@@ -185,12 +185,12 @@ const cases = {
     assert.ok(!existsSync(path.join(project, "all-3.txt")));
     // The same for edits.
     await chat.send('replace "stranger" by "friend" in hello/greeting.py');
-    await chat.question("edit").getByRole("button", { name: "Always accept in this project…" }).click();
+    await chat.question("edit").getByRole("button", { name: "Accept this and all later edits in this project…" }).click();
     await dialog.filter({ hasText: "It applies until you revoke it" }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await palette(page, "North: Always Accept in This Project");
-    await dialog.getByRole("button", { name: "Always accept in this project" }).click();
+    await palette(page, "North: Accept This and All Later Edits in This Project");
+    await dialog.getByRole("button", { name: "Accept this and all later edits in this project" }).click();
     await shield.filter({ hasText: "all edits" }).waitFor();
     await chat.idle();
     await shield.click();

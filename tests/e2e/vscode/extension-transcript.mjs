@@ -33,7 +33,7 @@ const waits = (seconds, attempt, status = "in_progress") =>
     status,
     _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000, kind: "overloaded" } } },
   });
-const failed = (reason) => ({ ...says(`**The model gave no complete answer:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
+const failed = (reason) => ({ ...says(`**The request failed:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
 /** Text in pieces as a model sends them. */
 const streamed = (whole, size, pause) => whole.match(new RegExp(`[^]{1,${size}}`, "g")).flatMap((piece) => [says(piece), pause]);
 

@@ -90,7 +90,7 @@ const cases = {
       "Show changes",
       "Accept",
       "Reject",
-      "Always accept in this project…",
+      "Accept this and all later edits in this project…",
     ]);
     await screenshot(page, "extension-4-diff");
     // Closing the diff decides nothing.

@@ -180,7 +180,7 @@ export function seenAndHeard() {
       await play([says("I begin"), failed("Anthropic refused the key (401)"), { answer: { _meta: { north: { error: { kind: "auth", status: 401, retryable: false } } } } }]);
       await chat.row("failure").getByRole("button", { name: "Try Again" }).waitFor();
       const nodes = await audited("failure");
-      holds(nodes, "article", "The model gave no complete answer");
+      holds(nodes, "article", "The request failed");
       holds(nodes, "button", "Store a Key…", "Try Again");
     },
 

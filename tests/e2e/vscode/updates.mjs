@@ -15,7 +15,7 @@ export const waits = (seconds, attempt, status = "in_progress") =>
     _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000 } } },
   });
 
-export const failed = (reason) => ({ ...says(`**The model gave no complete answer:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
+export const failed = (reason) => ({ ...says(`**The request failed:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
 
 /** Text in pieces as a model sends them, with pauses in milliseconds. */
 export const streamed = (whole, size, pause) => whole.match(new RegExp(`[^]{1,${size}}`, "g")).flatMap((piece) => [says(piece), pause]);

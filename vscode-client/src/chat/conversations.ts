@@ -194,6 +194,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
     else if (event === "document_wanted" && path !== undefined) void vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
     else if (event === "settings_wanted") void vscode.commands.executeCommand("north.settings");
+    else if (event === "todo_wanted") void vscode.commands.executeCommand("north.editTodo");
     else if (event === "turn_start" && turnId !== undefined) transcript.began(turnId);
     else if (event === "turn_end") transcript.ended();
     else if (event === "transcript_reset") {

@@ -34,7 +34,7 @@ function partOf(item: Item): string {
     case "plan":
       return block(t("Plan"), ...item.entries.map(({ text, status }) => `- ${text} (${statusWord(status)})`));
     case "failure":
-      return block(t("The model gave no complete answer"), item.text);
+      return block(t("The request failed"), item.text);
     case "notice":
       return item.text;
     case "summary":

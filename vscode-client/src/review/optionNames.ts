@@ -19,8 +19,8 @@ function translated(name: string): string {
   switch (name) {
     case "Accept":
       return t("Accept");
-    case "Always accept in this project":
-      return t("Always accept in this project");
+    case "Accept this and all later edits in this project":
+      return t("Accept this and all later edits in this project");
     case "Reject":
       return t("Reject");
     case "Run":

@@ -49,7 +49,7 @@ export const WORDS = {
   deleted: t("deleted"),
   moved: t("moved"),
   beingWritten: t("being written"),
-  failedAnswer: t("The model gave no complete answer"),
+  failedAnswer: t("The request failed"),
   waitsBelow: t("Waits for your decision below"),
   chose: (decision: string) => t("You chose: {0}", decision),
   /** Why North waits before it asks the model again. */
