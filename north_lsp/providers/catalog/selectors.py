@@ -20,6 +20,8 @@ _VARIABLES = {
     "plan": "NORTH_PLAN_MODEL",
 }
 _SHOWN = 8
+_SIMILAR = 0.6
+"""How alike two names must be for one to be suggested for the other, from 0 to 1."""
 _LONGEST = 100
 _VERSION = lazy_pattern(r"(?<=\d)\.(?=\d)")
 _DATE = lazy_pattern(r"-20\d{6}$")
@@ -60,8 +62,8 @@ def _closest(known: ModelList, part: str) -> str:
         for name in (one.alias, one.id, one.selector):
             by_name.setdefault(name.lower(), one.alias if name != one.selector else name)
     wanted = part.lower()
-    close = difflib.get_close_matches(wanted, by_name, 9, 0.4)
-    close = close or difflib.get_close_matches(wanted.rpartition("/")[2], by_name, 9, 0.4)
+    close = difflib.get_close_matches(wanted, by_name, 9, _SIMILAR)
+    close = close or difflib.get_close_matches(wanted.rpartition("/")[2], by_name, 9, _SIMILAR)
     names = list(dict.fromkeys(by_name[one] for one in close))[:3]
     if names:
         return f"the closest {'is' if len(names) == 1 else 'are'} {', '.join(names)}"

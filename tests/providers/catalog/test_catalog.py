@@ -108,6 +108,8 @@ def test_a_selector_that_fits_several_or_none() -> None:
         known().find("opus")
     with pytest.raises(UnknownModel, match=r"the closest are .*sonnet-4"):
         known().find("sonet-4")
+    with pytest.raises(UnknownModel, match=r"there is no model 'nope'; there are \S+, \S+, \S+, and others"):
+        known().find("nope")  # nothing is like it, so nothing is suggested
     with pytest.raises(UnknownModel):
         known().find("")
 
