@@ -197,3 +197,6 @@ class AcpEditor:
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.apply(changes)
+
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        await self._documents.learn_of_disk(changes)

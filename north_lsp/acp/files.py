@@ -121,6 +121,9 @@ class ClientFiles:
             return ()
         return [change for change in changes if _is_plain(change)]
 
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        """Do nothing: the client is asked for its text each time."""
+
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         """Write one file after the other; if one fails, those before it get their old texts back. A deletion takes a
         file away that the client has created just before."""

@@ -3,7 +3,7 @@ states that version 1 does not have."""
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field
 from itertools import count
 from typing import Any
@@ -117,7 +117,9 @@ class V2Peer(Peer):
             case _:
                 await super().notify(method, params)
 
-    async def request(self, method: str, params: Any, *, cancellable: bool = False) -> Any:
+    async def request(
+        self, method: str, params: Any, *, cancellable: bool = False, late: Callable[[Any], None] | None = None
+    ) -> Any:
         """Send a request of version 1 as version 2 has it. Raises RpcError."""
         session = params.get("sessionId") if isinstance(params, dict) else None
         if session in self._prompts:
@@ -125,7 +127,7 @@ class V2Peer(Peer):
         if method == "session/request_permission":
             self._controls[params["sessionId"]].asked(params["toolCall"])
             params = v2.permission(params, knows_north=self._client.knows_north)
-        return await super().request(method, params, cancellable=cancellable)
+        return await super().request(method, params, cancellable=cancellable, late=late)
 
     async def _update(self, session: str, update: dict[str, Any]) -> None:
         found = v2.project(update, knows_north=self._client.knows_north)

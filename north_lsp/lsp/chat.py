@@ -265,10 +265,16 @@ class Chat:
             await self.tell(f"{cut}\n\nThe conversation is in {document.path}.")
 
     async def _run(self, given: dict[str, Any]) -> object:
-        """Send a prompt that was not written in the document: `{text}` or the bare text → `{conversationId}`."""
+        """Send a prompt that was not written in the document: `{text}` or the bare text → `{conversationId}`. During a
+        turn a slash command is run at once, and anything else waits for the end."""
         text = given.get("text", given.get("value"))
         if not isinstance(text, str) or not text.strip():
             raise invalid_params("arguments[0].text", "must be a prompt, such as /costs")
+        if self._conversation.is_running:
+            document = await self._of({})
+            asked = Asked((TextPart(text),), text, document=document)
+            self._environment.background.start_soon(self._queue, asked, False)
+            return {"conversationId": document.id, "uri": document.path.as_uri()}
         return await self.start((TextPart(text),), text)
 
     async def _run_fixed(self, text: str, given: dict[str, Any]) -> object:

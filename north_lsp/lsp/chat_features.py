@@ -101,10 +101,11 @@ class ChatFeatures:
         return rows
 
     def _work(self, session: Session) -> Iterator[tuple[int, str, str, list[Any]]]:
-        """Yield how far the goal and the workflow are, and what the user can decide about them once nothing runs."""
+        """Yield how far the goal and the workflow are, and what the user can decide about them. A running turn goes on
+        by itself."""
         work = session.goal_and_work.now
-        found = [*work_text.words(work), *(() if self._conversation.is_running else work_text.choices(work))]
-        for title, prompt in found:
+        offered = [one for one in work.decisions if one.id != "continue" or not self._conversation.is_running]
+        for title, prompt in (*work_text.words(work), *work_text.choices(offered)):
             yield 0, visible(title), "north.run", [prompt]
 
     def _decisions(self, line: int) -> list[tuple[int, str, str, list[Any]]]:

@@ -1,6 +1,7 @@
 """Has the editor itself ask about an edit, where the user wants that and it can: as changes to be confirmed there."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import anyio.to_thread
 
 from north_lsp.agent.edits.apply import has_other_names
 from north_lsp.agent.ports.editor import EditDecision, EditReview
+from north_lsp.background import Background
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lsp.documents import OpenDocuments
@@ -17,35 +19,76 @@ from north_lsp.rpc.peer import Peer
 from north_lsp.workspace.edit.editor_result import in_ends_of, is_same
 from north_lsp.workspace.proposal import FileChange
 
+_INFO = 3
+
 
 class EditorConfirmation:
-    """`is_wanted` tells whether the user has chosen it. The editor writes what is confirmed, and nothing else."""
+    """`is_wanted` tells whether the user has chosen it. The editor writes what is confirmed, and nothing else; also
+    once the turn has been cancelled, since nothing can take the question away from it."""
 
-    def __init__(self, peer: Peer, documents: OpenDocuments, client: LspClient, is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        documents: OpenDocuments,
+        client: LspClient,
+        background: Background,
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        self._background = background
         self._peer = peer
         self._documents = documents
-        self._can_ask = client.annotates and not client.one_text_an_edit
+        self._why_not = _why_not(client)
         self._is_wanted = is_wanted
+        self._has_told = False
 
     async def decide(self, review: EditReview) -> EditDecision | None:
         """Return what the user has decided, and the editor written; None if it cannot ask about this edit, or its texts
         have changed meanwhile."""
         changes = review.proposal.files
-        if not (self._can_ask and self._is_wanted()) or not await self._all_open(changes):
+        if not self._is_wanted():
+            return None
+        if self._why_not:
+            await self._tell()
+            return None
+        if not await self._all_open(changes):
             return None
         try:
             edits = self._documents.edits_of(changes)
         except ToolError:
             return None
         try:
-            answer = await self._peer.request("workspace/applyEdit", _annotated(review, edits), cancellable=True)
+            asked = _annotated(review, edits)
+            answer = await self._peer.request(
+                "workspace/applyEdit", asked, cancellable=True, late=partial(self._begin_late, review)
+            )
         except RpcError:
             return None
-        if not (isinstance(answer, dict) and answer.get("applied") is True):
+        if not _is_applied(answer):
             now = await self._texts(changes)
             is_as_before = all(is_same(now.get(one.path, ""), one.old_text or "") for one in changes)
             return EditDecision("reject") if is_as_before else None
         review.hold()
+        return await self._made_of(changes)
+
+    async def _tell(self) -> None:
+        """Tell the user once why North asks, although the editor was to do that."""
+        if not self._has_told:
+            self._has_told = True
+            told = f"`edits.confirmInEditor` is on, but {self._why_not}: North asks about edits itself."
+            await self._peer.notify("window/showMessage", {"type": _INFO, "message": told})
+
+    def _begin_late(self, review: EditReview, answer: object) -> None:
+        self._background.start_soon(self._take_late, review, answer)
+
+    async def _take_late(self, review: EditReview, answer: object) -> None:
+        """Have what was confirmed after the end of the turn recorded, so that it can be undone."""
+        if _is_applied(answer) and review.late is not None:
+            decision = await self._made_of(review.proposal.files)
+            if decision.is_written:
+                await review.late(decision)
+
+    async def _made_of(self, changes: Sequence[FileChange]) -> EditDecision:
+        """Return the decision on changes that the editor says it has written."""
         for change in changes:
             await self._documents.wait_for(change)
         return _decision(changes, await self._texts(changes))
@@ -60,6 +103,21 @@ class EditorConfirmation:
     async def _texts(self, changes: Sequence[FileChange]) -> dict[Path, str]:
         found = {change.path: await self._documents.read_unsaved(change.path) for change in changes}
         return {path: text for path, text in found.items() if text is not None}
+
+
+def _why_not(client: LspClient) -> str:
+    """Say why an editor cannot be left to ask about edits; empty if it can."""
+    if client.one_text_an_edit:  # those that ask at all name the files, and take Enter for a yes
+        return "Neovim asks without showing what an edit changes"
+    if not client.annotates:
+        return "this editor does not say that it asks about edits (`workspace.workspaceEdit.changeAnnotationSupport`)"
+    if not client.versioned_edits:
+        return "this editor compares no versions of texts (`workspace.workspaceEdit.documentChanges`)"
+    return ""
+
+
+def _is_applied(answer: object) -> bool:
+    return isinstance(answer, dict) and answer.get("applied") is True
 
 
 def _annotated(review: EditReview, edits: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -49,16 +49,19 @@ class OpenDocuments:
         self._client = client
         self._diagnostics = diagnostics
         self._saves = saves
+        self._older: dict[str, OpenText] = {}
+        """Texts that are older than the disk's: North has written there since, and the editor has told of nothing."""
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         return {path: opened.text for path, opened in self._open().items()}
 
     def _open(self) -> dict[Path, OpenText]:
-        """Return the open texts by real path. Does not await, so that a text and its version belong together."""
+        """Return the open texts by real path, but those that are older than the disk's. Does not await, so that a text
+        and its version belong together."""
         found = {}
         for text in self._bridge.texts.all():
             path = local_path(text.uri)
-            if path is not None:
+            if path is not None and self._older.get(text.uri) is not text:
                 found[Path(os.path.realpath(path))] = text
         return found
 
@@ -75,6 +78,13 @@ class OpenDocuments:
             and change.action in ("create", "update")
             and not (change.binary or change.encoding_changed)  # an editor's edit changes neither encoding nor mode
         ]
+
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        opened = self._open()
+        for change in changes:
+            text = opened.get(change.path)
+            if text is not None and change.action == "update" and is_same(text.text, change.old_text or ""):
+                self._older[text.uri] = text
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         saves = self._client.saves_files and self._saves()

@@ -264,6 +264,9 @@ class PlainEditor:
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._documents.apply(changes)
 
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        await self._documents.learn_of_disk(changes)
+
 
 def _offered(actions: dict[str, str], may_remember: bool) -> dict[str, str]:
     return {title: kind for title, kind in actions.items() if may_remember or kind not in _REMEMBERED}

@@ -1,8 +1,8 @@
 """The goal and the workflow in a chat document: a few words for lenses, and Markdown on hover. Pure functions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from north_lsp.agent.ports.work import CriterionView, GoalView, WorkflowView, WorkView
+from north_lsp.agent.ports.work import CriterionView, GoalView, WorkDecision, WorkflowView, WorkView
 from north_lsp.display import one_line, visible
 
 _MARKS = {"open": "[ ]", "met": "[x]", "stale": "[~]", "failed": "[!]"}
@@ -19,9 +19,9 @@ def words(work: WorkView) -> Iterator[tuple[str, str]]:
         yield f"Goal: {one_line(work.goal.statement, _LONGEST)} ({_counted(work.goal)})", "/goal"
 
 
-def choices(work: WorkView) -> Iterator[tuple[str, str]]:
+def choices(decisions: Iterable[WorkDecision]) -> Iterator[tuple[str, str]]:
     """Yield what the user can decide, each with the prompt that does it."""
-    for one in work.decisions:
+    for one in decisions:
         consequence = f": {one.consequence[0].lower()}{one.consequence[1:].rstrip('.')}" if one.consequence else ""
         yield f"{one.title}{consequence}", one.prompt
 

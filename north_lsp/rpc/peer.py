@@ -118,6 +118,7 @@ class Peer:
         self._write_lock = anyio.Lock()
         self._rest = 0.0
         self._pending: dict[Id, tuple[anyio.Event, list[Response]]] = {}
+        self._late: dict[Id, Callable[[Any], None]] = {}
         self._calls: dict[Id, Call] = {}
         self._next_id = 0
         self._waiting_replies = 0
@@ -145,9 +146,12 @@ class Peer:
     async def notify(self, method: str, params: object) -> None:
         await self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    async def request(self, method: str, params: object, *, cancellable: bool = False) -> Any:
+    async def request(
+        self, method: str, params: object, *, cancellable: bool = False, late: Callable[[Any], None] | None = None
+    ) -> Any:
         """Send a request and wait for its answer. Raises RpcError with the other side's error. If the wait is
-        cancelled, the other side is told if it is `cancellable`, and a late answer is dropped."""
+        cancelled, the other side is told if it is `cancellable`, and a result that comes all the same goes to `late`,
+        or is dropped."""
         if self._ended:
             raise RpcError(INTERNAL_ERROR, "the connection has ended")
         self._next_id += 1
@@ -161,6 +165,9 @@ class Peer:
             if cancellable and not box and self._tells_cancel:
                 with anyio.CancelScope(shield=True):
                     await self.notify(self._cancel_method, {_CANCEL_METHODS[self._cancel_method]: id})
+            if late is not None:
+                self._late[id] = late
+                self._tell_late(id, box)
             raise
         finally:
             del self._pending[id]
@@ -169,6 +176,11 @@ class Peer:
         if (error := box[0].error) is not None:
             raise error
         return box[0].result
+
+    def _tell_late(self, id: Id, box: Sequence[Response]) -> None:
+        """Hand over an answer that came after the wait for it was cancelled."""
+        if box and (late := self._late.pop(id, None)) is not None and box[0].error is None:
+            late(box[0].result)
 
     def rest_after_answers(self, seconds: float) -> None:
         """Send nothing right after an answer: the other side loses what it reads together with one."""
@@ -335,6 +347,8 @@ class Peer:
             answered, box = waiting
             box.append(message)
             answered.set()
+        elif id in self._late:
+            self._tell_late(id, [message])
         elif self._foreign is not None and not (isinstance(id, str) and id.startswith("n")):
             await self._foreign.handle(message.raw)
         # else: a late answer to a question that was withdrawn

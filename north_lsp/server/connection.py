@@ -378,7 +378,11 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
         progress = Progress(peer, is_shown=client.progress)
         plain = PlainEditor(peer, documents, client, progress)
         plain.confirmation = EditorConfirmation(
-            peer, documents, client, is_wanted=lambda: environment.settings.edits.confirm_in_editor
+            peer,
+            documents,
+            client,
+            environment.background,
+            is_wanted=lambda: environment.settings.edits.confirm_in_editor,
         )
         plain.broken = BrokenCode(plain.marks, documents, bridge.changed)
         folders = list(client.folders) or ([options.path] if options.path is not None else [])

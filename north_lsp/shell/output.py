@@ -52,6 +52,7 @@ class OutputSink:
         self._lines = 0
         self._bytes = 0
         self._last = "\n"
+        self._finished: Captured | None = None
 
     @property
     def total_bytes(self) -> int:
@@ -77,14 +78,17 @@ class OutputSink:
         self._take(self._held + self._decoder.decode(data), final=False)
 
     def finish(self, hidden: str = "\0") -> Captured:
-        """End the output and return it. `hidden` is removed everywhere: the name of the file that bash read the command
-        from."""
+        """End the output and return it; once more the same. `hidden` is removed everywhere: the name of the file that
+        bash read the command from."""
+        if self._finished is not None:
+            return self._finished
         self._take(self._held + self._decoder.decode(b"", True), final=True)
         if self._spill is not None:
             self._spill.close()
         lines = self._lines + (self._last != "\n")
         text = self.text().replace(hidden, "") if hidden != "\0" else self.text()
-        return Captured(text, self._dropped > 0, lines, self._bytes, self.number)
+        self._finished = Captured(text, self._dropped > 0, lines, self._bytes, self.number)
+        return self._finished
 
     def text(self) -> str:
         tail = "".join(self._tail)

@@ -32,7 +32,7 @@ from north_lsp.shell.job_starter import JobStarter
 from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.live_shells import LiveShell, LiveShells
 from north_lsp.shell.options import UNASKED, Place, ShellOptions
-from north_lsp.shell.output import OutputSink, Spill
+from north_lsp.shell.output import OutputSink
 from north_lsp.shell.pool import ShellPool
 from north_lsp.shell.progress import show_progress, stop_after
 from north_lsp.shell.report import meaning_changed
@@ -155,13 +155,13 @@ class CommandRunner:
         on_output: Callable[[str], Awaitable[None]],
         place: Place = "session",
         start: Path | None = None,
-        spill: Callable[[], Spill] | None = None,
+        sink: OutputSink | None = None,
         enough: int | None = None,
     ) -> CommandResult:
         """Run a command until its end, the time limit or cancellation. With `cwd` the command runs there and the
-        session's directory stays; otherwise it runs in the session's directory, which is `start` at first. The whole of
-        an output that is too long to keep goes to `spill`. A command that still runs long after it has printed `enough`
-        lines is stopped.
+        session's directory stays; otherwise it runs in the session's directory, which is `start` at first. `sink` takes
+        the output, and has it after a cancel, too. A command that still runs long after it has printed `enough` lines
+        is stopped.
 
         Raises ToolError if the shell, or the sandbox that it must run in, cannot be started.
         """
@@ -169,7 +169,7 @@ class CommandRunner:
         box = self.containment
         async with self._locks[place]:
             run = partial(
-                self._run, command, cwd, seconds, on_output, place, start, OutputSink(spill), enough, needs=needs
+                self._run, command, cwd, seconds, on_output, place, start, sink or OutputSink(), enough, needs=needs
             )
             if box is None:
                 return await run()
@@ -257,7 +257,7 @@ class CommandRunner:
             # that comes before the stopping has begun.
             self._shells.stopping.add(live.bash)
             self._background.start_soon(self._clean_up, place, live, before, mark)
-            sink.finish()
+            sink.finish(hidden=f"{live.bash.script}: ")
             raise
         self._shells.last_used = time.monotonic()
         if failed is not None:

@@ -92,3 +92,31 @@ async def test_a_hunk_is_decided_by_an_action_or_a_command_where_the_editor_has_
         assert (await client.command("north.review.accept", about | {"hunk": second}))["decided"]
         await asked
         assert text_of(client, path) == text.replace("ITEM = 2", "ENTRY = 2")
+
+
+async def test_an_editor_that_does_not_tell_that_it_has_read_a_file_again(world: World, server: ModelServer) -> None:
+    """One that compares no versions has its saved files changed on the disk, and may never say that it saw that."""
+    path = world.project / "many.py"
+    path.write_text(OLD)
+    server.script(answer(call("read_file", path="many.py")), answer(EDIT), answer(call("read_file", path="many.py")))
+    server.script(answer(Say("Changed.")))
+    server.script(answer(call("read_file", path="many.py")), answer(EDIT), answer(Say("Again.")))
+    server.script(answer(call("read_file", path="many.py")), answer(Say("Seen.")))
+    async with lsp_client(world, UNVERSIONED) as client:
+        client.open(path.as_uri())
+        client.answers = ["Accept", "Accept"]
+        await client.command("north.ask", "Change it")
+        assert "ENTRY" in str(server.requests[-1].body["messages"][-1])  # what the model reads is what it has written
+        assert "not saved" not in str(server.requests[-1].body["messages"])
+        await client.command("north.ask", "/undo")
+        assert path.read_text() == OLD
+        await client.command("north.ask", "/redo")
+        assert path.read_text() == NEW
+        await client.command("north.ask", "/undo")
+        await client.command("north.ask", "Change it again")
+        assert path.read_text() == NEW
+        assert client.edits == []
+        client.write(path.as_uri(), "mine")  # what the user types there counts again
+        await client.command("north.ask", "Read it")
+        assert "restmine" in str(server.requests[-1].body["messages"][-1])
+        assert path.read_text() == NEW

@@ -108,6 +108,43 @@ async def test_what_the_editor_has_written_is_undone_after_a_cancelled_turn(chos
         assert texts(client, chosen) == FILES
 
 
+@pytest.mark.parametrize("takes", [None, is_first_file])
+async def test_what_is_confirmed_after_the_turn_was_cancelled_can_be_undone(
+    chosen: World, server: ModelServer, takes: Callable[[dict[str, Any]], bool] | None
+) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        client.holds_edits = True
+        client.takes = takes or client.takes
+        asked = asyncio.create_task(client.command("north.ask", "Change it"))
+        await client.until(lambda: client.held_edits)
+        await client.command("north.cancel")
+        assert (await asked)["stopReason"] == "cancelled"
+        assert texts(client, chosen) == FILES
+        client.confirm()
+        await client.until(lambda: any("use `/undo`" in message for message in client.messages))
+        assert texts(client, chosen) == (CHANGED if takes is None else CHANGED | {"b.py": FILES["b.py"]})
+        assert ("b.py" in client.messages[-1]) == (takes is None)
+        await client.command("north.ask", "/undo")
+        assert texts(client, chosen) == FILES
+
+
+async def test_what_is_refused_after_the_turn_was_cancelled_leaves_nothing(chosen: World, server: ModelServer) -> None:
+    script(server)
+    async with lsp_client(chosen, ANNOTATING) as client:
+        opened(client, chosen)
+        client.holds_edits = True
+        asked = asyncio.create_task(client.command("north.ask", "Change it"))
+        await client.until(lambda: client.held_edits)
+        await client.command("north.cancel")
+        assert (await asked)["stopReason"] == "cancelled"
+        client.refuses_edits = True
+        client.confirm()
+        assert "no change left to undo" in (await client.command("north.ask", "/undo"))["text"].lower()
+        assert texts(client, chosen) == FILES
+
+
 @pytest.mark.parametrize("refuses", [True, False])
 async def test_what_is_not_confirmed_is_rejected(chosen: World, server: ModelServer, refuses: bool) -> None:
     script(server)
@@ -149,3 +186,30 @@ async def test_north_asks_where_the_editor_does_not(world: World, chosen: World,
         await client.command("north.ask", "Change it")
         assert len(client.questions) == 1
         assert client.edits == []
+
+
+PLAIN = FULL["workspace"]
+UNABLE = {
+    "no annotations": (FULL, "an editor", "changeAnnotationSupport"),
+    "no versions": (FULL | {"workspace": PLAIN | {"workspaceEdit": {"changeAnnotationSupport": {}}}}, "vi", "versions"),
+    "without showing it": (ANNOTATING, "Neovim", "without showing"),
+}
+
+
+@pytest.mark.parametrize(("capabilities", "name", "why"), UNABLE.values(), ids=list(UNABLE))
+async def test_where_the_editor_cannot_ask_the_user_is_told_once_and_north_asks(
+    chosen: World, server: ModelServer, capabilities: dict[str, Any], name: str, why: str
+) -> None:
+    script(server)
+    script(server)
+    async with lsp_client(chosen, capabilities, name=name) as client:
+        opened(client, chosen)
+        client.answers = ["Reject", "Reject"]
+        await client.command("north.ask", "Change it")
+        await client.command("north.ask", "Change it again")
+        assert texts(client, chosen) == FILES
+        assert client.edits == []
+        assert len(client.questions) == 2
+        (told,) = [message for message in client.messages if "edits.confirmInEditor" in message]
+        assert why in told
+        assert "North asks about edits itself" in told

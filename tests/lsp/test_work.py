@@ -41,7 +41,8 @@ async def test_a_goal_is_seen_and_decided(world: World, server: ModelServer) -> 
         await client.until(lambda: "/goal confirm c2" in client.text(uri))
         assert await until_offered(client, uri, "goal: It works (2 of 2 met)")
         await answered(client, uri, "c2")
-        await client.press((await client.lenses(uri))["Drop the goal"])
+        drop = "Drop the goal: its criteria and their evidence are not shown any more"
+        await client.press((await client.lenses(uri))[drop])
         assert await until_offered(client, uri, "North: send", gone="goal:")
         assert await hover(client, uri) == ""
 
@@ -72,9 +73,34 @@ async def test_a_workflow_is_seen_with_what_it_holds_also_without_lenses(world: 
         client.write(uri, "Go on")
         await client.command("north.send", {"uri": uri})
         await server.reached("on")
-        assert ends not in await client.actions(uri)  # what is sent now would wait
+        offered = await client.actions(uri)
+        assert "North: continue" not in offered  # the turn goes on by itself
+        await client.press(offered[ends])
+        assert await until_offered(client, uri, "North: stop", gone="workflow")
+        assert "Bye now." not in client.text(uri)
         server.open("on")
-        await answered(client, uri, "Bye now.")
-        await client.press((await client.actions(uri))[ends])
-        await client.until(lambda: "/work stop" in client.text(uri))
-        assert await until_offered(client, uri, "North: send", gone="workflow")
+        await answered(client, uri, "The workflow has ended; its documents stay.")
+        await answered(client, uri, "now.")
+
+
+async def test_a_criterion_is_confirmed_and_the_goal_dropped_while_a_turn_runs(
+    world: World, server: ModelServer
+) -> None:
+    server.script(SET, WELL)
+    server.script(answer(Say("Bye "), Gate("on"), Say("now.")))
+    async with lsp_client(world) as client:
+        uri = await sent(client, "Make it work", "Well.")
+        client.write(uri, "Go on")
+        await client.command("north.send", {"uri": uri})
+        await server.reached("on")
+        await client.press((await client.lenses(uri))["Confirm c2"])
+        assert await until_offered(client, uri, "goal: It works (1 of 2 met)")
+        lenses = await client.lenses(uri)
+        await client.press(next(one for title, one in lenses.items() if title.startswith("Drop the goal")))
+        assert await until_offered(client, uri, "North: stop", gone="goal")
+        server.open("on")
+        await answered(client, uri, "now.")
+        text = client.text(uri)
+        assert "The goal is dropped." in text
+        assert text.count("## You") == 3  # the prompts, and the place for the next
+    assert len(server.requests) == 3

@@ -56,6 +56,9 @@ class MemoryEditor:
         self.applied.append(tuple(change.relative for change in changes))
         return changes
 
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        pass
+
 
 class World:
     """One conversation about one folder."""

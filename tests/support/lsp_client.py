@@ -49,8 +49,9 @@ class Document:
 
 class LspClient:
     """`answers` are the titles that the user chooses, in order; None closes a question, and when there are none left it
-    stays open. `cursor` is where the server has put it, by URI. One that `holds_changes` tells of them later. `takes`
-    is the user's word on each of the changes that they are to confirm."""
+    stays open. `cursor` is where the server has put it, by URI. One that `holds_changes` tells of them later, one that
+    `holds_edits` asks its user about each until they `confirm`. `takes` is the user's word on each of the changes that
+    they are to confirm."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, capabilities: dict[str, Any], unknown: frozenset[str]
@@ -75,6 +76,8 @@ class LspClient:
         self.loses_edits = 0
         self.takes: Callable[[dict[str, Any]], bool] = lambda one: True
         self.refuses_edits = False
+        self.holds_edits = False
+        self.held_edits: list[dict[str, Any]] = []
         self._unknown = unknown
         self._process = process
         self._framing = HeaderFraming()
@@ -164,6 +167,8 @@ class LspClient:
                     start = params["selection"]["start"]
                     self.cursor[uri] = Position(start["line"], start["character"])
                 self._send(id=frame["id"], result={"success": True})
+            case "workspace/applyEdit" if self.holds_edits:
+                self.held_edits.append(frame)
             case "workspace/applyEdit" if self.loses_edits > 0:
                 self.loses_edits -= 1
             case "workspace/applyEdit":
@@ -218,6 +223,13 @@ class LspClient:
         for change in self._untold:
             self.notify("textDocument/didChange", **change)
         self._untold.clear()
+
+    def confirm(self) -> None:
+        """Apply the edits that the user was being asked about."""
+        self.holds_edits = False
+        for frame in self.held_edits:
+            self._answer(frame)
+        self.held_edits.clear()
 
     def _apply(self, edit: dict[str, Any]) -> bool:
         assert self.capabilities["workspace"].get("applyEdit")

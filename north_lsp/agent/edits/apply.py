@@ -126,6 +126,7 @@ async def _write(
         raise
     try:
         stay = await anyio.to_thread.run_sync(written.keep)
+        await documents.learn_of_disk([change for change in files if id(change) not in made])
         return stay, tuple(made.get(id(change), change) for change in files), len(mine)
     except ToolError as error:
         try:

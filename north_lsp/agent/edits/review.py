@@ -1,6 +1,7 @@
 """Reviews and applies edit proposals."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,11 +24,12 @@ from north_lsp.agent.log.projection import proposal_shown
 from north_lsp.agent.log.reviews import EditRequest, ProposedFile, StoredDecision, Written
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import EditDecision, Editor, EditReview
-from north_lsp.agent.ports.events import CallEnded, CallRunning
+from north_lsp.agent.ports.events import CallEnded, CallRunning, Notice
 from north_lsp.agent.ports.results import Result, StopTurn, ok
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
+from north_lsp.storage.conversation import ConversationClosed
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.edit.argument_coercion import raw_paths
 from north_lsp.vocabulary import Location
@@ -139,8 +141,20 @@ class EditReviewer:
         await self._reviews.sync_question()
         may_remember = not proposal.warnings and not approvals.distrusted()
         review = EditReview(proposal, proposal.summary, may_remember, proposal.warnings, hold=hold)
+        review = replace(review, late=partial(self._written_late, proposal))
         decision = await self._editor.review_edit(review)
         return review_id, _STATUSES[decision.kind], decision
+
+    async def _written_late(self, proposal: EditProposal, decision: EditDecision) -> None:
+        """Record what the editor has written of a proposal after its turn was cancelled, and tell the user."""
+        accepted = accepted_part(proposal, decision)
+        names = ", ".join(change.shown for change in accepted.files)
+        told = f"The turn had been stopped when your editor applied this edit of {names}: use `/undo` to restore it."
+        try:
+            await take_written(accepted, self._checkpoints)
+        except (ConversationClosed, ToolError):
+            told = f"The conversation had ended when your editor applied this edit of {names}: undo it in the editor."
+        await self._editor.show(Notice("warning", told))
 
     async def _remember(self, status: str, decision: EditDecision, warnings: Sequence[str]) -> None:
         approvals = self._reviews.approvals

@@ -26,6 +26,7 @@ from north_lsp.tools.goals import Criterion
 from north_lsp.tools.workflows import ENDED, WORKFLOWS
 
 _HELD = "edits and commands are refused, but for the workflow's own documents"
+_DROPPED = "Its criteria and their evidence are not shown any more."
 _LIFTED = "Models may change files again then."
 
 
@@ -101,4 +102,4 @@ def _decisions(goal: GoalView | None, workflow: WorkflowView | None) -> Iterator
         is_lifted = workflow.phase in WORKFLOWS[workflow.name].held
         yield WorkDecision("stop", "End the workflow", "/work stop", consequence=_LIFTED if is_lifted else "")
     if goal is not None:
-        yield WorkDecision("drop", "Drop the goal", "/goal drop")
+        yield WorkDecision("drop", "Drop the goal", "/goal drop", consequence=_DROPPED)

@@ -1,6 +1,6 @@
 """The one port through which the core talks to an editor. Adapters implement it as far as their client can."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -48,7 +48,8 @@ class EditReview:
     """A question about a proposal. `warnings` say why it is asked even if the user has switched reviews off;
     `may_remember` says whether "always" may be offered. `asker` names the agent that proposes it; empty: the
     conversation's own model. `hold` is called once the editor has written it by itself: from then on nothing is
-    cancelled before that is recorded."""
+    cancelled before that is recorded. `late` records a decision that the editor has written after the question was
+    withdrawn."""
 
     proposal: EditProposal
     title: str
@@ -56,6 +57,7 @@ class EditReview:
     warnings: tuple[str, ...] = ()
     asker: str = ""
     hold: Callable[[], None] = field(default=lambda: None, compare=False)
+    late: Callable[[EditDecision], Awaitable[None]] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,11 @@ class OpenTexts(Protocol):
         may be tried."""
         ...
 
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        """Learn of changes that were written to the disk: until the editor tells of another text, those of its open
+        files are older than the disk's."""
+        ...
+
 
 class Editor(UserInterface, OpenTexts, Protocol):
     """Both ports; an adapter may implement them with different objects."""
@@ -255,3 +262,6 @@ class PassingEditor:
 
     async def apply(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return await self._editor.apply(changes)
+
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        await self._editor.learn_of_disk(changes)

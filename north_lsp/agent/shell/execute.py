@@ -12,6 +12,7 @@ from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
+from north_lsp.shell.output import OutputSink
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
@@ -85,6 +86,6 @@ class CommandExecution:
                 on_output,
                 approved.shell,
                 main,
-                spill,
+                OutputSink(spill),
                 enough=command.head if command.tail is None else None,
             )

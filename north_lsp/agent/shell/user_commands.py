@@ -22,7 +22,7 @@ from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.options import Place
-from north_lsp.shell.output import Captured, Spill
+from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.results import CommandResult
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import CLOSED, Artifacts
@@ -148,21 +148,24 @@ async def run_user_command(
     own: UserCommand, kept: KeptCommands, runner: CommandRunner, editor: Editor, root: Path, place: Place
 ) -> None:
     """Run a command with the user's full rights, in the shell's directory, and record it. A cancelled one is recorded,
-    too."""
+    too, with what it has said so far."""
+    sink = OutputSink(kept.spill(excluded=own.excluded))
+    remarks = []
     entry_id, cwd = kept.reserve(), str(runner.state(root).cwd)
     entry = OwnCommandEntry(own.command, cancelled=True, excluded=own.excluded, at_ms=now_ms(), cwd=cwd)
     try:
         for event in own_command_began(entry_id, own.command):
             await editor.show(event)
-        ran = await _ran(own, entry_id, kept, runner, editor, root, place)
+        ran = await _ran(own, entry_id, sink, runner, editor, root, place)
         entry = replace(entry, exit_code=ran.exit_code, cancelled=ran.timed_out)
-        entry = await _with_output(entry, ran.output, kept)
     except ToolError as error:
-        entry = replace(entry, output=error.message, cancelled=False)
+        entry = replace(entry, cancelled=False)
+        remarks.append(error.message)
     finally:
-        if own.note:
-            entry = replace(entry, output=f"{entry.output}\n[{own.note}]".lstrip("\n"))
-        with anyio.CancelScope(shield=True):
+        remarks += [f"[{own.note}]"] if own.note else []
+        with anyio.CancelScope(shield=True):  # nothing that was shown is lost
+            entry = await _with_output(entry, sink.finish(), kept)
+            entry = replace(entry, output="\n".join(filter(None, (entry.output, *remarks))))
             await kept.add(entry_id, entry)
             await editor.show(own_command_ended(entry_id, entry))
 
@@ -180,7 +183,7 @@ async def _with_output(entry: OwnCommandEntry, output: Captured, kept: KeptComma
 async def _ran(
     own: UserCommand,
     entry_id: str,
-    kept: KeptCommands,
+    sink: OutputSink,
     runner: CommandRunner,
     editor: Editor,
     root: Path,
@@ -192,10 +195,10 @@ async def _ran(
         await editor.show(CallRunning(entry_id, visible(text)))
 
     if not own.in_terminal:
-        return await runner.run(own.command, None, _SECONDS, on_output, place, root, kept.spill(excluded=own.excluded))
+        return await runner.run(own.command, None, _SECONDS, on_output, place, root, sink)
     cwd = runner.state(root).cwd
     terminal = await editor.open_terminal(runner.argv_without_shell(own.command), cwd, {})
     if terminal is None:
         raise ToolError("UNAVAILABLE", "this editor gives North no terminal, so `/terminal` is not available")
     await editor.show(CallRunning(entry_id, terminal=terminal.id))
-    return await in_terminal(terminal, _SECONDS, cwd)
+    return await in_terminal(terminal, _SECONDS, cwd, sink)

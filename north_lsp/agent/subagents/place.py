@@ -72,6 +72,9 @@ class TreeEditor(AgentEditor):
     async def changes_owned_by_editor(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return ()
 
+    async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
+        """Do nothing: none of them is open."""
+
     async def review_command(self, review: CommandReview) -> CommandDecision:
         return await super().review_command(replace(review, warnings=(*review.warnings, _UNSEEN)))
 

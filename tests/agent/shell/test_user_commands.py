@@ -17,7 +17,7 @@ from north_lsp.agent.log.projection import own_command_ended
 from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.log.transcript import said_by_user
-from north_lsp.agent.ports.events import CallEnded
+from north_lsp.agent.ports.events import CallEnded, CallRunning, Event
 from north_lsp.agent.shell.user_commands import KeptCommands, UserCommand, parse_user_command, run_user_command
 from north_lsp.errors import ToolError
 from north_lsp.shell.environment import command_environment
@@ -151,3 +151,49 @@ async def test_a_command_in_a_terminal_is_recorded_like_any(tmp_path: Path) -> N
         assert (entry.output, entry.exit_code) == ("typed", 4)
         argv: Sequence[str] = editor.terminal.argv
         assert argv[-1] == "python3 ask.py"
+
+
+@pytest.mark.parametrize("lines", [2, 300])
+async def test_what_a_command_had_said_when_it_was_cancelled_is_kept(tmp_path: Path, lines: int) -> None:
+    class Impatient(Playing):
+        async def show(self, event: Event) -> None:
+            await super().show(event)
+            if isinstance(event, CallRunning) and "nonesuch" in (event.output or ""):
+                turn.cancel_scope.cancel()
+
+    world, editor = World(tmp_path), Impatient()
+    log, artifacts = Log(world.conversation), Artifacts(world.conversation.folder)
+    async with shell(world) as runner, anyio.create_task_group() as turn:
+        own = UserCommand(f"seq {lines}; nonesuch; sleep 100", False)
+        kept = KeptCommands(log, artifacts, checkpoint)
+        await run_user_command(own, kept, runner, cast(Any, editor), world.root, "outside")
+    entry = log.entries()[-1].entry
+    assert isinstance(entry, OwnCommandEntry)
+    assert entry.cancelled
+    *said, missing = entry.output.split("\n")
+    assert said == [str(number) for number in range(1, lines + 1)][-199:]
+    assert missing == "bash: nonesuch: command not found"
+    ended = editor.shown[-1]
+    assert isinstance(ended, CallEnded)
+    assert ended.text.endswith("cancelled")
+    assert f"\n{lines}\n" in ended.text
+    assert (entry.artifact is not None) == (lines > 200)
+
+
+async def test_what_is_in_a_terminal_when_its_command_is_cancelled_is_kept(tmp_path: Path) -> None:
+    class Endless(FakeTerminal):
+        async def wait(self) -> int | None:
+            turn.cancel_scope.cancel()
+            await anyio.sleep_forever()
+            return None
+
+    world, editor = World(tmp_path), Playing(terminal=Endless())
+    log = Log(world.conversation)
+    async with shell(world) as runner, anyio.create_task_group() as turn:
+        own = UserCommand("python3 ask.py", False, in_terminal=True)
+        await run_user_command(
+            own, KeptCommands(log, None, checkpoint), runner, cast(Any, editor), world.root, "outside"
+        )
+    entry = log.entries()[-1].entry
+    assert isinstance(entry, OwnCommandEntry)
+    assert (entry.output, entry.cancelled) == ("typed", True)

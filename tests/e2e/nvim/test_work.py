@@ -65,6 +65,9 @@ def test_a_goal_is_seen_confirmed_and_edited(bed: Bed, model: ModelServer) -> No
         nvim.until(FLOAT)
         nvim.command("call search('Drop the goal')")
         nvim.keys("<CR>")
+        nvim.until("vim.fn.execute('messages'):find('not shown any more. Once more does it', 1, true) ~= nil")
+        assert "# Goal: It works" in rows(nvim)
+        nvim.keys("<CR>")
         nvim.until(shows("There is no goal and no workflow"))
         nvim.until(f"not ({in_winbar('goal ')})")
 
