@@ -98,7 +98,7 @@ def other(row: Declared) -> Any:
     """Return a value that is right and not the default; None if there is none among these."""
     for value in (True, False, 1, 5, 77, 1024, 70_000, "x", "off", "ask", "strict", "debug", "flex", "long",
                   "whitespace", "wait", "all", "never", "keyring", "followUp", "patch", "workspace",
-                  "anthropic", "low", "always", "keep", "after-gap",
+                  "anthropic", "low", "always", "keep", "after-gap", "https://a.test/b",
                   ["a"], ["rule:a"], {"a": "b"}, {"a": ["b"]}, [{"name": "read", "enabled": False}]):  # fmt: skip
         try:
             if read_value(row, value) != row.setting.default:

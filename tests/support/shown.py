@@ -36,10 +36,13 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
         else:
             rows.append({kind: update})
     for call in calls.values():
+        north = call.get("_meta", {}).get("north", {})
+        if call.get("status") in ("completed", "failed"):
+            north.pop("canStop", None)  # only what runs can be stopped
         if call.get("status") == "failed":
-            call.get("_meta", {}).get("north", {}).pop("tasks", None)  # how far its agents were when it was cancelled
-            if call.get("_meta") == {"north": {}}:
-                del call["_meta"]
+            north.pop("tasks", None)  # how far its agents were when it was cancelled
+        if call.get("_meta") == {"north": {}}:
+            del call["_meta"]
     usage = last.get("usage_update", {})
     title = last.get("session_info_update", {}).get("title")
     counts = {"used": usage.get("used"), "size": usage.get("size"), "cost": usage.get("cost")}

@@ -80,6 +80,10 @@ class Logged:
     at: str
     entry: Entry
 
+    def to_json(self) -> Json:
+        """Return the entry as its line in the file."""
+        return {**self.entry.to_json(), "id": self.id, "parentId": self.parent, "timestamp": self.at}
+
     @property
     def is_message(self) -> bool:
         return isinstance(self.entry, PromptEntry | AnswerEntry | ResultEntry | OwnCommandEntry | OtherMessage)

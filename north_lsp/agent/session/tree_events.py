@@ -50,7 +50,7 @@ class TreeEvents:
             "targetId": target,
             "oldLeafId": self._log.leaf,
             "commonAncestorId": path[kept - 1].id if kept else None,
-            "entriesToSummarize": [_as_json(one) for one in left],
+            "entriesToSummarize": [one.to_json() for one in left],
             "userWantsSummary": wants_summary,
         }
         supplied: BranchSummaryEntry | None = None
@@ -74,7 +74,7 @@ class TreeEvents:
         event["fromExtension"] = summary is not None and summary.more.get("fromExtension") is True
         if summary is not None:
             (*_, written) = [one for one in self._log.path() if isinstance(one.entry, BranchSummaryEntry)]
-            event["summaryEntry"] = _as_json(written)
+            event["summaryEntry"] = written.to_json()
         problems = list[str]()
         for one in await self._listeners("session_tree"):
             try:
@@ -125,7 +125,3 @@ def _summary(supplied: object, leaf: str | None) -> BranchSummaryEntry:
         raise _Failed(
             "supplied a summary that is not `{summary: text, details?: {readFiles, modifiedFiles}}`"
         ) from None
-
-
-def _as_json(one: Logged) -> dict[str, Any]:
-    return {**one.entry.to_json(), "id": one.id, "parentId": one.parent, "timestamp": one.at}

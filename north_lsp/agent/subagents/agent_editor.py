@@ -47,8 +47,9 @@ from north_lsp.vocabulary import Kind
 
 _HIDDEN = (SUBMIT, TASK)
 _LONGEST_ARGUMENT = 2000
-_OF_COMMANDS = ("exitCode", "jobId", "onlyLooks")
-"""What is kept of a command's details: evidence for a goal is stale after one that may have changed files."""
+_KEPT = ("exitCode", "jobId", "onlyLooks", "cancelled")
+"""What is kept of a call's details: evidence for a goal is stale after a command that may have changed files, and what
+was cancelled is shown as such again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class AgentEditor(PassingEditor):
             bool(ended.files),
             locations=ended.locations or begun.details.locations,
             truncation=ended.truncation,
-            of_tool={name: ended.details[name] for name in _OF_COMMANDS if name in ended.details},
+            of_tool={name: ended.details[name] for name in _KEPT if name in ended.details},
         )
         with suppress(ConversationBusy, ConversationClosed):
             self._log.append(replace(begun, details=details))
