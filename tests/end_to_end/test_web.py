@@ -13,12 +13,13 @@ import pytest
 
 from tests.end_to_end.test_faults import configure, entries, prompt
 from tests.end_to_end.test_mcp import DONE, last_result, offered, questions, talk
+from tests.end_to_end.test_queue import start
 from tests.end_to_end.world import World
 from tests.support.certificate import make_bundle, server_context
 from tests.support.client import RawAcpClient
 from tests.support.model_server import ModelServer
 from tests.support.png import png
-from tests.support.script import Say, answer, call
+from tests.support.script import Gate, Say, answer, call
 from tests.support.web_site import Page, Site
 
 pytestmark = pytest.mark.usefixtures("without_proxies")
@@ -394,3 +395,29 @@ async def test_where_pages_are_switched_off_a_mention_fetches_none(
     assert questions(client) == []
     assert site.asked == []
     assert "the setting `web_fetch.enabled` is off" in sent
+
+
+async def test_a_page_that_steering_mentions_keeps_no_turn_from_being_cancelled(
+    world: World, server: ModelServer, site: Site
+) -> None:
+    """What has become part of the turn reaches the conversation; its page does not hold up a cancel."""
+    server.script(answer(Say("Reading."), Gate("here"), call("list_root")), DONE)
+
+    async def never(params: dict[str, Any]) -> None:
+        return None
+
+    async with talk(world) as (client, session):
+        client.handlers["session/request_permission"] = never
+        first = await start(client, session, "first")
+        await server.reached("here")
+        second = await start(client, session, f"and @web:{site.url}/fly")
+        while not (await client.request("_north/queue/list", {"sessionId": session}))["steer"]:
+            await asyncio.sleep(0)
+        server.open("here")
+        await client.wait(lambda message: message.get("method") == "session/request_permission")
+        await client.notify("session/cancel", {"sessionId": session})
+        assert (await client.answer(first))["stopReason"] == "cancelled"
+        assert (await client.answer(second))["stopReason"] == "cancelled"
+        assert await prompt(client, session, "Go on") == "end_turn"
+    assert site.asked == []
+    assert f"and @web:{site.url}/fly" in str(server.requests[-1].body["messages"])

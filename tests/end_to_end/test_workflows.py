@@ -605,7 +605,9 @@ async def test_a_package_comes_back_only_if_the_checks_pass_with_it(world: World
         assert words in everything, words
     assert (world.project / "one/made.txt").read_text() == "good\n"
     assert "| a | task | done | 2 |" in told(server)
-    assert any("task (0-a)" in one and made in one for one in seen)  # the checks are asked about under its name
+    asked = [one for one in seen if "task (0-a)" in one and made in one]  # the checks are asked about under its name
+    assert asked
+    assert all("with changes of its files that you have not seen" in one for one in asked)
     assert not [*(world.folder / "state").rglob("worktrees/*")]
 
 

@@ -319,7 +319,7 @@ def _nobody_steers() -> Steering:
     async def ignore(_: object) -> None:
         pass
 
-    async def join(_: QueuedPrompt) -> None:
+    async def nothing(_: QueuedPrompt) -> None:
         pass
 
-    return Steering(PromptQueue(ignore), join)
+    return Steering(PromptQueue(ignore), nothing, nothing)

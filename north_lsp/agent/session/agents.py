@@ -336,7 +336,8 @@ class Agents:
             async with own_tree(self._means, place.workspace, desk.progress.id, editor) as own:
                 outcome = await self._timed(work, desk, own)
                 editor = self._editor(desk)
-                checks = PackageChecks(self._means, work, place.workspace, editor, desk.names)
+                in_tree = self._editor(desk, in_tree=True)  # commands run with changes that the user has not seen
+                checks = PackageChecks(self._means, work, place.workspace, in_tree, desk.names)
                 home = Homecoming(self._means, place.workspace, own, editor, work.package, checks.run)
                 if work.package is None:
                     return await home.bring(desk.names, outcome)

@@ -12,7 +12,7 @@ from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.images import loaded_events
 from north_lsp.agent.log.messages import News, PromptEntry, PromptPart, Words
 from north_lsp.agent.log.projection import prompt_shown
-from north_lsp.agent.log.prompt import to_log
+from north_lsp.agent.log.prompt import Part, to_log
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.planning.plan_news import plan_news
 from north_lsp.agent.ports.editor import Editor
@@ -24,6 +24,9 @@ from north_lsp.agent.templates.conversation_templates import ConversationTemplat
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt
 from north_lsp.providers.base import Image
 from north_lsp.storage.entries import now_ms
+
+_Said = tuple[tuple[Part, ...], str]
+"""What a prompt says: its parts with what they mention, and the template that it calls."""
 
 
 class PromptDelivery:
@@ -50,10 +53,11 @@ class PromptDelivery:
         self._saved = saved
         self.templates = templates
         self._joined: list[QueuedPrompt] = []
+        self._looked_up: dict[str, _Said] = {}
 
     async def begin_turn(self, batch: Sequence[QueuedPrompt]) -> str:
         """Add the prompt of a new turn to the conversation, which is named after its first one. Returns its id."""
-        content = await self._to_log(batch)
+        content = await self._to_log(batch, [await self._mentioning(queued_prompt) for queued_prompt in batch])
         content[:0] = map(News, dict.fromkeys(self.news))
         self.news.clear()
         is_first = self._saved.title is None
@@ -66,9 +70,15 @@ class PromptDelivery:
             await self._saved.name("\n\n".join(part.text for part in content if isinstance(part, Words)))
         return logged.id
 
+    async def look_up(self, queued_prompt: QueuedPrompt) -> None:
+        """Find what a queued prompt mentions, for `join_turn`."""
+        self._looked_up[queued_prompt.id] = await self._mentioning(queued_prompt)
+
     async def join_turn(self, queued_prompt: QueuedPrompt) -> None:
-        """Add a queued prompt to the running turn. The client itself shows a prompt for which it made a request."""
-        content = await self._to_log([queued_prompt])
+        """Add a queued prompt to the running turn, with what was looked up of it. The client itself shows a prompt for
+        which it made a request."""
+        said = self._looked_up.pop(queued_prompt.id, None) or self.templates.taken(queued_prompt.parts)
+        content = await self._to_log([queued_prompt], [said])
         logged = self._append(content, [queued_prompt])
         if queued_prompt.is_owned:
             self._joined.append(queued_prompt)
@@ -81,13 +91,14 @@ class PromptDelivery:
         joined, self._joined = self._joined, []
         return joined
 
-    async def _to_log(self, batch: Sequence[QueuedPrompt]) -> list[PromptPart]:
+    async def _mentioning(self, queued_prompt: QueuedPrompt) -> _Said:
+        parts, called = self.templates.taken(queued_prompt.parts)
+        return await with_mentions(parts, self._settings.workspace, self.templates.skill), called
+
+    async def _to_log(self, batch: Sequence[QueuedPrompt], said: Iterable[_Said]) -> list[PromptPart]:
         content: list[PromptPart] = []
-        for queued_prompt in batch:
-            parts, called = self.templates.taken(queued_prompt.parts)
-            workspace = self._settings.workspace
-            parts = await with_mentions(parts, workspace, self.templates.skill)
-            content += await to_log(parts, workspace, self._checkpoints.keep)
+        for parts, called in said:
+            content += await to_log(parts, self._settings.workspace, self._checkpoints.keep)
             content += [News(called)] if called else []
         states = [part for queued_prompt in batch for part in queued_prompt.parts if isinstance(part, EditorState)]
         news = await self._context.news(content, states[-1] if states else None)

@@ -97,7 +97,8 @@ class ModelTurns:
             await means.environment.costs.look()
         parts = await means.parts()
         waiting = RetryWait(Retries(self._retry_control.settings), self._retry_control, parts.ports, means.stored.log)
-        turn = parts.turn(context, self._choice, provider, waiting, Steering(queue, delivery.join_turn))
+        steering = Steering(queue, delivery.look_up, delivery.join_turn)
+        turn = parts.turn(context, self._choice, provider, waiting, steering)
         queue.open(sent_in)
         means.spending.begin_turn()
         is_stopped = False

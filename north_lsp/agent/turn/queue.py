@@ -295,10 +295,17 @@ class PromptQueue:
 
 
 class Steering:
-    """Steering for the running turn. `append_user_message` adds it to the conversation."""
+    """Steering for the running turn. `look_up` finds what it mentions, which may take long and ask the user;
+    `append_user_message` adds it to the conversation, with what has been found by then."""
 
-    def __init__(self, queue: PromptQueue, append_user_message: Callable[[QueuedPrompt], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        queue: PromptQueue,
+        look_up: Callable[[QueuedPrompt], Awaitable[None]],
+        append_user_message: Callable[[QueuedPrompt], Awaitable[None]],
+    ) -> None:
         self._queue = queue
+        self._look_up = look_up
         self._append_user_message = append_user_message
 
     def interrupts(self) -> bool:
@@ -309,6 +316,11 @@ class Steering:
         """Add the oldest steering, or all of it, to the conversation; returns whether there was any."""
         with anyio.CancelScope(shield=True):  # what is taken out of the queue must reach the conversation
             said = await self._queue.take_steering()
+        try:
             for queued_prompt in said:
-                await self._append_user_message(queued_prompt)
+                await self._look_up(queued_prompt)
+        finally:
+            with anyio.CancelScope(shield=True):
+                for queued_prompt in said:
+                    await self._append_user_message(queued_prompt)
         return bool(said)
