@@ -38,7 +38,7 @@ from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, say
 
 _ENDED = "the turn was ended; what was done is kept"
-_SAID = "something failed inside North"
+_SAID = "Something failed inside North"
 
 # What may fail without the turn's noticing: the step is left out, or the call fails alone.
 _GOES_ON: list[tuple[object, str]] = [

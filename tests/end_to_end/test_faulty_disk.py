@@ -128,7 +128,7 @@ async def test_a_full_disk_and_room_again_are_said_once_each(world: World, serve
             disk.is_full = False
             await prompt(client, session, "3")
             assert texts(client).count(UNSAVED) == texts(client).count("is saved again") == 1
-            assert "something failed inside North" not in texts(client)
+            assert "Something failed inside North" not in texts(client)
             assert not (world.project / "two.txt").exists()
             assert "(No space left on device), so nothing was written" in str(server.requests[-3].body)
             live = said(client, session)

@@ -29,7 +29,7 @@ from north_lsp.agent.ports.results import Result, StopTurn, ok
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.storage.conversation import ConversationClosed
+from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
 from north_lsp.storage.entries import new_entry_id
 from north_lsp.tools.edit.argument_coercion import raw_paths
 from north_lsp.vocabulary import Location
@@ -152,8 +152,8 @@ class EditReviewer:
         told = f"The turn had been stopped when your editor applied this edit of {names}: use `/undo` to restore it."
         try:
             await take_written(accepted, self._checkpoints)
-        except (ConversationClosed, ToolError):
-            told = f"The conversation had ended when your editor applied this edit of {names}: undo it in the editor."
+        except (ConversationBusy, ConversationClosed, ToolError):
+            told = f"Your editor applied this edit of {names} after its conversation had ended: undo it there."
         await self._editor.show(Notice("warning", told))
 
     async def _remember(self, status: str, decision: EditDecision, warnings: Sequence[str]) -> None:
