@@ -107,7 +107,7 @@ async def test_the_user_changes_the_goal_and_the_model_is_told_once(world: World
         assert "The user changed the goal" not in second
         client.updates.clear()
         await prompt(client, session, "/goal set nonsense")
-        assert "line 1 is neither a heading nor a criterion" in texts(client)
+        assert "Line 1 is neither a heading nor a criterion" in texts(client)
         await prompt(client, session, "Are you stuck?")
         assert "Status: blocked: No disk" in told(server)
         await prompt(client, session, "/goal drop")

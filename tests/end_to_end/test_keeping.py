@@ -130,7 +130,7 @@ async def test_the_log_and_the_storage_are_shown(world: World, server: ModelServ
         assert f"sessionId={session}" in row
         client.updates.clear()
         await prompt(client, session, "/log --level loud")
-        assert "`--level` with debug, info, warn, error" in texts(client)
+        assert "the levels are debug, info, warn, error" in texts(client)
         got = await client.request("_north/log/get", {"lines": 2, "level": "info", "event": "model_"})
         assert got["path"] == str(world.folder / "state" / "north.log")
         assert ["model_request_start" in got["lines"][0], "model_request_complete" in got["lines"][1]] == [True] * 2
