@@ -113,7 +113,7 @@ const cases = {
     const stream = ["first paragraph of the answer\n\n", ...Array.from({ length: 40 }, (_, index) => `word${index} `)];
     await play(
       [thinks("I think"), 500, ...Array.from({ length: 10 }, () => [thinks(" and think"), 150]).flat(),
-        ...stream.flatMap((piece) => [says(piece), 100]), waits(3, 1), 900, waits(2, 1), 900, waits(1, 1), 900, waits(0, 1, "completed")],
+        ...stream.flatMap((piece) => [says(piece), 100]), waits(3, 1), 900, waits(2, 1), 900, waits(1, 1), 5000, waits(0, 1, "completed")],
       async () => {
         const thoughts = chat.row("thought").locator("details");
         await thoughts.locator("summary").click();
