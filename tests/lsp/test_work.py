@@ -78,8 +78,8 @@ async def test_a_workflow_is_seen_with_what_it_holds_also_without_lenses(world: 
         await client.press(offered[ends])
         assert await until_offered(client, uri, "North: stop", gone="workflow")
         assert "Bye now." not in client.text(uri)
+        await client.until(lambda: "The workflow has ended; its documents stay." in client.text(uri))
         server.open("on")
-        await answered(client, uri, "The workflow has ended; its documents stay.")
         await answered(client, uri, "now.")
 
 
