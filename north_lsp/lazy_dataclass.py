@@ -1,20 +1,61 @@
 """`dataclass`, as the standard library has it, but quick to declare: what it generates is made when it is first used.
 
 The standard library compiles six functions for a frozen dataclass when its module is imported, which takes half a
-millisecond. Hundreds of classes are declared before the first answer and most of them are not used for it, so that was
-two fifths of the time until a session is open. Imports nothing of ours.
+millisecond, and what it finds out of the fields takes another tenth. Hundreds of classes are declared before the first
+answer and most of them are not used for it, so that was two fifths of the time until a session is open. So declaring
+only makes the slots; the fields are looked at, by the standard library, when somebody asks for them: whoever makes the
+first instance, or `dataclasses.fields`. What is wrong with them is said then. Imports nothing of ours.
 """
 
 import dataclasses
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 __all__ = ["dataclass"]
 
 _Class = TypeVar("_Class", bound=type)
 _OMITTED = object()
+
+
+class _Fields:
+    """The fields of a class, in the place of its `__dataclass_fields__` until somebody reads that."""
+
+    __slots__ = ("annotations", "cls", "defaults", "names")
+
+    def __init__(self, own: Mapping[str, Any]) -> None:
+        self.cls: Any = None
+        self.annotations: dict[str, Any] = own.get("__annotations__", {})
+        self.names = [name for name, one in self.annotations.items() if not _is_of_the_class(one)]
+        self.defaults = {name: own[name] for name in self.annotations if name in own}
+
+    def __get__(self, instance: object, owner: type) -> "dict[str, dataclasses.Field[Any]]":
+        cls = self.cls
+        if vars(cls).get("__dataclass_fields__") is self:
+            space = {"__annotations__": self.annotations, "__module__": cls.__module__, **self.defaults}
+            made: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), space))
+            fields: dict[str, dataclasses.Field[Any]] = {}
+            for base in cls.__mro__[:0:-1]:
+                fields.update(getattr(base, "__dataclass_fields__", {}))
+            cls.__dataclass_params__ = made.__dataclass_params__
+            cls.__dataclass_fields__ = fields | made.__dataclass_fields__
+        return dict(vars(cls)["__dataclass_fields__"])
+
+
+class _MatchArgs:
+    """The names that a pattern finds by their position, in the place of `__match_args__` until somebody reads that."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: _Fields) -> None:
+        self.fields = fields
+
+    def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
+        cls = self.fields.cls
+        names = tuple(one.name for one in dataclasses.fields(cls) if one.init)
+        type.__setattr__(cls, "__match_args__", names)
+        return names
 
 
 def _dataclass(
@@ -23,24 +64,26 @@ def _dataclass(
     """Return the class with what `dataclasses.dataclass` would add to it."""
 
     def decorate(cls: Any) -> Any:
-        cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise a signature is written into it
-        own = frozenset(vars(cls))
-        has_hash = "__hash__" in own and (cls.__hash__ is not None or "__eq__" not in own)
-        made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
-        fields = dataclasses.fields(made)
-        added: dict[str, Any] = {"__init__": _init(made, fields, frozen), "__repr__": _repr(fields)}
+        own = dict(vars(cls))
+        fields = _Fields(own)
+        added: dict[str, Any] = {
+            "__match_args__": _MatchArgs(fields),
+            "__init__": _stand_in(fields, "__init__", lambda cls: _compiled(cls, frozen)),
+            "__repr__": _repr,
+        }
         if eq:
-            added["__eq__"] = _eq([one.name for one in fields if one.compare])
+            added["__eq__"] = _stand_in(fields, "__eq__", _eq)
         if frozen:
-            added["__setattr__"], added["__delattr__"] = _guards(made, frozenset(one.name for one in fields))
+            added["__setattr__"], added["__delattr__"] = _guards(fields)
         if frozen and slots:
-            added["__getstate__"], added["__setstate__"] = _states([one.name for one in fields])
-        if eq and not has_hash:
-            hashed = [one.name for one in fields if (one.compare if one.hash is None else one.hash)]
-            made.__hash__ = _hash(hashed) if frozen else None
-        for name in added.keys() - own:
-            setattr(made, name, added[name])
-        return made
+            added["__getstate__"], added["__setstate__"] = _get_state, _set_state
+        space = added | own
+        if eq and (space.get("__hash__") is None and ("__hash__" not in own or "__eq__" in own)):
+            space["__hash__"] = _stand_in(fields, "__hash__", _hash) if frozen else None
+        space["__dataclass_fields__"] = fields
+        space["__doc__"] = own.get("__doc__") or cls.__name__  # otherwise a signature is written into it
+        fields.cls = _with_slots(cls, space, fields.names) if slots else _changed(cls, own, space, fields.names)
+        return fields.cls
 
     return decorate if cls is None else decorate(cls)
 
@@ -51,22 +94,62 @@ else:
     dataclass = _dataclass
 
 
-def _init(cls: Any, fields: "Sequence[dataclasses.Field[Any]]", frozen: bool) -> Callable[..., None]:
-    """Return a constructor that puts the real one in its place when it is first called."""
-
-    def __init__(self: object, *args: object, **kwargs: object) -> None:
-        made = _compiled(cls, fields, frozen)
-        if vars(cls).get("__init__") is __init__:
-            cls.__init__ = made
-        made(self, *args, **kwargs)
-
-    return __init__
+def _is_of_the_class(annotation: object) -> bool:
+    if isinstance(annotation, str):
+        return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    return getattr(annotation, "__origin__", annotation) is ClassVar
 
 
-def _compiled(cls: Any, fields: "Sequence[dataclasses.Field[Any]]", frozen: bool) -> Callable[..., None]:
+def _with_slots(cls: Any, space: dict[str, Any], names: Sequence[str]) -> Any:
+    """Make the class anew, with slots for its fields."""
+    inherited = {slot for base in cls.__mro__[1:-1] for slot in _slots_of(base)}
+    for name in ("__dict__", "__weakref__", *names):
+        space.pop(name, None)
+    space["__slots__"] = tuple(name for name in names if name not in inherited)
+    made = type(cls)(cls.__name__, cls.__bases__, space)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _slots_of(base: type) -> Sequence[str]:
+    slots: str | Sequence[str] = vars(base).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def _changed(cls: Any, own: Mapping[str, Any], space: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Give the class itself what is in `space`."""
+    for name, value in space.items():
+        if own.get(name, _OMITTED) is not value:
+            setattr(cls, name, value)
+    for name in names:
+        default = own.get(name)
+        if not isinstance(default, dataclasses.Field):
+            continue
+        if default.default is dataclasses.MISSING:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, default.default)
+    return cls
+
+
+def _stand_in(fields: _Fields, name: str, make: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a method that is replaced, when it is first called, by the one that `make` makes for the class."""
+
+    def method(self: object, *args: object, **kwargs: object) -> Any:
+        made = make(fields.cls)
+        if vars(fields.cls).get(name) is method:
+            setattr(fields.cls, name, made)
+        return made(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _compiled(cls: Any, frozen: bool) -> Callable[..., None]:
+    """Return the constructor."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_OMITTED": _OMITTED}
     parameters, body = [], []
-    for at, one in enumerate(fields):
+    for at, one in enumerate(dataclasses.fields(cls)):
         value = one.name
         if one.default_factory is not dataclasses.MISSING:
             known[f"_make{at}"] = one.default_factory
@@ -104,8 +187,8 @@ def _values(names: Sequence[str]) -> Callable[[object], object]:
     return lambda self: tuple(getattr(self, name) for name in names)
 
 
-def _eq(names: Sequence[str]) -> Callable[[object, object], bool]:
-    values = _values(names)
+def _eq(cls: Any) -> Callable[[object, object], bool]:
+    values = _values([one.name for one in dataclasses.fields(cls) if one.compare])
 
     def __eq__(self: object, other: object) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
@@ -113,8 +196,9 @@ def _eq(names: Sequence[str]) -> Callable[[object, object], bool]:
     return __eq__
 
 
-def _hash(names: Sequence[str]) -> Callable[[object], int]:
-    values = _values(names)
+def _hash(cls: Any) -> Callable[[object], int]:
+    fields = dataclasses.fields(cls)
+    values = _values([one.name for one in fields if (one.compare if one.hash is None else one.hash)])
 
     def __hash__(self: object) -> int:
         return hash(values(self))
@@ -122,41 +206,33 @@ def _hash(names: Sequence[str]) -> Callable[[object], int]:
     return __hash__
 
 
-def _repr(fields: "Sequence[dataclasses.Field[Any]]") -> Callable[[object], str]:
-    names = [one.name for one in fields if one.repr]
-
-    @reprlib.recursive_repr("...")
-    def __repr__(self: object) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{self.__class__.__qualname__}({shown})"
-
-    return __repr__
+@reprlib.recursive_repr("...")
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in dataclasses.fields(self) if one.repr)
+    return f"{self.__class__.__qualname__}({shown})"
 
 
-def _guards(cls: Any, names: frozenset[str]) -> tuple[Callable[..., None], Callable[..., None]]:
+def _guards(fields: _Fields) -> tuple[Callable[..., None], Callable[..., None]]:
     """Return what refuses to change a field of a frozen class; a subclass may have attributes of its own."""
 
     def __setattr__(self: object, name: str, value: object) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is fields.cls or name in fields.cls.__dataclass_fields__:
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(cls, self).__setattr__(name, value)
+        super(fields.cls, self).__setattr__(name, value)
 
     def __delattr__(self: object, name: str) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is fields.cls or name in fields.cls.__dataclass_fields__:
             raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
-        super(cls, self).__delattr__(name)
+        super(fields.cls, self).__delattr__(name)
 
     return __setattr__, __delattr__
 
 
-def _states(names: Sequence[str]) -> tuple[Callable[..., object], Callable[..., None]]:
-    """Return what copies an instance that has slots and is frozen."""
+def _get_state(self: Any) -> list[object]:
+    """Give the values of an instance that has slots and is frozen, for copies of it."""
+    return [getattr(self, one.name) for one in dataclasses.fields(self)]
 
-    def __getstate__(self: object) -> list[object]:
-        return [getattr(self, name) for name in names]
 
-    def __setstate__(self: object, state: Sequence[object]) -> None:
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
-
-    return __getstate__, __setstate__
+def _set_state(self: Any, state: Sequence[object]) -> None:
+    for one, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, one.name, value)

@@ -86,6 +86,9 @@ def _serve(protocol: "Protocol", options: Options) -> int:
         opening.run_blocking(read_fd, write_fd)
     except ConnectionEnded as ended:
         return ended.exit_code
+    from north_lsp.server.code_bundle import read_code_bundle
+
+    read_code_bundle()
     from north_lsp.server.connection import run_stdio
 
     code = run_stdio(protocol, opening, read_fd, write_fd, options)

@@ -53,6 +53,7 @@ from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
 from north_lsp.rpc.pipe import DescriptorPipe, Pipe
 from north_lsp.server import lingering
+from north_lsp.server.code_bundle import write_code_bundle
 from north_lsp.server.ending import Ending
 from north_lsp.server.garbage import resume_collector
 from north_lsp.server.opening import Protocol
@@ -297,6 +298,7 @@ async def _warm_up(
         with contextlib.suppress(Exception):  # the first prompt reports what is wrong
             await providers.get(defaults.model)
         times.reached("model")
+        await anyio.to_thread.run_sync(write_code_bundle, abandon_on_cancel=True)
     finally:
         resume_collector()
     await catalog_refresh.discover()

@@ -84,15 +84,17 @@ def _make_what_is_lazy() -> None:
     """Compile the patterns and constructors that would otherwise be compiled again in each server."""
     from north_lsp import lazy_dataclass, lazy_pattern
 
-    made_lazily = lazy_dataclass.__name__
     for one in gc.get_objects():
         if type(one) is lazy_pattern._LazyPattern:
             for name in _ASKED:
                 getattr(one, name)
-        elif isinstance(one, type) and isinstance(init := vars(one).get("__init__"), FunctionType):
-            known = inspect.getclosurevars(init).nonlocals if init.__module__ == made_lazily else {}
-            if "fields" in known:  # else the constructor has been made
-                one.__init__ = lazy_dataclass._compiled(one, known["fields"], known["frozen"])  # type: ignore[misc]
+        elif isinstance(one, type) and "__dataclass_fields__" in vars(one):
+            for name in ("__init__", "__eq__", "__hash__"):
+                method = vars(one).get(name)
+                if isinstance(method, FunctionType) and method.__module__ == lazy_dataclass.__name__:
+                    make = inspect.getclosurevars(method).nonlocals.get("make")  # nothing if it has been made
+                    if make is not None:
+                        setattr(one, name, make(one))
 
 
 def _ask_once() -> None:

@@ -1,0 +1,177 @@
+"""Loads modules from one file that has the byte code of all that a start needs, instead of looking for each on its own.
+
+Hundreds of modules are imported before a session is open. For each of them Python looks into the folder, compares the
+source with its byte code and opens, reads and closes that: a quarter of the time until then. What is read here is the
+same byte code, in one file beside Python's own in `__pycache__`, and by the same rule: it holds as long as the time
+and the size of the source are those that were compiled. A module for which it does not hold, or that is not in the
+file, is imported as always; so the file may be missing, old or damaged. Imports nothing of ours.
+"""
+
+import contextlib
+import importlib.util
+import marshal
+import os
+import sys
+import threading
+from collections.abc import Container, Iterator, Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import NamedTuple
+
+_MAGIC = b"north-code-1" + importlib.util.MAGIC_NUMBER
+_PYC_HEADER = 16
+_WORTH_WRITING = 20
+"""With fewer modules that are not in the file, it is left as it is."""
+
+
+class _Entry(NamedTuple):
+    """Where the code of a module is, counted from behind the table, and what its source was when it was compiled."""
+
+    at: int
+    size: int
+    origin: str
+    cached: str
+    folder: str
+    is_package: bool
+    source: tuple[int, int]
+
+
+class _Loader(SourceFileLoader):
+    """Python's own loader, but for where the byte code is."""
+
+    def __init__(self, name: str, path: str, bundle: "CodeBundle") -> None:
+        super().__init__(name, path)
+        self._bundle = bundle
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        return self._bundle.code(fullname) or super().get_code(fullname)
+
+
+class CodeBundle:
+    """Finds modules whose code is in the file `path`; for `sys.meta_path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._file = -1
+        self._codes = 0
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):  # there is none, or it is damaged
+            self._file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            self._entries = self._read_entries()
+
+    def _read_entries(self) -> dict[str, _Entry]:
+        start = self._piece(0, len(_MAGIC) + 8)
+        if start[: len(_MAGIC)] != _MAGIC:
+            return {}
+        size = int.from_bytes(start[len(_MAGIC) :], "little")
+        rows = marshal.loads(self._piece(len(start), size))
+        self._codes = len(start) + size
+        return {name: _Entry(*row) for name, row in rows.items()}
+
+    def _piece(self, at: int, size: int) -> bytes:
+        """Read one piece; a file that is too short raises EOFError."""
+        with self._lock:  # modules are imported on several threads
+            os.lseek(self._file, at, os.SEEK_SET)
+            data = os.read(self._file, size)
+        if len(data) != size:
+            raise EOFError
+        return data
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Answer what Python's finder would, for a module of a package that was found where it was when the file was
+        written. Packages themselves are found by Python's finder, so `sys.path` decides as always."""
+        entry = self._entries.get(name)
+        if entry is None or path is None or list(path) != [entry.folder] or not _holds(entry):
+            return None
+        spec = ModuleSpec(name, _Loader(name, entry.origin, self), origin=entry.origin, is_package=entry.is_package)
+        if entry.is_package:
+            spec.submodule_search_locations = [os.path.dirname(entry.origin)]
+        spec.cached = entry.cached
+        spec.has_location = True
+        return spec
+
+    def code(self, name: str) -> CodeType | None:
+        """Return the code of a module, or None if it cannot be read."""
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+            entry = self._entries[name]
+            code = marshal.loads(self._piece(self._codes + entry.at, entry.size))
+            return code if isinstance(code, CodeType) else None
+        return None
+
+    def write(self) -> None:
+        """Put what is loaded by now into the file, beside what is there and still holds. Raises OSError."""
+        kept = {name: entry for name, entry in self._entries.items() if _holds(entry)}
+        new = dict(_loaded(kept.keys()))
+        if len(new) < _WORTH_WRITING:
+            return
+        pieces = [self._piece(self._codes + entry.at, entry.size) for entry in kept.values()]
+        pieces += [code for _, code in new.values()]
+        entries = [*kept.items(), *((name, entry) for name, (entry, _) in new.items())]
+        temporary = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        try:
+            temporary.write_bytes(_spelled(entries, pieces))
+            os.replace(temporary, self.path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def read_code_bundle() -> CodeBundle:
+    """Import modules from the file from now on, as far as it has them."""
+    cached = importlib.util.cache_from_source(str(Path(__file__).parents[1] / "modules.py"))
+    bundle = CodeBundle(Path(cached).with_suffix(".bundle"))
+    sys.meta_path.insert(0, bundle)
+    return bundle
+
+
+def write_code_bundle() -> None:
+    """Write the file for the next start, if there is something new; not where Python writes no byte code either."""
+    bundle = next((one for one in sys.meta_path if isinstance(one, CodeBundle)), None)
+    if bundle is not None and not sys.dont_write_bytecode:
+        with contextlib.suppress(OSError, EOFError):  # what is installed cannot be written to: it starts as before
+            bundle.write()
+
+
+def _holds(entry: _Entry) -> bool:
+    return _source(entry.origin) == entry.source
+
+
+def _source(origin: str) -> tuple[int, int] | None:
+    """Return what Python's byte code says of its source: the seconds of its time, and its size."""
+    try:
+        found = os.stat(origin)
+    except OSError:
+        return None
+    return int(found.st_mtime) & 0xFFFFFFFF, found.st_size & 0xFFFFFFFF
+
+
+def _loaded(known: Container[str]) -> Iterator[tuple[str, tuple[_Entry, bytes]]]:
+    """Give each loaded module of a package with its code, if Python has byte code of it that is checked by time."""
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if "." not in name or name in known or spec is None or not isinstance(spec.loader, SourceFileLoader):
+            continue
+        if spec.name != name or not spec.origin or not spec.cached:
+            continue
+        try:
+            data = Path(spec.cached).read_bytes()
+        except OSError:
+            continue
+        header, code = data[:_PYC_HEADER], data[_PYC_HEADER:]
+        if header[:4] != importlib.util.MAGIC_NUMBER or any(header[4:8]):
+            continue
+        source = int.from_bytes(header[8:12], "little"), int.from_bytes(header[12:], "little")
+        is_package = spec.submodule_search_locations is not None
+        folder = os.path.dirname(os.path.dirname(spec.origin) if is_package else spec.origin)
+        yield name, (_Entry(0, len(code), spec.origin, spec.cached, folder, is_package, source), code)
+
+
+def _spelled(entries: Sequence[tuple[str, _Entry]], pieces: Sequence[bytes]) -> bytes:
+    """Return the file: its beginning, the size of the table of entries, the table, and their code."""
+    at, rows = 0, {}
+    for (name, entry), piece in zip(entries, pieces, strict=True):
+        rows[name] = tuple(entry._replace(at=at))
+        at += len(piece)
+    table = marshal.dumps(rows)
+    return b"".join((_MAGIC, len(table).to_bytes(8, "little"), table, *pieces))

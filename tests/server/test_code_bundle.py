@@ -1,0 +1,189 @@
+"""Modules come from one file as they would come from their own, and whatever is wrong with that file does no harm."""
+
+import importlib
+import importlib.resources
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from north_lsp.server import code_bundle
+from north_lsp.server.code_bundle import CodeBundle, write_code_bundle
+
+MODULES = [f"part{number}" for number in range(code_bundle._WORTH_WRITING)]
+
+
+class Installed:
+    """A package `bundled` in a folder of its own, and the file beside it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.package = folder / "site" / "bundled"
+        self.path = folder / "modules.bundle"
+        self._monkeypatch = monkeypatch
+        (self.package / "inner").mkdir(parents=True)
+        for name in ("__init__", "inner/__init__", "inner/deep", *MODULES):
+            self.write(name, f"def said() -> str:\n    return {name!r}\n", 1_700_000_000)
+        monkeypatch.syspath_prepend(folder / "site")
+        monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+    def write(self, name: str, text: str, seconds: int) -> None:
+        path = self.package / f"{name}.py"
+        path.write_text(text)
+        os.utime(path, (seconds, seconds))
+
+    def start(self) -> CodeBundle:
+        """Forget the package, as a new process does, and import from the file."""
+        self.forget()
+        bundle = CodeBundle(self.path)
+        self._monkeypatch.setattr(sys, "meta_path", [bundle, *self._finders()])
+        return bundle
+
+    def start_without(self) -> None:
+        self.forget()
+        self._monkeypatch.setattr(sys, "meta_path", self._finders())
+
+    def forget(self) -> None:
+        importlib.invalidate_caches()
+        for name in [one for one in sys.modules if one.partition(".")[0] == "bundled"]:
+            del sys.modules[name]
+
+    def import_all(self) -> None:
+        for name in ("inner.deep", *MODULES):
+            self.get(name)
+
+    def get(self, name: str) -> ModuleType:
+        return importlib.import_module(f"bundled.{name}")
+
+    def said(self, name: str) -> str:
+        return str(self.get(name).said())
+
+    def is_from_the_file(self, name: str) -> bool:
+        spec = self.get(name).__spec__
+        return spec is not None and isinstance(spec.loader, code_bundle._Loader)
+
+    @staticmethod
+    def _finders() -> list[object]:
+        return [one for one in sys.meta_path if not isinstance(one, CodeBundle)]
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+    one = Installed(tmp_path, monkeypatch)
+    one.start()
+    one.import_all()
+    write_code_bundle()
+    yield one
+    one.forget()
+
+
+def test_the_second_start_takes_the_code_from_the_file(installed: Installed) -> None:
+    installed.start()
+    assert installed.said("part3") == "part3"
+    assert installed.said("inner.deep") == "inner/deep"
+    assert all(installed.is_from_the_file(name) for name in ("part3", "inner", "inner.deep"))
+
+
+def test_a_module_is_what_it_would_be_without_the_file(installed: Installed) -> None:
+    made = []
+    for start in (installed.start, installed.start_without):
+        start()
+        deep, inner = installed.get("inner.deep"), installed.get("inner")
+        read = importlib.resources.files("bundled.inner").joinpath("deep.py").read_text()
+        spec = inner.__spec__
+        assert spec is not None
+        made.append(
+            (
+                deep.__file__,
+                deep.__cached__,
+                deep.__package__,
+                list(inner.__path__),
+                spec.parent,
+                inspect.getsource(deep.said),
+                read,
+            )
+        )
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("seconds", [1_700_000_000, 1_800_000_000])
+def test_a_changed_source_counts_and_not_its_old_code(installed: Installed, seconds: int) -> None:
+    installed.write("part3", "def said() -> str:\n    return 'another'\n", seconds)
+    installed.start()
+    assert installed.said("part3") == "another"
+    assert not installed.is_from_the_file("part3")
+    assert installed.is_from_the_file("part4")
+
+
+def test_a_package_that_comes_earlier_counts(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "first" / "bundled").mkdir(parents=True)
+    (tmp_path / "first" / "bundled" / "__init__.py").write_text("")
+    (tmp_path / "first" / "bundled" / "part3.py").write_text("def said(): return 'first'\n")
+    monkeypatch.syspath_prepend(tmp_path / "first")
+    installed.start()
+    assert installed.said("part3") == "first"
+    with pytest.raises(ImportError):
+        installed.get("part4")
+
+
+@pytest.mark.parametrize("damage", ["empty", "other", "cut", "zeros", "gone"])
+def test_a_damaged_file_does_no_harm(installed: Installed, damage: str) -> None:
+    whole = installed.path.read_bytes()
+    if damage == "gone":
+        installed.path.unlink()
+    else:
+        beginning = len(whole) // 2
+        texts = {"empty": b"", "other": b"x" * 100, "cut": whole[:-50], "zeros": whole[:beginning] + bytes(beginning)}
+        installed.path.write_bytes(texts[damage])
+    installed.start()
+    installed.import_all()
+    assert [installed.said(name) for name in MODULES] == MODULES
+
+
+def test_it_is_written_again_when_much_is_new(installed: Installed) -> None:
+    before = installed.path.read_bytes()
+    for name in MODULES:
+        installed.write(name, "def said() -> str:\n    return 'new'\n", 1_800_000_000)
+    installed.start()
+    installed.import_all()
+    write_code_bundle()
+    assert installed.path.read_bytes() != before
+    installed.start()
+    assert installed.said("part3") == "new"
+    assert installed.is_from_the_file("part3")
+    assert installed.is_from_the_file("inner.deep")
+
+
+def test_little_that_is_new_is_not_worth_it(installed: Installed) -> None:
+    before = installed.path.stat().st_mtime_ns
+    installed.write("part3", "def said() -> str:\n    return 'new'\n", 1_800_000_000)
+    installed.start()
+    installed.import_all()
+    write_code_bundle()
+    assert installed.path.stat().st_mtime_ns == before
+
+
+def test_nothing_is_written_where_python_writes_no_byte_code(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed.path.unlink()
+    installed.start()
+    installed.import_all()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    write_code_bundle()
+    assert not installed.path.exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_failure(installed: Installed) -> None:
+    installed.path.unlink()
+    installed.path.mkdir()
+    installed.start()
+    installed.import_all()
+    write_code_bundle()
+    assert installed.path.is_dir()
+    assert list(installed.path.parent.glob("*.bundle.*")) == []
