@@ -3,8 +3,8 @@
 The standard library compiles six functions for a frozen dataclass when its module is imported, which takes half a
 millisecond, and what it finds out of the fields takes another tenth. Hundreds of classes are declared before the first
 answer and most of them are not used for it, so that was two fifths of the time until a session is open. So declaring
-only makes the slots; the fields are looked at, by the standard library, when somebody asks for them: whoever makes the
-first instance, or `dataclasses.fields`. What is wrong with them is said then. Imports nothing of ours.
+only makes the slots; the fields are looked at, by the standard library, when somebody asks for them, and a constructor
+is compiled once a class has several instances. What is wrong with a field is said then. Imports nothing of ours.
 """
 
 import dataclasses
@@ -17,6 +17,8 @@ __all__ = ["dataclass"]
 
 _Class = TypeVar("_Class", bound=type)
 _OMITTED = object()
+_FEW = 8
+"""Instances of a class that are worth no compiling."""
 
 
 class _Fields:
@@ -30,10 +32,26 @@ class _Fields:
         self.names = [name for name, one in self.annotations.items() if not _is_of_the_class(one)]
         self.defaults = {name: own[name] for name in self.annotations if name in own}
 
+    def declared(self) -> "dict[str, dataclasses.Field[Any]]":
+        """Return what was declared, of the bases, too: all that a constructor needs."""
+        fields: dict[str, dataclasses.Field[Any]] = {}
+        for base in self.cls.__mro__[:0:-1]:
+            known = vars(base).get("__dataclass_fields__")
+            if isinstance(known, _Fields):
+                fields.update(known.declared())
+            elif known is not None:
+                fields.update({one.name: one for one in dataclasses.fields(base)})
+        for name in self.names:
+            default = self.defaults.get(name, dataclasses.MISSING)
+            fields[name] = default if isinstance(default, dataclasses.Field) else dataclasses.field(default=default)
+        return fields
+
     def __get__(self, instance: object, owner: type) -> "dict[str, dataclasses.Field[Any]]":
         cls = self.cls
         if vars(cls).get("__dataclass_fields__") is self:
+            # Without a docstring a signature would be worked out for one, which takes longer than all the rest.
             space = {"__annotations__": self.annotations, "__module__": cls.__module__, **self.defaults}
+            space["__doc__"] = cls.__doc__
             made: Any = dataclasses.dataclass(init=False, repr=False, eq=False)(type(cls.__name__, (), space))
             fields: dict[str, dataclasses.Field[Any]] = {}
             for base in cls.__mro__[:0:-1]:
@@ -53,7 +71,7 @@ class _MatchArgs:
 
     def __get__(self, instance: object, owner: type) -> tuple[str, ...]:
         cls = self.fields.cls
-        names = tuple(one.name for one in dataclasses.fields(cls) if one.init)
+        names = tuple(name for name, one in self.fields.declared().items() if one.init)
         type.__setattr__(cls, "__match_args__", names)
         return names
 
@@ -68,7 +86,7 @@ def _dataclass(
         fields = _Fields(own)
         added: dict[str, Any] = {
             "__match_args__": _MatchArgs(fields),
-            "__init__": _stand_in(fields, "__init__", lambda cls: _compiled(cls, frozen)),
+            "__init__": _init(fields, frozen),
             "__repr__": _repr,
         }
         if eq:
@@ -132,11 +150,11 @@ def _changed(cls: Any, own: Mapping[str, Any], space: Mapping[str, Any], names: 
     return cls
 
 
-def _stand_in(fields: _Fields, name: str, make: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a method that is replaced, when it is first called, by the one that `make` makes for the class."""
+def _stand_in(fields: _Fields, name: str, make: Callable[[_Fields], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a method that is replaced, when it is first called, by the one that `make` makes."""
 
     def method(self: object, *args: object, **kwargs: object) -> Any:
-        made = make(fields.cls)
+        made = make(fields)
         if vars(fields.cls).get(name) is method:
             setattr(fields.cls, name, made)
         return made(self, *args, **kwargs)
@@ -145,22 +163,72 @@ def _stand_in(fields: _Fields, name: str, make: Callable[[Any], Callable[..., An
     return method
 
 
-def _compiled(cls: Any, frozen: bool) -> Callable[..., None]:
-    """Return the constructor."""
+def _init(fields: _Fields, frozen: bool) -> Callable[..., None]:
+    """Return a constructor that takes the declaration as it is: most classes have few instances. After these a real
+    one is compiled, as it is for arguments that do not fit, so that Python says what is wrong with them."""
+    declared: list[tuple[str, dataclasses.Field[Any]]] = []
+    made = 0
+
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
+        nonlocal made
+        declared[:] = declared or fields.declared().items()
+        made += 1
+        values = _values_for(declared, args, kwargs) if made <= _FEW else None
+        if values is None:
+            compiled = _compiled(fields, frozen)
+            if vars(fields.cls).get("__init__") is __init__:
+                fields.cls.__init__ = compiled
+            compiled(self, *args, **kwargs)
+            return
+        put = object.__setattr__ if frozen else setattr
+        for name, value in values:
+            put(self, name, value)
+        if hasattr(fields.cls, "__post_init__"):
+            self.__post_init__()  # type: ignore[attr-defined]
+
+    return __init__
+
+
+def _values_for(
+    declared: "Sequence[tuple[str, dataclasses.Field[Any]]]", args: tuple[object, ...], given: dict[str, object]
+) -> list[tuple[str, object]] | None:
+    """Return the value of each field; None if the arguments do not fit."""
+    values: list[tuple[str, object]] = []
+    at = used = 0
+    for name, one in declared:
+        if one.init and at < len(args):
+            value, at = args[at], at + 1
+        elif one.init and name in given:
+            value, used = given[name], used + 1
+        elif one.default is not dataclasses.MISSING:
+            value = one.default
+        elif one.default_factory is not dataclasses.MISSING:
+            value = one.default_factory()
+        elif one.init:
+            return None
+        else:
+            continue
+        values.append((name, value))
+    return values if at == len(args) and used == len(given) else None
+
+
+def _compiled(fields: _Fields, frozen: bool) -> Callable[..., None]:
+    """Return the constructor as the standard library would make it."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_OMITTED": _OMITTED}
     parameters, body = [], []
-    for at, one in enumerate(dataclasses.fields(cls)):
-        value = one.name
+    for at, (name, one) in enumerate(fields.declared().items()):
+        value = name
         if one.default_factory is not dataclasses.MISSING:
             known[f"_make{at}"] = one.default_factory
-            value = f"_make{at}() if {one.name} is _OMITTED else {one.name}" if one.init else f"_make{at}()"
+            value = f"_make{at}() if {name} is _OMITTED else {name}" if one.init else f"_make{at}()"
         elif not one.init:
             if one.default is dataclasses.MISSING:
                 continue
             known[f"_default{at}"], value = one.default, f"_default{at}"
         if one.init:
-            parameters.append(_parameter(one, at, known))
-        body.append(f"_set(self, {one.name!r}, {value})" if frozen else f"self.{one.name} = {value}")
+            parameters.append(_parameter(name, one, at, known))
+        body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    cls = fields.cls
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     lines = "\n ".join(body or ["pass"])
@@ -171,13 +239,13 @@ def _compiled(cls: Any, frozen: bool) -> Callable[..., None]:
     return made
 
 
-def _parameter(field: "dataclasses.Field[Any]", at: int, known: dict[str, Any]) -> str:
+def _parameter(name: str, field: "dataclasses.Field[Any]", at: int, known: dict[str, Any]) -> str:
     if field.default_factory is not dataclasses.MISSING:
-        return f"{field.name}=_OMITTED"
+        return f"{name}=_OMITTED"
     if field.default is dataclasses.MISSING:
-        return field.name
+        return name
     known[f"_default{at}"] = field.default
-    return f"{field.name}=_default{at}"
+    return f"{name}=_default{at}"
 
 
 def _values(names: Sequence[str]) -> Callable[[object], object]:
@@ -187,8 +255,8 @@ def _values(names: Sequence[str]) -> Callable[[object], object]:
     return lambda self: tuple(getattr(self, name) for name in names)
 
 
-def _eq(cls: Any) -> Callable[[object, object], bool]:
-    values = _values([one.name for one in dataclasses.fields(cls) if one.compare])
+def _eq(fields: _Fields) -> Callable[[object, object], bool]:
+    values = _values([name for name, one in fields.declared().items() if one.compare])
 
     def __eq__(self: object, other: object) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
@@ -196,9 +264,9 @@ def _eq(cls: Any) -> Callable[[object, object], bool]:
     return __eq__
 
 
-def _hash(cls: Any) -> Callable[[object], int]:
-    fields = dataclasses.fields(cls)
-    values = _values([one.name for one in fields if (one.compare if one.hash is None else one.hash)])
+def _hash(fields: _Fields) -> Callable[[object], int]:
+    declared = fields.declared().items()
+    values = _values([name for name, one in declared if (one.compare if one.hash is None else one.hash)])
 
     def __hash__(self: object) -> int:
         return hash(values(self))

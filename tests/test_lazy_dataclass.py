@@ -7,12 +7,12 @@ import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import north_lsp
-from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_dataclass import _FEW, dataclass
 
 _OPTIONS: list[dict[str, bool]] = [
     {"frozen": frozen, "slots": slots} for frozen in (False, True) for slots in (False, True)
@@ -178,12 +178,53 @@ def test_a_pattern_finds_its_fields() -> None:
             assert (left, right) == (1, "a")
 
 
-def test_the_constructor_is_made_for_the_first_instance() -> None:
-    made = _declared(dataclass, {"frozen": True, "slots": True})
+@pytest.mark.parametrize("options", _OPTIONS)
+def test_the_constructor_is_compiled_when_there_are_several_instances(options: dict[str, bool]) -> None:
+    made = _declared(dataclass, options)
     declared = made.__init__
-    made(1)
+    few = [made(1, [2], note="n") for _ in range(_FEW)]
+    assert made.__init__ is declared
+    more = made(1, [2], note="n")
     assert made.__init__ is not declared
     assert made.__init__.__qualname__ == f"{made.__qualname__}.__init__"
+    assert {*map(repr, few)} == {repr(more)}
+    assert all(one == more for one in few)
+
+
+@dataclass
+class _Shared:
+    kind: ClassVar[str] = "shared"
+    quoted: "ClassVar[int]" = 3
+    left: int = 1
+
+
+@dataclass(slots=True)
+class _MoreShared(_Shared):
+    right: int = 2
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_what_is_of_the_class_is_no_field(is_read: bool) -> None:
+    if is_read:
+        assert [one.name for one in dataclasses.fields(_Shared)] == ["left"]
+    assert repr(_MoreShared(4, 5)) == "_MoreShared(left=4, right=5)"
+    assert (_MoreShared.kind, _MoreShared().quoted) == ("shared", 3)
+
+
+def test_an_instance_is_set_as_its_class_wants() -> None:
+    seen = []
+
+    @dataclass
+    class Watched:
+        left: int
+        right: int = 2
+
+        def __setattr__(self, name: str, value: object) -> None:
+            seen.append(name)
+            super().__setattr__(name, value)
+
+    Watched(1)
+    assert seen == ["left", "right"]
 
 
 def test_north_declares_its_dataclasses_so() -> None:

@@ -92,9 +92,11 @@ def _make_what_is_lazy() -> None:
             for name in ("__init__", "__eq__", "__hash__"):
                 method = vars(one).get(name)
                 if isinstance(method, FunctionType) and method.__module__ == lazy_dataclass.__name__:
-                    make = inspect.getclosurevars(method).nonlocals.get("make")  # nothing if it has been made
-                    if make is not None:
-                        setattr(one, name, make(one))
+                    known = inspect.getclosurevars(method).nonlocals
+                    if "frozen" in known:
+                        one.__init__ = lazy_dataclass._compiled(known["fields"], known["frozen"])  # type: ignore[misc]
+                    elif "make" in known:
+                        setattr(one, name, known["make"](known["fields"]))
 
 
 def _ask_once() -> None:
