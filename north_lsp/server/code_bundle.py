@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Container, Iterator, Sequence
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import NamedTuple
@@ -118,10 +118,11 @@ class CodeBundle:
 
 
 def read_code_bundle() -> CodeBundle:
-    """Import modules from the file from now on, as far as it has them."""
+    """Import modules from the file from now on, as far as it has them, unless another finder knows better."""
     cached = importlib.util.cache_from_source(str(Path(__file__).parents[1] / "modules.py"))
     bundle = CodeBundle(Path(cached).with_suffix(".bundle"))
-    sys.meta_path.insert(0, bundle)
+    at = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+    sys.meta_path.insert(at, bundle)
     return bundle
 
 

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -187,3 +188,13 @@ def test_a_folder_that_cannot_be_written_to_is_no_failure(installed: Installed) 
     write_code_bundle()
     assert installed.path.is_dir()
     assert list(installed.path.parent.glob("*.bundle.*")) == []
+
+
+def test_another_finder_is_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        """A finder of a debugger, say, that has no module of its own."""
+
+    other = Other()
+    monkeypatch.setattr(sys, "meta_path", [other, PathFinder])
+    bundle = code_bundle.read_code_bundle()
+    assert sys.meta_path == [other, bundle, PathFinder]
