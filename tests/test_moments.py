@@ -31,8 +31,7 @@ _TO_INITIALIZE = {
     "north_lsp.server.options",
 }
 _TO_OPEN = {"anyio", "sniffio", "typing_extensions"}
-_YAML = {"cython_runtime", "yaml"}  # for the heads of the agents that North brings along
-_TO_ANSWER = _TO_OPEN | _YAML | {"annotated_types", "pydantic", "pydantic_core", "typing_inspection"}
+_TO_ANSWER = _TO_OPEN | {"annotated_types", "pydantic", "pydantic_core", "typing_inspection"}
 _TO_ASK_ANTHROPIC = _TO_ANSWER | {
     "anthropic",
     "backports",

@@ -1,6 +1,6 @@
 """Files of this repository that are generated from the code's tables: the schema in the VS Code extension, the table on
-the settings page, the schemas of the tools' arguments, and the pages about variables, the command line and slash
-commands. `python -m tests.support.generated_files` writes them again."""
+the settings page, the schemas of the tools' arguments, the heads of North's own agents, and the pages about variables,
+the command line and slash commands. `python -m tests.support.generated_files` writes them again."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.cli.arguments import EXIT_CODES, Parser, options_of, parser, subparsers
 from north_lsp.cli.commands import COMMANDS
 from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "vscode-client" / "config.schema.json"
 PAGE = ROOT / "docs" / "settings.md"
 TOOLS = ROOT / "north_lsp" / "tools" / "schemas.json"
+AGENTS = ROOT / "north_lsp" / "agent" / "subagents" / "bundled"
 _CONFIGURE = ROOT / "docs" / "configure"
 _MADE = "<!-- Made by `just generate` from the code's tables: change those. -->\n"
 _BEGIN, _END = "<!-- Made by `just generate` from the declarations. -->\n\n", "\n<!-- End of what is made. -->\n"
@@ -38,6 +40,7 @@ def generated() -> dict[Path, str]:
     return {
         SCHEMA: schema,
         TOOLS: tool_schemas(),
+        AGENTS / "heads.json": agents_heads(),
         PAGE: before + _BEGIN + table() + _END + after,
         _CONFIGURE / "environment.md": environment(),
         _CONFIGURE / "command-line.md": command_line(),
@@ -52,6 +55,12 @@ def tool_schemas() -> str:
     assert len(schemas) == len(models), "two models of arguments have one name"
     rows = (f"  {json.dumps(name)}: {json.dumps(schema, ensure_ascii=False)}" for name, schema in schemas.items())
     return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def agents_heads() -> str:
+    """Return what the files of North's own agents say at their heads."""
+    heads = {path.name: split_front(path.read_text("utf-8")).fields for path in sorted(AGENTS.glob("*.md"))}
+    return json.dumps(heads, indent=2, ensure_ascii=False) + "\n"
 
 
 def environment() -> str:

@@ -5,7 +5,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from north_lsp.agent.context.frontmatter import split_front
+from north_lsp.agent.context.frontmatter import Front, split_front
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import Level, as_level
@@ -63,7 +63,11 @@ class Definition:
 
 def parse_definition(text: str, source: Source) -> Definition:
     """Read a file. Raises NotAnAgent."""
-    front = split_front(text)
+    return definition_of(split_front(text), source)
+
+
+def definition_of(front: Front, source: Source) -> Definition:
+    """Read what a file says. Raises NotAnAgent."""
     fields = front.fields
     name, description = _text(fields.get("name")), _text(fields.get("description"))
     lacking = [field for field, value in (("name", name), ("description", description)) if not value]

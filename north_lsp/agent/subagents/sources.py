@@ -1,13 +1,22 @@
 """Where definitions are looked for: North's folders and those of other tools, in the project and in the user's home,
 those of plugins, then what North brings along. The table is all there is to add for another tool."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
-from north_lsp.agent.subagents.definition import Definition, Family, NotAnAgent, Source, parse_definition
+from north_lsp.agent.context.frontmatter import Front
+from north_lsp.agent.subagents.definition import (
+    Definition,
+    Family,
+    NotAnAgent,
+    Source,
+    definition_of,
+    parse_definition,
+)
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -23,6 +32,7 @@ FAMILIES: Sequence[tuple[Family, str]] = (
 _FOLDER = "agents"
 _SUFFIXES = (".md",)
 _BUNDLED = Path(__file__).parent / "bundled"
+_HEADS = _BUNDLED / "heads.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +121,14 @@ def _in_folder(
 
 @cache
 def bundled() -> tuple[Definition, ...]:
-    """Read the agents that North brings along."""
-    return tuple(
-        parse_definition(path.read_text("utf-8"), Source("builtin", "builtin", path, "North's own"))
-        for path in sorted(_BUNDLED.glob("*.md"))
-    )
+    """Read the agents that North brings along. `just generate` has read their heads: the YAML library is not loaded for
+    the first answer only for them."""
+    heads = json.loads(_HEADS.read_text("utf-8"))
+    found = []
+    for path in sorted(_BUNDLED.glob("*.md")):
+        body = path.read_text("utf-8").split("---\n", 2)[2].strip()
+        found.append(definition_of(Front(heads[path.name], body), Source("builtin", "builtin", path, "North's own")))
+    return tuple(found)
 
 
 def _settled(found: Iterable[Definition]) -> Iterator[Definition]:
