@@ -7,8 +7,8 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -104,7 +104,9 @@ def make_tree(
     try:
         (own / _OWNER).write_bytes(os.fsencode(top))
         wanted = ["worktree", "add", "--detach", "--no-checkout", str(own / _TREE), "HEAD"]
-        if run_git(wanted, top, _GIT_SECONDS) is None:
+        with _one_at_a_time(own.parent):
+            added = run_git(wanted, top, _GIT_SECONDS)
+        if added is None:
             raise _cannot("git could not make a work tree")
         if run_git(["reset", "--quiet"], own / _TREE, _GIT_SECONDS) is None:
             raise _cannot("git could not read the last commit into a work tree")
@@ -313,6 +315,18 @@ def _own_folder(folder: Path, name: str) -> tuple[Path, int]:
     raise _cannot(f"no folder could be made in {folder}")
 
 
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Keep other threads and other Norths from changing git's list of trees: git fails when it comes upon a tree that
+    another git has only half made."""
+    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
+    try:
+        unix.lock(descriptor, wait=True)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _held(own: Path) -> int | None:
     """Take a folder that nobody holds; returns what holds it."""
     try:
@@ -344,7 +358,8 @@ def _remove(own: Path, top: Path | None) -> None:
     """Remove a folder of North's with its tree, from the repository at `top` as well, if that is known."""
     _let_enter(own)
     if top is not None:
-        run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
+        with _one_at_a_time(own.parent):
+            run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
     shutil.rmtree(own, ignore_errors=True)
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,9 +44,13 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def made(project: Path) -> tuple[Workspace, WorkTree]:
+def workspace_of(project: Path) -> Workspace:
     roots = Roots((project,), ())
-    workspace = Workspace(roots, {project: IgnoreRules.of(project)}, nothing, none_unsaved, Seen())
+    return Workspace(roots, {project: IgnoreRules.of(project)}, nothing, none_unsaved, Seen())
+
+
+def made(project: Path) -> tuple[Workspace, WorkTree]:
+    workspace = workspace_of(project)
     return workspace, make_tree(project.parent / "trees", "one", workspace, {}, lambda _: None)
 
 
@@ -160,3 +165,13 @@ async def test_what_is_more_than_is_read_stays_in_the_tree(project: Path, monkey
     tree.remove()
     clear_left_trees(tree.folder.parent)
     assert (tree.root / "b").read_text() == "what is longer\n"
+
+
+def test_many_trees_are_made_at_once(project: Path) -> None:
+    """Git fails when it finds the tree that another git is about to make."""
+    workspace, folder = workspace_of(project), project.parent / "trees"
+    with ThreadPoolExecutor(16) as threads:
+        trees = list(threads.map(lambda at: make_tree(folder, f"{at}", workspace, {}, lambda _: None), range(16)))
+        assert {(tree.root / "d/x").read_text() for tree in trees} == {"one\n"}
+        list(threads.map(WorkTree.remove, trees))
+    assert git(project, "worktree", "list").count("\n") == 1
