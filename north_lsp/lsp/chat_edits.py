@@ -96,17 +96,25 @@ class ChatEdits:
                 return False
             if await self._insert_into_editor(opened, insertion):
                 return True
+            if self._edits and self.opened(path) == opened:
+                break  # nothing of the user's came in between
         raise Refused
 
-    async def replace(self, path: Path, text: str) -> None:
-        """Give a document another text. Raises Refused, OSError."""
+    async def replace(self, path: Path, former: str, text: str) -> bool:
+        """Give a document another text, unless it is not the `former` one any more; tells whether it did. Raises
+        Refused, OSError."""
         opened = self.opened(path)
+        if opened is not None and opened.text != former:
+            return False
         if opened is None or not self._edits:
             await anyio.to_thread.run_sync(write_document, path, text)
-            return
+            return True
         edits = text_edits(opened.text, text, self._client.encoding)
-        if not await self._apply(opened, edits, confirms=self._client.annotates):
-            raise Refused
+        if await self._apply(opened, edits, confirms=self._client.annotates):
+            return True
+        if self._client.annotates or self.opened(path) == opened:
+            raise Refused  # by the user
+        return False
 
     async def _insert_into_editor(self, opened: OpenText, insertion: Insertion) -> bool:
         """Have the editor insert a text. Returns whether it did; it may have refused since the user was typing."""

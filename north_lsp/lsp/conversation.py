@@ -201,7 +201,8 @@ class CurrentConversation:
         finally:
             if asked.waiting in self._waiting:
                 self._waiting.remove(asked.waiting)
-        if self.document is not None and self.document.id == id and self.document.is_outdated:
+        document = self.document
+        if document is not None and document.id == id and (document.is_outdated or await document.is_stale()):
             await self.on_missed()
         for event in wanted:
             await self._follow(event)
