@@ -82,7 +82,7 @@ def _chosen(words: Sequence[str], tools: Sequence["Tool"]) -> tuple[set[str], li
     from north_lsp.agent.subagents.tool_words import NEVER, chosen_tools
 
     found, unknown = chosen_tools(words, tools)
-    there = {tool.name for tool in tools}
+    there = {tool.name for tool in tools} - {"search_tools"}  # all that is left is described
     return {tool.name for tool in found} | (NEVER & there if found else set()), unknown
 
 

@@ -107,6 +107,11 @@ class ConversationTemplates:
         template = self.find((split_name(text) or ("", ""))[0])
         return (NO_WISHES, None) if template is None else (template.wishes, template)
 
+    def stands_alone(self, parts: tuple[Part, ...]) -> bool:
+        """Tell whether a prompt calls a template that says what holds for its turn."""
+        words = next((part.text for part in parts if isinstance(part, TextPart)), "")
+        return self.wishes(words)[0] != NO_WISHES
+
     def skill_in(self, parts: tuple[Part, ...]) -> Template | None:
         """Return the skill that a prompt calls; None for any other."""
         words = next((part.text for part in parts if isinstance(part, TextPart)), "")
