@@ -126,11 +126,11 @@ class ConversationTemplates:
 
     def skill(self, address: str) -> str:
         """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_file(address, self.known_skills())
+        return skill_file(address, self.known_skills(), self._resolve)
 
     def skill_path(self, address: str) -> Path:
         """Return the file that stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_path(address, self.known_skills())
+        return skill_path(address, self.known_skills(), self._resolve)
 
     def known_skills(self) -> list[Template]:
         """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""

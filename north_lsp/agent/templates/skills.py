@@ -1,7 +1,8 @@
 """Skills: how a model is told of them, and how it reads their files."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,6 +15,8 @@ from north_lsp.errors import ToolError
 from north_lsp.storage.skill_settings import SkillSettings
 from north_lsp.workspace.paths import Roots
 
+Gate = Callable[[Path], object]
+"""Raises ToolError for a file that tools may not read."""
 _MAX_LIST_BYTES = 8 * 1024
 _MAX_DESCRIPTION = 200
 _MAX_NAMED = 50
@@ -34,17 +37,18 @@ def list_of_skills(templates: Sequence[Template]) -> list[str]:
     return lines
 
 
-def skill_file(address: str, skills: Sequence[Template]) -> str:
-    """Read `<name>`, or `<name>/<file>` from the skill's folder. Raises ToolError NOT_FOUND naming what there is, and
-    OUTSIDE_WORKSPACE for a file that is not in that folder."""
+def skill_file(address: str, skills: Sequence[Template], gate: Gate) -> str:
+    """Read `<name>`, or `<name>/<file>` from the skill's folder. Raises ToolError NOT_FOUND naming what there is,
+    OUTSIDE_WORKSPACE for a file that is not in that folder, and what the `gate` raises, which decides on files of the
+    project."""
     skill, rest = _found(address, skills)
-    return read_document(_file(skill, rest))[0] if rest else skill.body
+    return read_document(_file(skill, rest, gate))[0] if rest else skill.body
 
 
-def skill_path(address: str, skills: Sequence[Template]) -> Path:
+def skill_path(address: str, skills: Sequence[Template], gate: Gate) -> Path:
     """Return where `<name>`, or `<name>/<file>` is. Raises what `skill_file` raises."""
     skill, rest = _found(address, skills)
-    return _file(skill, rest) if rest else skill.path
+    return _file(skill, rest, gate) if rest else skill.path
 
 
 def switched(found: Iterable[Template], settings: SkillSettings) -> Iterator[Template]:
@@ -76,16 +80,26 @@ def _found(address: str, skills: Sequence[Template]) -> tuple[Template, str]:
     return skill, rest
 
 
-def _file(skill: Template, rest: str) -> Path:
+def _file(skill: Template, rest: str, gate: Gate) -> Path:
     folder = skill.path.parent
     relative = unquote(rest)
     if relative.startswith("/") or ".." in Path(relative).parts:
         raise ToolError("OUTSIDE_WORKSPACE", f"{one_line(relative, 200)} is not in the folder of the skill")
     path = Roots.of(folder).resolve(relative).path
+    if skill.level == "project":
+        gate(path)
     if not path.is_file():
-        files = [os.path.relpath(one, folder) for one in documents_in(folder, ("",), deep=True)[0][:_MAX_NAMED]]
-        raise ToolError("NOT_FOUND", f"the skill has no file {one_line(relative, 200)}", f"files: {', '.join(files)}")
+        files = ", ".join(os.path.relpath(one, folder) for one in _open_files(skill, gate))
+        raise ToolError("NOT_FOUND", f"the skill has no file {one_line(relative, 200)}", f"files: {files}")
     return path
+
+
+def _open_files(skill: Template, gate: Gate) -> Iterator[Path]:
+    for path in documents_in(skill.path.parent, ("",), deep=True)[0][:_MAX_NAMED]:
+        with suppress(ToolError):
+            if skill.level == "project":
+                gate(path)
+            yield path
 
 
 def _name(skill: Template) -> str:
