@@ -7,7 +7,10 @@ import pytest
 from tests.end_to_end.test_agents import submit, task, tasks
 from tests.end_to_end.test_context import messages_of, notices, system_of, write
 from tests.end_to_end.test_faults import configure, prompt, sent
+from tests.end_to_end.test_file_blocks import deciding
+from tests.end_to_end.test_mcp import questions
 from tests.end_to_end.test_queue import ask, start
+from tests.end_to_end.test_secrets_campaign import agree
 from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.test_web import Told
 from tests.end_to_end.world import World
@@ -242,3 +245,55 @@ async def test_a_command_that_says_what_holds_for_its_turn_shares_it_with_no_oth
     assert "shell_run" not in {tool["name"] for tool in looked.body["tools"]}
     for text in ("go", *ahead, "last"):
         assert "shell_run" in {tool["name"] for tool in requests[text].body["tools"]}
+
+
+RUNS = "---\nallowed-tools: Read, Bash(echo:*)\n---\nSaid: !`echo one $1`\nAnd !{sh -c 'printf two; exit 3'}."
+
+
+async def test_what_a_command_wants_to_know_is_run_once_the_user_agrees(world: World, server: ModelServer) -> None:
+    write(world.project, {".claude/commands/ask.md": RUNS})
+    server.script(answer(Say("Heard.")))
+    async with conversation(world) as (client, session):
+        client.handlers["session/request_permission"] = agree
+        assert await prompt(client, session, "/ask more") == "end_turn"
+        asked = [one["toolCall"]["rawInput"]["command"] for one in questions(client)]
+        assert asked == ["echo one more", "sh -c 'printf two; exit 3'"]
+        ends = [one for one in updates(client, "tool_call_update") if one.get("status") in ("completed", "failed")]
+        assert [one["status"] for one in ends] == ["completed", "failed"]
+        await client.request("session/close", {"sessionId": session})
+        shown = len(updates(client, "tool_call"))
+        await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        titles = [one["title"] for one in updates(client, "tool_call")[shown:]]
+        assert titles == ["Running echo one more", "Running sh -c 'printf two; exit 3'"]
+    said = "\n".join(text for _, text in sent(server)[-1])
+    assert "Said: (the output of `echo one more`; if it is not below, run it)" in said
+    assert "/ask wants to know what this command prints:\necho one more\n\n(exit code 0)\none more" in said
+    assert "/ask wants to know what this command prints:\nsh -c 'printf two; exit 3'\n\n(exit code 3)\ntwo" in said
+
+
+@pytest.mark.parametrize(
+    ("mode", "choice", "told"),
+    [("agent", "reject", "the user denied it"), ("ask", "accept", "shell_run is not available in ask mode")],
+)
+async def test_what_is_not_run_is_told(world: World, server: ModelServer, mode: str, choice: str, told: str) -> None:
+    write(world.project, {".north/commands/ask.md": "Said: !`echo one`"})
+    server.script(answer(Say("Heard.")))
+    async with conversation(world) as (client, session):
+        deciding(client, choice)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": mode})
+        assert await prompt(client, session, "/ask") == "end_turn"
+        assert len(questions(client)) == (mode == "agent")
+    assert "/ask wants to know what this command prints:\necho one\n\n(not run:" in last_prompt(server)
+    assert told in last_prompt(server)
+
+
+async def test_a_command_that_holds_a_question_can_be_cancelled_with_it(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/commands/ask.md": "Said: !`echo one`"})
+    async with conversation(world) as (client, session):
+
+        async def cancel(params: dict[str, Any]) -> dict[str, Any]:
+            return {"outcome": {"outcome": "cancelled"}}
+
+        client.handlers["session/request_permission"] = cancel
+        assert await prompt(client, session, "/ask") == "cancelled"
+    assert server.requests == []

@@ -201,10 +201,15 @@ def _results_after(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]
 
 
 def _own_command_text(entry: OwnCommandEntry) -> str:
-    """Return the text that the model reads for a command that the user ran."""
+    """Return the text that the model reads for a command that the user ran, or that a template has called."""
     code = entry.exit_code
-    ended = f"exit code {code}" if code is not None else "it did not end on its own"
-    parts = ["I ran this command myself:", entry.command, "", f"({ended})", entry.output]
+    ended = f"(exit code {code})" if code is not None else "(it did not end on its own)"
+    if entry.called_by:
+        was_run = code is not None or entry.cancelled
+        parts = [f"/{entry.called_by} wants to know what this command prints:", entry.command, ""]
+        parts += [ended, entry.output] if was_run else [entry.output]
+    else:
+        parts = ["I ran this command myself:", entry.command, "", ended, entry.output]
     return "\n".join([*parts, entry.left_out] if entry.left_out else parts)
 
 

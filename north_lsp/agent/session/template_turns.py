@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TemplateTurn:
-    """The wishes for one turn, and the template that they come from."""
+    """The wishes for one turn, and the template that they come from; and the `commands` that are run before it, each
+    with the name of its template."""
 
     wishes: Wishes = NO_WISHES
     template: Template | None = None
+    commands: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def mode(self, mode: Mode) -> Mode:
         return "ask" if self.wishes.only_reads and mode == "agent" else mode
@@ -96,4 +98,7 @@ async def template_turn(
         texts = [part.text for entry in prompts for part in entry.parts if isinstance(part, Words)]
     else:
         texts = [part.text for one in batch for part in one.parts if isinstance(part, TextPart)]
-    return TemplateTurn(*templates.wishes(texts[0])) if texts else TemplateTurn()
+    if not texts:
+        return TemplateTurn()
+    called = [one for text in texts if left is None and (one := templates.called(text)) is not None and one.commands]
+    return TemplateTurn(*templates.wishes(texts[0]), tuple((one.name, one.commands) for one in called))

@@ -8,7 +8,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
-from north_lsp.agent.context.documents import documents_in, read_document
+from north_lsp.agent.context.documents import cut, documents_in, framed, read_document, size_of
+from north_lsp.agent.context.globs import matching_glob
+from north_lsp.agent.context.telling import context_block
+from north_lsp.agent.log.messages import News
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -24,10 +27,10 @@ _PREFIX = "skill:"
 
 
 def list_of_skills(templates: Sequence[Template]) -> list[str]:
-    """List the skills among templates, a line each, as far as there is room."""
+    """List the skills that a model can load, a line each, as far as there is room."""
     lines: list[str] = []
     left = _MAX_LIST_BYTES
-    skills = [one for one in templates if one.kind == "skill"]
+    skills = [one for one in templates if one.kind == "skill" and not one.always]
     for at, skill in enumerate(skills):
         line = f"- {_name(skill)}: {one_line(skill.description, _MAX_DESCRIPTION)}".replace("<", "&lt;")
         left -= len(line.encode()) + 1
@@ -35,6 +38,31 @@ def list_of_skills(templates: Sequence[Template]) -> list[str]:
             return [*lines, f"[{len(skills) - at} more are left out: there is no room for them]"]
         lines.append(line)
     return lines
+
+
+def skills_in_full(templates: Sequence[Template], max_bytes: int) -> list[dict[str, str]]:
+    """Return the names and texts of the skills that need not be loaded, cut if they are too long together."""
+    rows: list[dict[str, str]] = []
+    left = max_bytes
+    for one in templates:
+        if one.kind == "skill" and one.always and left > 0:
+            name = _name(one)
+            body = cut(one.body, left, f"[truncated: read skill://{name}]")
+            left -= size_of(body)
+            rows.append({"name": name, "text": framed(one.level, body)})
+    return rows
+
+
+def news_of_skills(templates: Iterable[Template], paths: Iterable[Path], roots: Sequence[Path]) -> list[News]:
+    """Return what a model has to know of the skills that are about files: which one to load, each once."""
+    relative = [path.relative_to(root).as_posix() for path in paths for root in roots if path.is_relative_to(root)]
+    found: list[News] = []
+    for one in templates:
+        about = next((name for name in relative if matching_glob(one.globs, name) is not None), None)
+        if one.kind == "skill" and not one.always and about is not None:
+            told = f"The skill {_name(one)} is about {one_line(about, 300)}: load it before you work on that."
+            found.append(News(context_block(told), one.name))
+    return found
 
 
 def skill_file(address: str, skills: Sequence[Template], gate: Gate) -> str:
