@@ -112,7 +112,7 @@ class ModelTurns:
                 if following.compacts:
                     with suppress(ValueError):  # there is nothing to summarize
                         await parts.builder(context, self._choice).summarize_now(model, "", None)
-                queue.put("followUp", (TextPart(following.text),), following.mode)
+                queue.put("followUp", (TextPart(following.text, is_made=True),), following.mode)
             return stopped
         except anyio.get_cancelled_exc_class():
             is_stopped = True

@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, Words
-from north_lsp.agent.log.prompt import TextPart
+from north_lsp.agent.log.prompt import typed
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Editor
@@ -97,7 +97,7 @@ async def template_turn(
         prompts = [one.entry for one in log.path() if one.id == left.prompt_id and isinstance(one.entry, PromptEntry)]
         texts = [part.text for entry in prompts for part in entry.parts if isinstance(part, Words)]
     else:
-        texts = [part.text for one in batch for part in one.parts if isinstance(part, TextPart)]
+        texts = [text for one in batch for text in typed(one.parts)[:1]]
     if not texts:
         return TemplateTurn()
     called = [one for text in texts if left is None and (one := templates.called(text)) is not None and one.commands]

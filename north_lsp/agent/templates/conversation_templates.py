@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.context.documents import Place, cut, plain
 from north_lsp.agent.log.messages import News
-from north_lsp.agent.log.prompt import FileLink, Part, TextPart
+from north_lsp.agent.log.prompt import FileLink, Part, TextPart, typed
 from north_lsp.agent.prompts import render
 from north_lsp.agent.templates.bundled_templates import bundled_templates
 from north_lsp.agent.templates.expansion import MAX_BYTES, expanded, mentions, with_commands_named
@@ -107,7 +107,7 @@ class ConversationTemplates:
         """Return the parts of a prompt as they go into the conversation, and the text of the template that it calls. A
         name behind a backslash is no call, and loses its backslash."""
         words = next((part for part in parts if isinstance(part, TextPart)), None)
-        if words is None:
+        if words is None or words.is_made:
             return parts, ""
         if (called := self.called(words.text)) is not None:
             return (*parts, *map(FileLink, called.paths)), called.text
@@ -123,13 +123,13 @@ class ConversationTemplates:
 
     def stands_alone(self, parts: tuple[Part, ...]) -> bool:
         """Tell whether a prompt calls a template that says what holds for its turn, or has commands run before it."""
-        words = next((part.text for part in parts if isinstance(part, TextPart)), "")
+        words = "".join(typed(parts)[:1])
         called = self.called(words)
         return called is not None and (bool(called.commands) or self.wishes(words)[0] != NO_WISHES)
 
     def skill_in(self, parts: tuple[Part, ...]) -> Template | None:
         """Return the skill that a prompt calls; None for any other."""
-        words = next((part.text for part in parts if isinstance(part, TextPart)), "")
+        words = "".join(typed(parts)[:1])
         found = self.find((split_name(words) or ("", ""))[0])
         return found if found is not None and found.kind == "skill" else None
 
