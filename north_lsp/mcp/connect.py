@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -35,6 +35,7 @@ from north_lsp.mcp.content import (
 )
 from north_lsp.mcp.over_editor import VERSION as STATELESS
 from north_lsp.mcp.over_editor import over_editor
+from north_lsp.mcp.secrets import secrets_given
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside, failure
 from north_lsp.storage.credentials import CredentialStore
@@ -183,7 +184,12 @@ class Connector:
         self._secret_names = secret_names
         self._apart = locations.server_folders
         self._store = CredentialStore(locations)
+        self._given: set[str] = set()
         self._sign_ins: SignIns | None = None
+
+    @property
+    def given(self) -> Collection[str]:
+        return tuple(self._given)  # whoever reads it is on a thread
 
     async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._of_users().sign_in(_signed_in_at(spec), show)
@@ -194,7 +200,7 @@ class Connector:
     def _of_users(self) -> "SignIns":
         from north_lsp.mcp.oauth import SignIns  # loads the HTTP client
 
-        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store)
+        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store, self._given.update)
         return self._sign_ins
 
     @asynccontextmanager
@@ -212,6 +218,7 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
+        self._given.update(secrets_given(spec))
         token = await self._token_for_program(spec)
 
         async def is_outdated() -> bool:

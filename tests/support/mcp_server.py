@@ -306,6 +306,7 @@ class Handler(BaseHTTPRequestHandler):
         if "oauth" in MODES and not self.may_come(message):
             where = f"{self.home()}/.well-known/oauth-protected-resource/mcp"
             return self.plain(401, b"sign in first", {"www-authenticate": f'Bearer resource_metadata="{where}"'})
+        os.environ["AUTHORIZATION"] = self.headers.get("authorization") or ""  # for the tool that shows variables
         session = self.headers.get("mcp-session-id")
         if message.get("method") == "initialize":
             session = f"session-{len(self.sessions)}"

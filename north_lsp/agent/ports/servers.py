@@ -1,6 +1,6 @@
 """What the core asks of a client for tool servers (MCP): a connection to one, and what the server says."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from pathlib import Path
@@ -167,6 +167,11 @@ class Listener(Protocol):
 
 class Connect(Protocol):
     """Opens connections."""
+
+    @property
+    def given(self) -> Collection[str]:
+        """What is secret of what servers were given: tokens of sign-ins, headers, variables. It only ever grows."""
+        ...
 
     def __call__(
         self, spec: ServerSpec, roots: Sequence[Path], listener: Listener

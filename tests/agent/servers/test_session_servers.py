@@ -37,6 +37,8 @@ class Opened:
 class Connections:
     """Counts what is open; a connection ends once it may."""
 
+    given = ()
+
     def __init__(self) -> None:
         self.opened = self.open = 0
         self.ending, self.may_end = anyio.Event(), anyio.Event()
