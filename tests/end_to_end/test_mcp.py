@@ -457,6 +457,7 @@ async def test_prompts_of_a_server_are_commands(world: World, server: ModelServe
         (row,) = [one for one in update["availableCommands"] if one["name"] == "mcp:mine:plan"]
         assert row["description"] == "Makes a plan."
         assert row["input"]["hint"] == "<topic> [tone]"
+        assert "mcp:mine:later" in [one["name"] for one in update["availableCommands"]]
         assert "needs topic" in await command(client, session, "/mcp:mine:plan")
         assert await prompt(client, session, "/mcp:mine:plan tone=friendly the next week") == "end_turn"
         assert [text for role, text in sent(server)[-1] if role == "user"][-1].endswith(
@@ -677,6 +678,26 @@ async def test_servers_get_no_keys_but_those_that_their_configuration_names(worl
     names = json.loads(last_result(server))
     assert {"GIVEN", "PLAIN", "PATH"} <= set(names)
     assert not {"MY_TOKEN", "ANTHROPIC_API_KEY", "NORTH_DATA_DIR"} & set(names)
+
+
+async def test_what_makes_no_sense_is_skipped_and_counted(world: World, server: ModelServer) -> None:
+    server.script(DONE)
+    async with talk(world, stdio("noise")) as (client, session):
+        assert await prompt(client, session, "Hello") == "end_turn"
+        assert "`test`: ready, test-server 1.2, 2 messages that made no sense" in await command(client, session, "/mcp")
+
+
+async def test_values_may_be_what_a_command_prints(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_good_environment", name="SERVICE_TOKEN")), DONE)
+    good = entry(env={"SERVICE_TOKEN": "!printf '%s-a-command' from"})
+    own(world, good=good, bad=entry(env={"OTHER": "!exit 3"}))
+    async with talk(world, {**stdio(), "env": [{"name": "SERVICE_TOKEN", "value": "!false"}]}) as (client, session):
+        assert await prompt(client, session, "Show it") == "end_turn"
+        listed = await command(client, session, "/mcp")
+        assert "from-a-command" in json.dumps(client.updates)
+    assert "from-a-command" not in json.dumps(server.requests[-1].body)
+    assert "the command in `env` for OTHER printed no key (exit code 3): fix it" in listed
+    assert "`test`: ready" in listed  # an editor says what it means
 
 
 @pytest.mark.parametrize("whose", ["client", "user"])

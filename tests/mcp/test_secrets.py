@@ -11,10 +11,11 @@ def test_what_has_a_secret_name_is_secret_without_its_scheme() -> None:
         "",
         "http",
         env={"GITHUB_TOKEN": "of-the-environment", "MODE": "quiet"},
+        args=("--verbose", "--api-key", "of-an-argument", "--token=of-one-word", "run"),
         url="https://a.example/mcp?tavilyApiKey=of-the-address&page=2",
         headers={"Authorization": "Bearer of-the-header", "X-Api-Key": "of-another", "Accept": "text/plain"},
     )
-    found = {"of-the-environment", "of-the-address", "of-the-header", "of-another"}
+    found = {"of-the-environment", "of-the-address", "of-the-header", "of-another", "of-an-argument", "of-one-word"}
     assert set(secrets_given(spec)) == found
 
 

@@ -123,6 +123,11 @@ class Connection(Protocol):
         """What the server calls itself, with its version."""
         ...
 
+    @property
+    def skipped(self) -> int:
+        """How many of its messages made no sense."""
+        ...
+
     async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
         """Return the tools, and what is wrong with those that are left out."""
         ...

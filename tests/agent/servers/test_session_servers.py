@@ -22,6 +22,7 @@ class Opened:
     """A connection that stays."""
 
     title = "test"
+    skipped = 0
 
     async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
         return [OfferedTool("look", "", {}, only_reads=True)], []
