@@ -9,7 +9,7 @@ import path from "node:path";
 
 import { chosen, fakeNorth, makeBed } from "./bed.mjs";
 import { dialog, openFile } from "./controls.mjs";
-import { palette, screenshot, until } from "./workbench.mjs";
+import { notification, palette, screenshot, until } from "./workbench.mjs";
 
 const harm = [
   "**bold** <b id=raw>raw</b> <script>document.title = 'harmed'</script>",
@@ -26,9 +26,10 @@ const cases = {
     await until("the message to stay", async () => (await chat.input.inputValue()) === "hello");
   },
 
-  async nopython({ chat }) {
+  async nopython({ chat, page }) {
     await chat.frame.locator("#problem", { hasText: "could not be started" }).waitFor();
     await chat.frame.locator("#problem", { hasText: "Python" }).waitFor();
+    assert.equal(await notification(page, "North").count(), 0, "it is told once");
   },
 
   async old({ chat }) {

@@ -148,8 +148,9 @@ const cases = {
     await chat.idle();
   },
 
-  /** What is to be decided is seen whole: nothing of it is beside the page, or in a box that scrolls by itself. */
-  async approval({ chat }) {
+  /** What is to be decided is seen whole: nothing of it is beside the page, or in a box that scrolls by itself. In a low
+   * window the input stays in view all the same. */
+  async approval({ chat, page }) {
     const command = `echo ${"a".repeat(400)} && rm -rf everything\n${"echo line\n".repeat(60)}`;
     const toolCall = { toolCallId: "c", title: "Run it", kind: "execute", rawInput: { command }, content: text(`\`\`\`sh\n${command}\n\`\`\``) };
     const options = [{ optionId: "run", name: "Run", kind: "allow_once" }, { optionId: "deny", name: "Deny", kind: "reject_once" }];
@@ -165,6 +166,11 @@ const cases = {
     await body.evaluate((box) => (box.scrollTop = box.scrollHeight));
     await until("the end to be seen", () => run.isEnabled());
     await chat.shot("approval");
+    await page.setViewportSize({ width: 1280, height: 420 });
+    await until("the window to be low", async () => (await chat.frame.locator("body").evaluate(() => innerHeight)) < 420);
+    await until("the input in view", () => chat.input.evaluate((input) => input.getBoundingClientRect().bottom < innerHeight));
+    await chat.shot("approval-low");
+    await page.setViewportSize({ width: 1280, height: 900 });
     await chat.frame.locator("#waiting").getByRole("button", { name: "Deny" }).click();
     await chat.idle();
   },
@@ -175,7 +181,7 @@ const cases = {
     page.on("console", (message) => /content security policy/i.test(message.text()) && refused.push(message.text()));
     await play([says([
       "| function | number | what it does |\n|:--|--:|:-:|\n| `greet_everybody_in_this_town()` | 12 | greets |\n| `leave` | 3 | leaves |",
-      "- [x] done\n- [ ] not done\n- plain", "See [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
+      "- [x] done\n  - below it\n- [ ] not done\n- plain", "See [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
       "```python\ndef greet(name):  # says hello\n    return f'Hello {name}', 12\n```", "> quoted\n\n1. one\n2. two",
     ].join("\n\n"))]);
     const answer = chat.row("answer");
@@ -186,6 +192,8 @@ const cases = {
     const heads = await answer.locator("th").evaluateAll((cells) => cells.map((cell) => cell.clientHeight));
     assert.ok(Math.max(...heads) < 40, `the heads take one line: ${heads}`);
     assert.deepEqual(await answer.locator("li.task input").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
+    const [done, below] = await Promise.all([answer.locator("li.task input").first(), answer.getByText("below it")].map((one) => one.boundingBox()));
+    assert.ok(below.y > done.y + done.height / 2, "what is below a task stands below it");
     const colours = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
     assert.ok(colours >= 3, `${colours} colours`);
     await chat.shot("markdown");

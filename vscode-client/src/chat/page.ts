@@ -41,6 +41,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <p id="composer-note" role="status" hidden></p>
 <div id="controls">
 <button type="button" id="attach" class="plain" title="${say(t("Attach files, problems, changes… (@ in the text, pictures by pasting)"))}" aria-label="${say(t("Attach…"))}"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
+<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 <span id="activity" role="status"></span>
 <span id="buttons">
 <button type="button" id="stop" class="secondary" title="${say(t("Stop (Escape)"))}" hidden><span class="codicon codicon-debug-stop" aria-hidden="true"></span><span class="visually-hidden">${say(t("Stop"))}</span></button>
@@ -56,7 +57,6 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <button type="button" id="thought_level" class="picker" hidden></button>
 <button type="button" id="approvals" class="picker" hidden></button>
 <button type="button" id="permitted" class="plain" title="${say(t("Allowed without a question: click to revoke it"))}" hidden></button>
-<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
 <script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>
