@@ -29,6 +29,7 @@ async function fakePython(folder, version, venv = "exit 1") {
 const cases = {
   /** Nothing but the vsix: the first question is answered by a server that the extension has installed. */
   install: {
+    install: true,
     env: { NORTH_MODEL: "offline" },
     async check({ chat, page, server }) {
       await notification(page, "Installing North's server").waitFor();
@@ -40,7 +41,7 @@ const cases = {
       const examples = await chat.frame.locator("#welcome .examples button").allTextContents();
       assert.equal(examples.length, 3);
       await chat.frame.locator("#welcome .examples button", { hasText: "list files" }).click();
-      assert.equal(await chat.input.inputValue(), "list files");
+      await until("the example in the input", async () => (await chat.input.inputValue()) === "list files");
       await chat.input.press("Enter");
       await chat.row("answer").filter({ hasText: "notes.txt" }).waitFor();
       await chat.frame.locator("#welcome").waitFor({ state: "hidden" });
@@ -165,9 +166,7 @@ const cases = {
       await writeFile(file, JSON.stringify({ folders: [...folders, { path: path.join(folder, "third") }] }));
       await chat.rows.filter({ hasText: "find quokka" }).first().waitFor();
       await until("the third folder to be found", async () => {
-        await chat.idle();
-        await chat.send("find wombat");
-        await chat.idle();
+        await chat.ask("find wombat");
         return (await chat.row("answer").allTextContents()).some((text) => text.includes("third.txt"));
       });
     },
