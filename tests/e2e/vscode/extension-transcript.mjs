@@ -241,7 +241,7 @@ const cases = {
     const editor = page.locator(".editor-instance .monaco-editor").first();
     const code = chat.row("answer").locator(".code");
     await code.getByRole("button", { name: "Copy" }).click();
-    await code.locator(".codicon-check").waitFor();
+    await chat.frame.locator("#announce", { hasText: "Copied" }).waitFor();
     await code.getByRole("button", { name: "Insert at Cursor" }).click();
     await until("the code at the cursor", async () => (await visibleLines(editor)).includes("    return name.upper()LAST = 1"));
     await editor.locator(".view-line").first().click();

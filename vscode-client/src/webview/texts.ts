@@ -19,6 +19,7 @@ export const WORDS = {
   you: t("You"),
   north: t("North"),
   copy: t("Copy"),
+  copied: t("Copied"),
   insert: t("Insert at Cursor"),
   apply: t("Apply to File…"),
   toTerminal: t("Type into the Terminal"),
