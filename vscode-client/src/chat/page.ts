@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
   const nonce = randomBytes(16).toString("base64");
   const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(extension, ...names)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource} 'nonce-${nonce}'; font-src ${webview.cspSource}; form-action 'none'`;
   const { t } = vscode.l10n;
   return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">
@@ -14,6 +14,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width">
+<style nonce="${nonce}">body { visibility: hidden; }</style>
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
