@@ -1,6 +1,7 @@
 /**
  * North's extension on its first day: its own server is installed, folders are trusted or not, there is no folder or
- * several, a key is stored, a model is chosen. Each case has a VS Code of its own; with names: only those cases.
+ * several, a key is stored, a model is chosen. Each case has a VS Code of its own, unless it joins the one before it; with
+ * names: only those cases.
  *
  * `NORTH_E2E_SERVER` names another north-lsp than the checkout's own, for the cases that install none.
  */
@@ -201,6 +202,7 @@ const cases = {
   /** The walkthrough has all steps, and its buttons work. */
   walkthrough: {
     machine: named,
+    joins: true,
     async check({ chat, page }) {
       await chat.frame.locator("#welcome").getByRole("button", { name: "First steps" }).click();
       const steps = page.locator(".gettingStartedContainer .step-title");
@@ -219,6 +221,7 @@ const cases = {
   /** The settings file is made, completed by its keys, and may have comments. */
   settings: {
     machine: named,
+    joins: true,
     async check({ chat, page, folder }) {
       await chat.frame.locator("#welcome .setup li").first().waitFor(); // it has taken the focus, which closes the palette
       await palette(page, "North: Open Settings File");
@@ -240,6 +243,7 @@ const cases = {
   /** The extension's page has its icon, and no picture that cannot be loaded. */
   page: {
     machine: named,
+    joins: true,
     async check({ page }) {
       const listed = page.locator(".extensions-list .extension-list-item", { hasText: "North" }).first();
       await until("North among the extensions", async () => {
@@ -265,10 +269,9 @@ function count(text, part) {
 }
 
 const vsix = await packedExtension();
-const only = process.argv.slice(2);
-for (const [name, { check, prepare, ...given }] of Object.entries(cases)) {
-  if (only.length > 0 && !only.includes(name)) continue;
-  const started = performance.now();
+
+/** A VS Code with what a case is given: `{ chat, page, server, folder }`, and `close`, which checks what holds of all. */
+async function open({ check, prepare, joins, ...given }) {
   const folder = await mkdtemp(path.join(tmpdir(), "north-e2e-setup-"));
   const workspace = path.join(folder, "workspace");
   const home = path.join(folder, "home");
@@ -293,24 +296,46 @@ for (const [name, { check, prepare, ...given }] of Object.entries(cases)) {
     ...(rules ? { ...rules.env } : {}),
     ...made.env,
   };
-  let server;
-  let page;
+  const userData = await machineSettings(path.join(folder, "user-data"), made.machine ?? {});
+  const remove = () => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  const server = await startServer({ ...made, vsix, workspace, userData, settings: { "files.autoSave": "off" }, env }).catch(async (error) => {
+    await remove();
+    throw error;
+  });
+  return {
+    server,
+    folder,
+    async checkAll() {
+      if (rules) await rules.check();
+      assert.ok(!existsSync(planted), "something of the folder was run");
+    },
+    async close() {
+      await server.stop();
+      await remove();
+    },
+  };
+}
+
+const only = process.argv.slice(2);
+let now;
+for (const [name, made] of Object.entries(cases)) {
+  if (only.length > 0 && !only.includes(name)) continue;
+  const started = performance.now();
+  if (!made.joins) now = void (await now?.close());
   try {
-    const userData = await machineSettings(path.join(folder, "user-data"), made.machine ?? {});
-    server = await startServer({ ...made, vsix, workspace, userData, settings: { "files.autoSave": "off" }, env });
-    page = await server.open();
-    await page.locator('.statusbar-item[id*="north.status"]').waitFor();
-    await palette(page, "North: Show Chat");
-    await check({ chat: new Chat(page), page, server, folder });
-    if (rules) await rules.check();
-    assert.ok(!existsSync(planted), "something of the folder was run");
+    now ??= await open(made);
+    if (now.page === undefined) {
+      now.page = await now.server.open();
+      await now.page.locator('.statusbar-item[id*="north.status"]').waitFor();
+    } else await palette(now.page, "View: Close All Editors");
+    await palette(now.page, "North: Show Chat");
+    await made.check({ ...now, chat: new Chat(now.page) });
+    await now.checkAll();
     console.log(`${name}: ok (${((performance.now() - started) / 1000).toFixed(1)} s)`);
   } catch (error) {
-    const picture = page && (await screenshot(page, `setup-${name}-failed`));
-    console.error(`${await server?.logs(/North/)}\n${name} FAILED: ${error.stack}\nscreenshot: ${picture}`);
+    const picture = now?.page && (await screenshot(now.page, `setup-${name}-failed`));
+    console.error(`${await now?.server.logs(/North/)}\n${name} FAILED: ${error.stack}\nscreenshot: ${picture}`);
     process.exitCode = 1;
-  } finally {
-    await server?.stop();
-    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 }
+await now?.close();
