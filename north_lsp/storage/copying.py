@@ -30,15 +30,19 @@ class NotCopied(ValueError):
     """The conversation cannot be copied; the text says why."""
 
 
-def fork(source: Conversation, store: Locations, place: Place | None = None) -> tuple[str, bool]:
-    """Copy a whole conversation, into another project if there is a `place`; return the copy's id, and whether the full
-    outputs of its calls could be copied.
+def fork(
+    source: Conversation, store: Locations, place: Place | None = None, title: str | None = None
+) -> tuple[str, bool]:
+    """Copy a whole conversation, under another title if there is one, and into another project if there is a `place`;
+    return the copy's id, and whether the full outputs of its calls could be copied.
 
     What is queued in the original is not queued in the copy, and the copy is not archived. Raises NotCopied, OSError.
     """
     id = _new_id(source, store)
     lines = source.lines()
     more: list[Record] = []
+    if title is not None:
+        more.append({"type": "title_changed", "title": title, "titleSource": source.title_source})
     if source.queue:
         more.append({"type": "queue_changed", "words": []})
     if source.archived:
@@ -47,7 +51,7 @@ def fork(source: Conversation, store: Locations, place: Place | None = None) -> 
         where = {"repoRoot": str(place.root), "repoHash": place.hash, "cwd": str(place.root)}
         more.append({"type": "session_moved", **where, "rootInode": inode_of(place.root)})
     for record in more:
-        lines += encode(record | {"id": source.reserve_id(), "timestamp": timestamp()})
+        lines += source.line(record | {"id": source.reserve_id(), "timestamp": timestamp()})
     header = _header(source, id, {"id": source.id, "relation": "fork"})
     return id, _write(source, store, header, lines)
 

@@ -290,15 +290,10 @@ class Navigation:
 def fork(log: Log, locations: Locations, root: Path | None = None) -> Copied:
     """Copy a whole conversation, into the project of a folder if one is given, and say so in the copy's title. Raises
     NotCopied, OSError. Blocks."""
-    source = log.conversation
+    source, title = log.conversation, log.conversation.title
     place = Place(root, project_hash(root)) if root is not None else None
-    id, whole = copying.fork(source, locations, place)
-    if source.title is not None and not source.title.startswith(_FORKED):
-        copy = Log(source.open(locations, id))
-        title = one_line(f"{_FORKED}{source.title}", _TITLE_LENGTH)
-        name = copy.set_title if source.title_source == "auto" else copy.rename
-        name(title)
-        copy.conversation.close()
+    named = one_line(f"{_FORKED}{title}", _TITLE_LENGTH) if title and not title.startswith(_FORKED) else None
+    id, whole = copying.fork(source, locations, place, named)
     return Copied(id, "fork", is_whole=whole)
 
 
