@@ -1,8 +1,6 @@
 """Makes sessions: new ones, and ones from a stored conversation. An adapter only says which editor each one gets."""
 
 import contextlib
-import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -44,7 +42,7 @@ from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.files import inode_of
+from north_lsp.storage.files import inode_of, note_use
 from north_lsp.storage.locks import LockHeld
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
@@ -53,8 +51,6 @@ from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
-
-_HALF_A_DAY = 12 * 60 * 60.0
 
 
 @dataclass(frozen=True)
@@ -193,8 +189,7 @@ class SessionFactory:
         if held is None:
             conversation.close()
         with contextlib.suppress(OSError):
-            if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
-                os.utime(conversation.path)  # what is open is not cleared away for its age
+            note_use(conversation.path)
         log.path()  # takes a while the first time
         return held, place.former
 

@@ -22,6 +22,7 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import Record
+from north_lsp.storage.files import note_use
 from north_lsp.storage.locks import LockHeld
 
 _SECONDS = 0.2
@@ -180,6 +181,8 @@ class Sharing:
         conversation = self._conversation
         if conversation.is_gone:
             return _Look(is_gone=True)
+        with suppress(OSError):  # one that is not stored, or a disk that only reads
+            note_use(conversation.path)
         if conversation.is_writer:
             return _Look(wanted=conversation.ownership.wanted())
         holder = conversation.holder()  # first: what is read then was written before it let go
