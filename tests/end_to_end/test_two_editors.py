@@ -131,6 +131,24 @@ async def test_it_is_taken_over_when_nothing_runs_there_and_back_again(world: Wo
         assert texts(first) == texts(second) == "One.Two.Three.Four."
 
 
+async def test_two_that_want_it_at_once_get_it_one_after_the_other(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with (
+        client_of(world, **NORTH) as first,
+        client_of(world, **NORTH) as second,
+        client_of(world, **NORTH) as third,
+    ):
+        session = await new_session(first, world)
+        assert await prompt(first, session, "first") == "end_turn"
+        await load(second, world, session)
+        await load(third, world, session)
+        takings = [
+            await one.start_request("_north/sessions/takeOver", {"sessionId": session}) for one in (second, third)
+        ]
+        for one, taking in zip((second, third), takings, strict=True):
+            assert await one.answer(taking) == {"ok": True}
+
+
 async def test_an_answer_and_a_question_of_a_killed_process_are_there_at_once(
     world: World, server: ModelServer
 ) -> None:

@@ -27,6 +27,7 @@ from north_lsp.storage.locks import LockHeld
 
 _SECONDS = 0.2
 _SECONDS_ALONE = 0.5
+_ASKED_AGAIN = 1.0
 _DELETED = "it was deleted in another editor or chat"
 
 
@@ -141,7 +142,8 @@ class Sharing:
             while await anyio.to_thread.run_sync(self._conversation.lock) is not None:
                 self._freed = anyio.Event()
                 await anyio.to_thread.run_sync(ownership.want)
-                await self._freed.wait()
+                with anyio.move_on_after(_ASKED_AGAIN):  # a third process may have been quicker
+                    await self._freed.wait()
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(ownership.want_no_more)
