@@ -17,6 +17,7 @@ from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEnt
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.export import OtherConversations
+from north_lsp.agent.log.images import gone_from
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.seen_files import sightings_of
@@ -32,6 +33,7 @@ from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.unsaved import NOT_SAVED, unsaved_place
 from north_lsp.agent.session.unveiling import unveil
+from north_lsp.display import counted
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
 from north_lsp.providers.model import Model
@@ -149,7 +151,10 @@ class SessionFactory:
         log = Log(conversation)
         settle = partial(self._finish_interrupted_reviews, log, roots, agreed=agreed)
         held, moved = await anyio.to_thread.run_sync(settle)
-        session = self._bind(log, roots, secrets, held=held, moved_from=moved)
+        blobs = self._environment.locations.blobs
+        gone = await anyio.to_thread.run_sync(gone_from, log.path(), blobs)
+        notices = (f"{counted(gone, 'picture')} of this conversation cannot be shown: not in {blobs}",) if gone else ()
+        session = self._bind(log, roots, secrets, notices, held=held, moved_from=moved)
         session.sharing.opened(held)
         return session
 

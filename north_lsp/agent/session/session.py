@@ -275,7 +275,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason}; {SALVAGE}"] if reason is not None else []
+        told = [f"read only: {reason} ({self._conversation.path}); {SALVAGE}"] if reason is not None else []
         return [*self._conversation.warnings, *told]
 
     async def keep(self) -> None:
