@@ -51,6 +51,5 @@ def _disk(locations: Locations, *, as_json: bool) -> str:
     cells = [(human(row.size), counted(row.count, "file"), row.title, row.freed_by.replace("`", "")) for row in rows]
     sizes, counts, titles = (max(len(row[column]) for row in cells) for column in range(3))
     return "\n".join(
-        f"{size:>{sizes}}  {count:>{counts}}  {title:<{titles}}  freed by {how}"
-        for size, count, title, how in cells
+        f"{size:>{sizes}}  {count:>{counts}}  {title:<{titles}}  freed by {how}" for size, count, title, how in cells
     )

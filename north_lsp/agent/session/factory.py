@@ -31,6 +31,7 @@ from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.session.unsaved import NOT_SAVED, unsaved_place
 from north_lsp.agent.session.unveiling import unveil
 from north_lsp.display import counted
@@ -86,6 +87,11 @@ class SessionFactory:
         self._log = log
         self._editor_for = editor_for
         self._language_for = language_for
+
+    @property
+    def switches(self) -> Switches:
+        """What is told where the user goes."""
+        return self._environment.process.switches
 
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """Make a session with a new conversation; nothing is written until its first prompt, or until it is kept."""
