@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -26,7 +27,7 @@ from north_lsp.storage import janitor
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.housekeeping import Housekeeping
-from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear, clear_daily, clear_project
+from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear_project
 from north_lsp.storage.listing import delete_conversation, is_open, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.prompt_history import PromptHistory
@@ -38,6 +39,8 @@ New = Callable[..., Conversation]
 Child = Callable[..., Any]
 DAY = 24 * 60 * 60
 USER = {"role": "user", "content": [{"type": "text", "text": "hello"}]}
+clear = partial(janitor.clear, seconds=PATIENCE)
+clear_daily = partial(janitor.clear_daily, seconds=PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -349,7 +352,7 @@ def test_databases_give_back_what_is_free_in_them(store: Locations) -> None:
     before = (store.data / "history.db").stat().st_size
     keys = store.data / "agent.db"
     shutil.copy(store.data / "history.db", keys)
-    (one,) = clear(store, seconds=PATIENCE)
+    (one,) = clear(store)
     assert (one.kind, one.name) == ("free space in a database", "history.db")
     assert one.size == before - (store.data / "history.db").stat().st_size > 1_000_000
     assert keys.stat().st_size == before
