@@ -204,22 +204,25 @@ class AcpAgent:
         before = self._sessions.get(read.north_text(params, "shellOf") or "")
         if before is not None:
             session.take_over_shell(before)
-        self._announce_after(session, params, call, switch)
+        self._announce_after(session, params, call, await self._arrive(switch, session))
         return {"sessionId": session.id, **self._state(session)}
 
     async def _load(self, params: Params, call: Call) -> object:
         shown: list[str] = []
         switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params, shown)
+        problems = await self._arrive(switch, session)
         async with session.replaying:  # each load gets the whole replay
             await session.replay(self._editor(session.id).show, shown)
-        return self._opened(session, params, call, switch)
+        return self._opened(session, params, call, problems)
 
     async def _resume(self, params: Params, call: Call) -> object:
         switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params)
         stands = (session.usage(), session.goal_and_work.anew())
-        return self._opened(session, params, call, switch, [one for one in stands if one is not None])
+        return self._opened(
+            session, params, call, await self._arrive(switch, session), [one for one in stands if one is not None]
+        )
 
     async def _fork(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
@@ -228,7 +231,7 @@ class AcpAgent:
             session = await forked(params, self._sessions.get(id), self._conversations, self._open)
         except UnknownConversation:
             raise unknown_session(id) from None
-        self._announce_after(session, params, call, switch)
+        self._announce_after(session, params, call, await self._arrive(switch, session))
         return {"sessionId": session.id, **self._state(session)}
 
     async def _leave(self, reason: Reason | None, id: str | None) -> Switch:
@@ -238,13 +241,18 @@ class AcpAgent:
         except KeptByExtension as kept:
             raise RpcError(INVALID_REQUEST, visible(str(kept))) from None
 
+    async def _arrive(self, switch: Switch, session: Session) -> Sequence[str]:
+        """Tell the user's extensions that the client is there; returns what went wrong in them."""
+        self._factory.switches.is_in(session.id)
+        return await self._factory.switches.after(switch, session.id)
+
     def _opened(
-        self, session: Session, params: Params, call: Call, switch: Switch, more: Sequence[Event] = ()
+        self, session: Session, params: Params, call: Call, problems: Sequence[str], more: Sequence[Event] = ()
     ) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
         unsent = session.unsent.pop()
-        self._announce_after(session, params, call, switch, unsent, more)
+        self._announce_after(session, params, call, problems, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
@@ -317,11 +325,10 @@ class AcpAgent:
         session: Session,
         params: Params,
         call: Call,
-        switch: Switch,
+        problems: Sequence[str] = (),
         unsent: Sequence[QueuedPromptText] = (),
         more: Sequence[Event] = (),
     ) -> None:
-        self._factory.switches.is_in(session.id)
         session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
 
         async def announce() -> None:
@@ -332,7 +339,7 @@ class AcpAgent:
                 *session.load_warnings,
                 *session.choice.take_notices(),
                 *map(_not_sent, unsent),
-                *await self._factory.switches.after(switch, session.id),
+                *problems,
             ]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
@@ -372,7 +379,7 @@ class AcpAgent:
             except (OSError, ValueError, UnknownConversation) as error:
                 why = f"the session {id} was closed to be moved, and cannot be opened: {error}. Load it again"
                 raise RpcError(INVALID_REQUEST, visible(why)) from None
-        self._announce_after(opened, params, call, Switch("resume", id))
+        self._announce_after(opened, params, call)
 
     async def _delete(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")

@@ -173,7 +173,7 @@ async def _core(
                     tools,
                     _retry(settings),
                     AbandonedTasks(background),
-                    Switches(locations),
+                    Switches(locations.config / "extensions"),
                     ShellPool(background),
                     connector,
                 ),
