@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from north_lsp import systems
 from north_lsp.workspace.files.ignore import IgnoreChains, IgnoreRules, join
 from north_lsp.workspace.opening import open_folder
 
@@ -168,7 +169,7 @@ def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> f
     while waiting:
         folder = waiting.pop()
         try:
-            with open_folder(folder) as descriptor, os.scandir(descriptor) as entries:
+            with open_folder(folder) as descriptor, systems.scan(descriptor) as entries:
                 for entry in entries:
                     seen += 1
                     if entry.is_dir(follow_symlinks=False):

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Collection, Container, Iterator, Sequence
 from pathlib import Path
 
+from north_lsp import systems
 from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.noting import note_problem
@@ -239,7 +240,7 @@ class IgnoreRules:
 
     def _entries(self, folder: str, chains: IgnoreChains, prefix: str, everything: bool) -> list[Entry]:
         try:
-            with open_folder(folder) as descriptor, os.scandir(descriptor) as listing:
+            with open_folder(folder) as descriptor, systems.scan(descriptor) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
         except OSError:
             return []

@@ -6,6 +6,7 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.opening import open_folder
@@ -31,7 +32,7 @@ def list_root(
     """
     entries: list[ListedEntry] = []
     try:
-        with open_folder(root) as descriptor, os.scandir(descriptor) as listing:
+        with open_folder(root) as descriptor, systems.scan(descriptor) as listing:
             found = [(item.name, status) for item in listing if (status := _status(item)) is not None]
     except OSError as error:
         raise ToolError("IO_ERROR", f"{root} cannot be listed: {error.strerror}") from error
@@ -50,7 +51,7 @@ def list_root(
     return entries[:most], len(entries) > most
 
 
-def _status(item: os.DirEntry[str]) -> os.stat_result | None:
+def _status(item: systems.Entry) -> os.stat_result | None:
     try:
         return item.stat(follow_symlinks=False)
     except FileNotFoundError:
