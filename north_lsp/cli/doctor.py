@@ -102,7 +102,7 @@ def _modes(options: Options) -> Iterator[Finding]:
     for path in (locations.data / "agent.db", locations.config / "secrets.yml"):
         with suppress(OSError):
             mode = stat.S_IMODE(path.stat().st_mode)
-            if mode & 0o077:
+            if systems.HAS_MODES and mode & 0o077:
                 path.chmod(0o600)
                 text = f"{path} could be read by others on this machine (mode {mode:o}); now it is yours alone"
                 yield Finding("warning", text, "replace the keys in it if you share this machine")

@@ -163,7 +163,7 @@ def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
     # Created before SQLite creates it, so that it is never readable by others; the log beside it gets the same mode.
     fd = systems.open_file(path, os.O_RDWR | os.O_CREAT | systems.CLOEXEC, 0o600)
     try:
-        if (mode := os.fstat(fd).st_mode & 0o777) & 0o077:
+        if systems.HAS_MODES and (mode := os.fstat(fd).st_mode & 0o777) & 0o077:
             systems.change_mode(fd, 0o600)
             warn("mode_narrowed", path=path, mode=f"{mode:o}")
     finally:

@@ -20,8 +20,11 @@ from typing import Any
 
 from north_lsp import systems
 from north_lsp.errors import ToolError
+from north_lsp.workspace.files.trees import Trees
+from north_lsp.workspace.guards.edit_guard import refusal
 from north_lsp.workspace.opening import open_real
 from north_lsp.workspace.paths import Roots
+from north_lsp.workspace.proposal import FileChange, TextEncoding
 
 _PATIENCE = 300.0
 _HOLDING = (
@@ -108,6 +111,32 @@ def try_paths(folder: Path) -> None:
         check(f"refused: {path}", holds=told != "was accepted", told=told)
     for path in ("src/a.py", "SRC\\A.py", str(folder / "src" / "a.py"), (folder / "src" / "a.py").as_uri()):
         check(f"known by its true name: {path}", holds=roots.resolve(path).relative == "src/a.py")
+
+
+def try_closed(folder: Path) -> None:
+    names = ("secret.txt", "sub/hidden/x", "sub/deeper/y.key", "sub/open.txt", "build/out", ".git/config")
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+    (folder / ".northignore").write_text("secret.txt\nsub/hidden/\nsub/deeper/*.key\n")
+    (folder / ".gitignore").write_text("build/\n")
+    os.link(folder / "secret.txt", folder / "alias.txt")
+    trees = Trees.of(Roots.of(folder))
+    closed = ("secret.txt", "SECRET.TXT", "sub\\Hidden\\x", "sub/deeper/y.key", "alias.txt")
+    for name in closed:
+        told = ""
+        try:
+            trees.resolve(name)
+        except ToolError as error:
+            told = error.code
+        check(f"closed by .northignore: {name}", holds=told == "IGNORED", told=told)
+    check("open beside it", holds=trees.resolve("sub\\open.txt").relative == "sub/open.txt")
+    listed = trees.tree(folder).listing().files
+    check("lists leave out what is closed and ignored", holds=listed == (".gitignore", ".northignore", "sub/open.txt"))
+    for name in (".git/config", ".GIT/config", "sub/.Git/hooks/x", ".git/new"):
+        resolved = trees.roots.resolve(name)
+        change = FileChange(resolved.path, resolved.relative, "create", None, "x", TextEncoding("utf-8"), (), 1, 0)
+        check(f"never written: {name}", holds=refusal([change], trees.roots) is not None)
 
 
 def try_links(folder: Path, outside: Path) -> None:
@@ -215,12 +244,14 @@ def main() -> None:
     """Try everything in folders that are removed afterwards."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         base = Path(systems.true_path(made))
-        folder, outside = base / "project", base / "outside"
+        folder, outside, closed = base / "project", base / "outside", base / "closed"
         (folder / "src").mkdir(parents=True)
         (folder / "src" / "a.py").write_text("def one():\n    return 1\n")
         outside.mkdir()
         (outside / "secret").write_text("secret")
+        closed.mkdir()
         try_paths(folder)
+        try_closed(closed)
         try_locks(outside)
         try_server(folder, base / "home", sys.argv[1] if len(sys.argv) > 1 else None)
         try_links(folder, outside)

@@ -8,7 +8,7 @@ from typing import Literal, NotRequired, TypedDict
 
 from north_lsp import systems
 from north_lsp.errors import ToolError
-from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.ignore import IgnoreRules, join
 from north_lsp.workspace.opening import open_folder
 
 MAX_ENTRIES = 500
@@ -39,7 +39,7 @@ def list_root(
     found.sort(key=lambda item: (not stat.S_ISDIR(item[1].st_mode), item[0]))
     for name, status in found:
         is_dir = stat.S_ISDIR(status.st_mode)
-        if rules.ignored(name, is_dir) or f"{root}/{name}" in closed:
+        if rules.ignored(name, is_dir) or join(root.as_posix(), name) in closed:
             continue
         shown = readable(name)
         if is_dir:

@@ -1,4 +1,4 @@
-"""What North asks of Linux and macOS."""
+"""What North asks of the system that it runs on, tried on the one that runs the tests."""
 
 import os
 import sys
