@@ -193,6 +193,7 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
+        read.refuse_system_prompt(params)
         await self._environment.models.catalog_refresh.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
         await session.keep()
@@ -243,6 +244,7 @@ class AcpAgent:
 
     async def _open_in(self, params: Params, shown: list[str] | None, *, agreed: bool = False) -> Session:
         """Open a session. Raises UnlikeFolder unless the user has `agreed`."""
+        read.refuse_system_prompt(params)
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session

@@ -231,7 +231,8 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
-        spec = await anyio.to_thread.run_sync(with_commands_run, spec, self._environ_of(spec))
+        run = partial(with_commands_run, spec, self._environ_of(spec))
+        spec = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
         self._given.update(secrets_given(spec))
         token = await self._token_for_program(spec)
 
