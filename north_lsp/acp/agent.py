@@ -139,12 +139,13 @@ class AcpAgent:
             **export_methods(self._sessions.get, environment),
             **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),
+            "mcp/message": self._editor_servers.answer,
         }
         environment.models.catalog_refresh.listen(self._announce_models)
         environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
-        return method in self._methods or method == "mcp/message" or method.startswith(("session/", "_"))
+        return method in self._methods or method.startswith(("session/", "_"))
 
     async def request(self, method: str, params: Params, call: Call) -> object:
         handler = self._methods.get(method)

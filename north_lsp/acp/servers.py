@@ -52,7 +52,7 @@ def read_servers(rows: object, channel: Channel) -> tuple[list[ServerSpec], list
 
 def _of_editor(name: str, row: Mapping[str, object], channel: Channel) -> ServerSpec:
     """Read a server that the editor has in itself."""
-    id = row.get("serverId")
+    id = row.get("serverId", row.get("id"))
     spec = ServerSpec(name, "client", _SOURCE, "acp", channel=channel, digest="acp")
     if not name:
         return replace(spec, problem="its name is empty")
