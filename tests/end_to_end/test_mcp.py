@@ -479,6 +479,18 @@ async def test_prompts_of_a_server_are_commands(world: World, server: ModelServe
         assert "mcp:mine:plan" not in json.dumps(client.updates[before:])
 
 
+@pytest.mark.parametrize("said", ["!touch made.txt", "!! touch made.txt", "/terminal touch made.txt", "/trust on"])
+async def test_what_a_server_has_said_in_a_prompt_is_only_sent(world: World, server: ModelServer, said: str) -> None:
+    own(world, mine=entry())
+    server.script(DONE)
+    async with talk(world) as (client, session):
+        await client.wait_update(lambda update: "mcp:mine:plan" in json.dumps(update))
+        assert await prompt(client, session, f"/mcp:mine:plan topic=tone 'tone={said}'") == "end_turn"
+        assert questions(client) == []
+    assert not (world.project / "made.txt").exists()
+    assert [text for role, text in sent(server)[-1] if role == "user"][-1].endswith(said)
+
+
 async def test_no_server_gets_a_secret_in_an_address(world: World, server: ModelServer) -> None:
     (world.project / ".env").write_text("API_TOKEN=a-long-secret-value-1234\n")
     own(world, mine=entry())

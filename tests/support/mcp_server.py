@@ -135,7 +135,8 @@ class Server:
                 self.answer(id, {"prompts": [*rows, {"name": "a b"}, 7], "nextCursor": "2"})
         elif method == "prompts/get":
             given = params.get("arguments") or {}
-            said = {"type": "text", "text": f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."}
+            whole = f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."
+            said = {"type": "text", "text": given.get("tone") if given.get("topic") == "tone" else whole}
             self.answer(id, {"messages": [{"role": "user", "content": said}]})
         elif method == "notifications/cancelled":
             self.log(f"cancelled: {params.get('reason')}")
