@@ -54,6 +54,7 @@ from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
+from north_lsp.agent.session.python_commands import PythonCommands
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.running_work import RunningWork
@@ -158,7 +159,8 @@ class Session:
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
         self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
-        self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
+        python = PythonCommands(self, log, self._editor, environment.locations)
+        self._slash = SlashCommands(log, self._editor, host, self.templates, commands, python)
         self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)

@@ -20,7 +20,13 @@ from north_lsp.agent.templates.skills import (
     skills_in_full,
     switched,
 )
-from north_lsp.agent.templates.sources import custom_skills, plugin_templates, project_templates, user_templates
+from north_lsp.agent.templates.sources import (
+    custom_skills,
+    plugin_templates,
+    project_templates,
+    user_templates,
+    waiting_for_trust,
+)
 from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, settled
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -83,8 +89,12 @@ class ConversationTemplates:
         return [one for one in self.callable if self._may_be_typed(one)]
 
     def find(self, name: str) -> Template | None:
-        """Find what a prompt can call."""
-        return next((one for one in self.all if one.applies and one.name == name and self._may_be_typed(one)), None)
+        """Find the text that a prompt can call."""
+        return next((one for one in self.offered if one.name == name and one.kind != "python"), None)
+
+    def find_python(self, name: str) -> Template | None:
+        """Find the command in Python that a prompt can call."""
+        return next((one for one in self.offered if one.name == name and one.kind == "python"), None)
 
     def _may_be_typed(self, template: Template) -> bool:
         return template.kind != "skill" or self._settings().skills.commands
@@ -166,7 +176,7 @@ class ConversationTemplates:
         place = Place("project", self._resolve) if decided is None or decided[0] else None
         if place is not None:
             for each in self._workspace.roots.roots:
-                found += project_templates(each, place)
+                found += waiting_for_trust(project_templates(each, place), is_trusted=decided is not None)
         plugins = find_plugins(root, home, self._locations, of_project=place is not None)
         found += plugin_templates(plugins.used, place)
         found += custom_skills(settings.skills.folders, home)
