@@ -126,6 +126,7 @@ class Session:
             self.running_calls,
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        stored.context.servers = self.servers.instructions
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
