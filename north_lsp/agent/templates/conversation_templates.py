@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp.agent.context.above import place_above
 from north_lsp.agent.context.documents import Place, cut, plain
 from north_lsp.agent.log.messages import News
 from north_lsp.agent.log.prompt import FileLink, Part, TextPart, typed
@@ -24,6 +25,7 @@ from north_lsp.agent.templates.sources import (
     custom_skills,
     plugin_templates,
     project_templates,
+    templates_above,
     user_templates,
     waiting_for_trust,
 )
@@ -157,11 +159,11 @@ class ConversationTemplates:
 
     def skill(self, address: str) -> str:
         """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_file(address, self.known_skills(), self._resolve)
+        return skill_file(address, self.known_skills(), self._gate)
 
     def skill_path(self, address: str) -> Path:
         """Return the file that stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_path(address, self.known_skills(), self._resolve)
+        return skill_path(address, self.known_skills(), self._gate)
 
     def known_skills(self) -> list[Template]:
         """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""
@@ -175,8 +177,10 @@ class ConversationTemplates:
         decided = self._trust.decided()
         place = Place("project", self._resolve) if decided is None or decided[0] else None
         if place is not None:
-            for each in self._workspace.roots.roots:
-                found += waiting_for_trust(project_templates(each, place), is_trusted=decided is not None)
+            roots, above = self._workspace.roots.roots, place_above(self._workspace.roots.roots)
+            for each in roots:
+                own = (*project_templates(each, place), *templates_above(each, above))
+                found += waiting_for_trust(own, is_trusted=decided is not None)
         plugins = find_plugins(root, home, self._locations, of_project=place is not None)
         found += plugin_templates(plugins.used, place)
         found += custom_skills(settings.skills.folders, home)
@@ -185,6 +189,13 @@ class ConversationTemplates:
     def _resolve(self, path: Path) -> tuple[Path, str]:
         resolved = self._workspace.trees.resolve(str(path))
         return resolved.path, resolved.relative
+
+    def _gate(self, path: Path) -> tuple[Path, str]:
+        """Return the real path and the shown one of a file of the project, or of one above it in its repository. Raises
+        ToolError for what may not be read."""
+        roots = self._workspace.roots.roots
+        is_inside = any(path.is_relative_to(root) for root in roots)
+        return self._resolve(path) if is_inside else place_above(roots).resolve(path)
 
     def _is_there(self, path: str) -> bool:
         try:

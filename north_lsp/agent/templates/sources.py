@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from north_lsp.agent.context.above import found_above
 from north_lsp.agent.context.documents import (
     MAX_FILE_BYTES,
     Place,
@@ -81,6 +82,13 @@ def project_templates(root: Path, place: Place) -> Iterator[Template]:
     """Read the templates of one root; `place` decides what may be read."""
     for source in PROJECT:
         yield from _in_folder(source, root / source.path, place, place.resolve)
+
+
+def templates_above(root: Path, place: Place) -> Iterator[Template]:
+    """Read the templates of folders above a root, in the same repository; `place` decides what may be read there."""
+    for source in PROJECT:
+        for _, folder in found_above(root, source.path):
+            yield from _in_folder(source, folder, place, place.resolve)
 
 
 def waiting_for_trust(found: Iterable[Template], *, is_trusted: bool) -> Iterator[Template]:

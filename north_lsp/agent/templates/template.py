@@ -186,7 +186,8 @@ def settled(
     found: Iterable[Template], taken: Iterable[str] = (), disabled: Collection[str] = ()
 ) -> tuple[Template, ...]:
     """Say which of them count: none that the user's settings name (`disabled`, as `kind:name`), and of several with the
-    same name North's own commands (`taken`), then by the provider's priority, then the project's before the user's."""
+    same name North's own commands (`taken`), then by the provider's priority, the project's before the user's, and what
+    was found first."""
     names = dict.fromkeys(taken, "a command of North's")
     out: list[Template] = []
     for one in sorted(found, key=_rank):
@@ -208,5 +209,5 @@ def item_of(one: Template) -> str:
     return one.name if kind == "skill" else f"{kind}:{one.name}"
 
 
-def _rank(one: Template) -> tuple[int, bool, str]:
-    return -PRIORITIES[one.provider], one.level == "user", one.shown
+def _rank(one: Template) -> tuple[int, bool]:
+    return -PRIORITIES[one.provider], one.level == "user"
