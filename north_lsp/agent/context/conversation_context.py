@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.context.editor import editor_text
 from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
 from north_lsp.agent.context.goal_news import concerns_goal, news_of_goal
@@ -112,7 +113,7 @@ class ConversationContext:
 
     def _read_project(self) -> ProjectContext:
         decided = self._trust.decided()
-        home = Path(self._environ.get("HOME") or Path.home())
+        home = systems.home(self._environ)
         trusted, settings = decided[0] if decided is not None else None, self._settings().context
         disabled = (*settings.disabled_rules, *settings.disabled_items)
         project = load_project(self._workspace, self._locations, home, disabled, trusted)
@@ -149,9 +150,7 @@ class ConversationContext:
         if is_on(self._environ, "NORTH_NULL_PROMPT"):
             return []
         if not self._environment:
-            roots, shell = self._workspace.roots.roots, self._environ.get("SHELL", "")
-            facts = partial(environment_text, roots, self._started, shell, self._editor)
-            self._environment = await anyio.to_thread.run_sync(facts)
+            self._environment = await anyio.to_thread.run_sync(self._machine)
         hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
         sections = system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
         skills = Section("skills", "Skills", "SKILL.md files", self._skills)
@@ -159,6 +158,16 @@ class ConversationContext:
         told = [Section(id, title, one.shown, one.text) for id, title, one in learned if one is not None]
         servers = servers_section(self.servers())
         return [*sections, *([skills] if self._skills else []), *told, *([servers] if servers is not None else [])]
+
+    def _machine(self) -> str:
+        """Describe the machine and the project. Looks at the disk."""
+        shell = self._environ.get("SHELL", "")
+        if not systems.CAN_KEEP_SHELLS:
+            from north_lsp.agent.shell.setup import find_shell
+
+            found = find_shell(self._settings().shell.path, self._environ)
+            shell = "none was found" if found is None else f"{found.words}, a fresh one for each command"
+        return environment_text(self._workspace.roots.roots, self._started, shell, self._editor)
 
     async def system(self, model: Model) -> str:
         """Return the system text, the same as before if nothing has changed that it is made of."""

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from north_lsp import systems
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -84,7 +85,7 @@ def documents_in(folder: Path, suffixes: Sequence[str], *, deep: bool) -> tuple[
     while waiting:
         here, depth = waiting.pop()
         entries: list[tuple[str, bool]] = []
-        with suppress(OSError), open_folder(here) as descriptor, os.scandir(descriptor) as listed:
+        with suppress(OSError), open_folder(here) as descriptor, systems.scan(descriptor) as listed:
             for entry in listed:
                 looked += 1
                 if looked > _MAX_LOOKED_AT:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
@@ -179,7 +180,7 @@ class SessionServers:
 
     @property
     def _home(self) -> Path:
-        return Path(self._means.environ.get("HOME") or Path.home())
+        return systems.home(self._means.environ)
 
     def _find(self) -> tuple[Found, bool]:
         means, root = self._means, self._roots[0]

@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.context.above import place_above
 from north_lsp.agent.context.documents import Place, cut, plain
 from north_lsp.agent.log.messages import News
@@ -171,7 +172,7 @@ class ConversationTemplates:
         return sorted(found, key=lambda one: one.name)
 
     def _load(self) -> tuple[Template, ...]:
-        home = Path(self._environ.get("HOME") or Path.home())
+        home = systems.home(self._environ)
         settings, root = self._settings(), self._workspace.roots.main
         found = [*bundled_templates(), *user_templates(self._locations, home)]
         decided = self._trust.decided()
