@@ -49,6 +49,7 @@ _MAX_PAGES = 20
 _MAX_TOOLS_TEXT = 256 * 1024
 _TOKEN = "OAUTH_ACCESS_TOKEN"
 """The variable in which programs look for the user's token."""
+_MOST_INSTRUCTIONS = 10_000
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
 
 
@@ -66,6 +67,8 @@ class McpConnection:
         about = about if isinstance(about, Mapping) else {}
         words = [about.get("title") or about.get("name"), about.get("version")]
         self.title = one_line(" ".join(word for word in words if isinstance(word, str)), 100)
+        said = opened.get("instructions")
+        self.instructions = said[:_MOST_INSTRUCTIONS].strip() if isinstance(said, str) else ""
         offered = opened.get("capabilities")
         self._offered = offered if isinstance(offered, Mapping) else {}
 

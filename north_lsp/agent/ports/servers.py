@@ -133,6 +133,11 @@ class Connection(Protocol):
         ...
 
     @property
+    def instructions(self) -> str:
+        """What the server says about using it; empty if it says nothing."""
+        ...
+
+    @property
     def skipped(self) -> int:
         """How many of its messages made no sense."""
         ...

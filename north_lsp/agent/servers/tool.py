@@ -33,6 +33,7 @@ class ServerTool(DescribedTool):
     def __init__(self, name: str, server: Server, offered: OfferedTool) -> None:
         spec = server.spec
         self.name = name
+        self.server = spec.name
         self.description = offered.description or f"The tool {offered.name} of the MCP server {spec.name}."
         self.schema = offered.schema
         self.is_believed = offered.only_reads and not server.has_changed(offered)
