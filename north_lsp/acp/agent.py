@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -21,6 +22,7 @@ from north_lsp.acp.draft_session_methods import draft_session_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.editor_servers import EditorServers
 from north_lsp.acp.exports import export_methods
+from north_lsp.acp.held_notices import HeldNotices, holds_notices
 from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
@@ -52,14 +54,13 @@ from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.extension_events import KeptByExtension
 from north_lsp.agent.session.factory import Defaults, SessionFactory
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.session.switching import Reason, Switch
+from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.session.trash import Trash
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
@@ -99,11 +100,12 @@ class AcpAgent:
         self._editor_servers = EditorServers(peer)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+        self._held: defaultdict[str, HeldNotices] | None = defaultdict(HeldNotices) if holds_notices(client) else None
         self._opening = anyio.Lock()
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
-        prompts = prompt_methods(self._session, self._reopen)
+        prompts = prompt_methods(self._session, self._reopen, self._prompting)
         library = library_methods(Library(environment.locations), self._session, self._sessions)
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
@@ -141,12 +143,13 @@ class AcpAgent:
             **export_methods(self._sessions.get, environment),
             **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),
+            "mcp/message": self._editor_servers.answer,
         }
         environment.models.catalog_refresh.listen(self._announce_models)
         environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
-        return method in self._methods or method == "mcp/message" or method.startswith(("session/", "_"))
+        return method in self._methods or method.startswith(("session/", "_"))
 
     async def request(self, method: str, params: Params, call: Call) -> object:
         handler = self._methods.get(method)
@@ -195,6 +198,7 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
+        read.refuse_system_prompt(params)
         await self._environment.models.catalog_refresh.refresh()
         roots = Roots.of(*read.folders(params))
         switch = await self._leave("new", None)
@@ -238,7 +242,7 @@ class AcpAgent:
         """Ask the user's extensions whether the client may go to a conversation (None: a new one). Raises RpcError."""
         try:
             return await self._factory.switches.before(reason, id)
-        except KeptByExtension as kept:
+        except SwitchKept as kept:
             raise RpcError(INVALID_REQUEST, visible(str(kept))) from None
 
     async def _arrive(self, switch: Switch, session: Session) -> Sequence[str]:
@@ -267,6 +271,7 @@ class AcpAgent:
 
     async def _open_in(self, params: Params, shown: list[str] | None, *, agreed: bool = False) -> Session:
         """Open a session. Raises UnlikeFolder unless the user has `agreed`."""
+        read.refuse_system_prompt(params)
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -295,7 +300,14 @@ class AcpAgent:
     def _editor(self, session_id: str) -> AcpEditor:
         documents = self._texts_for(session_id)
         options = partial(self._options, session_id)
-        return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
+        numbers, held = self._numbers[session_id], self._held[session_id] if self._held is not None else None
+        return AcpEditor(self._peer, session_id, self._client, documents, options, numbers, held)
+
+    def _prompting(self, session_id: str) -> AbstractAsyncContextManager[None]:
+        """Tell that a session has a prompt."""
+        if self._held is None:
+            return nullcontext()
+        return self._held[session_id].prompting(partial(self._peer.notify, "session/update"))
 
     def _language(self, session_id: str) -> ClientLanguage | None:
         return ClientLanguage(self._peer, session_id) if self._client.has_language_features else None
@@ -391,6 +403,8 @@ class AcpAgent:
                 problem = f"the session {id} cannot be deleted: {error.strerror or error}"
                 raise RpcError(INVALID_REQUEST, problem) from None
             self._numbers.pop(id, None)
+            if self._held is not None:
+                self._held.pop(id, None)
         return {}
 
     def _session(self, params: Params) -> Session:

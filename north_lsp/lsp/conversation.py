@@ -11,11 +11,10 @@ import anyio
 from north_lsp.agent.log.prompt import Part
 from north_lsp.agent.ports.events import ConversationCopied, ConversationWanted, Event, Notice
 from north_lsp.agent.session.asking import Questions
-from north_lsp.agent.session.extension_events import KeptByExtension
 from north_lsp.agent.session.factory import SessionFactory
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder, is_agreed
 from north_lsp.agent.session.session import Session
-from north_lsp.agent.session.switching import Reason, Switch
+from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
@@ -156,7 +155,7 @@ class CurrentConversation:
         """Ask the user's extensions whether to go to a conversation (None: a new one). Raises RpcError."""
         try:
             return await self._factory.switches.before(reason, id)
-        except KeptByExtension as kept:
+        except SwitchKept as kept:
             raise RpcError(INVALID_REQUEST, visible(str(kept))) from None
 
     async def _arrived(self, switch: Switch, session: Session) -> None:

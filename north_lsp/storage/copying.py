@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
@@ -138,7 +138,7 @@ def _copy_file(source: Path, target: Path, *, may_share: bool = False) -> None:
         with suppress(OSError):
             os.link(source, target)
             return
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
+    descriptor = systems.open_file(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
     with source.open("rb") as read, open(descriptor, "wb") as write:
         shutil.copyfileobj(read, write)
 

@@ -4,18 +4,17 @@ present one, and after. One that fails or does not answer in time before it keep
 from pathlib import Path
 from typing import Literal
 
-from north_lsp.agent.session.extension_events import (
-    ExtensionFailed,
-    answer_of,
-    ensure_not_kept,
-    kept_by_failure,
-    problems_after,
-    told_of,
-)
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.lazy_dataclass import dataclass
 
 Reason = Literal["new", "resume", "fork", "branch", "handoff"]
-_STAYS = "the conversation is not switched"
+
+
+class SwitchKept(ValueError):
+    """An extension keeps the user in the present conversation; the text says which one, and why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the conversation is not switched: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Switches:
     them."""
 
     def __init__(self, extensions: Path) -> None:
-        self._extensions = extensions
+        self._events = ExtensionEvents(extensions)
         self._last: str | None = None
         self._made: dict[str, Reason] = {}
 
@@ -45,18 +44,17 @@ class Switches:
 
     async def before(self, reason: Reason | None, target: str | None) -> Switch:
         """Tell that the user goes from one conversation to another: to `target`, to a new one (None), or to a fork of
-        `target`. Without a reason, it is to resume that one, or why it was just made. Raises KeptByExtension."""
+        `target`. Without a reason, it is to resume that one, or why it was just made. Raises SwitchKept."""
         why = reason or self._made.get(target or "", "resume")
         switch = Switch(why, self._last)
         if switch.previous is None or (reason != "fork" and switch.previous == target):
             return switch
         event = {"reason": why, "target": target, "sessionId": switch.previous}
-        for one in await told_of("session_before_switch", self._extensions):
-            try:
-                answer = await answer_of(one, event)
-            except ExtensionFailed as error:
-                raise kept_by_failure(one, error, _STAYS) from None
-            ensure_not_kept(one, answer, _STAYS)
+        async for one in self._events.tell("session_before_switch", event):
+            if one.problem:
+                raise SwitchKept(f"the extension {one.extension} {one.problem}; fix it, or take it out of its folder")
+            if one.cancels:
+                raise SwitchKept(f"the extension {one.extension} cancels that{f': {one.why}' if one.why else ''}")
         return switch
 
     async def after(self, switch: Switch, id: str) -> list[str]:
@@ -65,4 +63,5 @@ class Switches:
         if switch.previous in (None, id):
             return []
         event = {"reason": switch.reason, "sessionId": id, "previousSessionId": switch.previous}
-        return await problems_after("session_switch", self._extensions, event)
+        answers = [one async for one in self._events.tell("session_switch", event)]
+        return [f"the extension {one.extension} {one.problem}" for one in answers if one.problem]

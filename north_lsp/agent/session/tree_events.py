@@ -1,6 +1,8 @@
 """Tells the user's extensions that the user goes somewhere else in a conversation: before, when one may keep it where
-it is, or supply the summary of what is left behind; and after. One that fails or does not answer in time before the
-move keeps the conversation where it is: what it would have said is not known.
+it is, or supply the summary of what is left behind; and after.
+
+One that fails or does not answer in time before the move keeps the conversation where it is: what it would have said is
+not known.
 """
 
 from collections.abc import Sequence
@@ -11,16 +13,16 @@ from north_lsp.agent.log.branch_summaries import ROOT, BranchSummaryEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.fields import as_object
 from north_lsp.agent.log.log import Log
-from north_lsp.agent.session.extension_events import (
-    ExtensionFailed,
-    answer_of,
-    ensure_not_kept,
-    kept_by_failure,
-    problems_after,
-    told_of,
-)
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 
-_STAYS = "the conversation stays where it is"
+_NO_SUMMARY = "supplied a summary that is not `{summary: text, details?: {readFiles, modifiedFiles}}`"
+
+
+class KeptByExtension(ValueError):
+    """An extension keeps the conversation where it is; the text says which one, and why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the conversation stays where it is: {why}")
 
 
 class TreeEvents:
@@ -28,7 +30,7 @@ class TreeEvents:
 
     def __init__(self, log: Log, extensions: Path) -> None:
         self._log = log
-        self._extensions = extensions
+        self._events = ExtensionEvents(extensions)
 
     async def before(self, target: str, left: Sequence[Logged], *, wants_summary: bool) -> BranchSummaryEntry | None:
         """Tell that the user goes to an entry and leaves others behind; return the summary of these that an extension
@@ -43,13 +45,18 @@ class TreeEvents:
             "userWantsSummary": wants_summary,
         }
         supplied: BranchSummaryEntry | None = None
-        for one in await told_of("session_before_tree", self._extensions):
-            try:
-                answer = await answer_of(one, event)
-                found = _summary(answer.get("summary"), self._log.leaf) if "summary" in answer else supplied
-            except ExtensionFailed as error:
-                raise kept_by_failure(one, error, _STAYS) from None
-            ensure_not_kept(one, answer, _STAYS)
+        async for one in self._events.tell("session_before_tree", event):
+            problem, found = one.problem, supplied
+            if not problem and "summary" in one.content:
+                found = _summary(one.content["summary"], self._log.leaf)
+                problem = _NO_SUMMARY if found is None else ""
+            if problem:
+                told = f"the extension {one.extension} {problem}; fix it, or take it out of its folder"
+                raise KeptByExtension(told)
+            if one.cancels:
+                raise KeptByExtension(
+                    f"the extension {one.extension} keeps it there{f': {one.why}' if one.why else ''}"
+                )
             supplied = found
         return supplied if wants_summary else None
 
@@ -60,17 +67,16 @@ class TreeEvents:
         if summary is not None:
             (*_, written) = [one for one in self._log.path() if isinstance(one.entry, BranchSummaryEntry)]
             event["summaryEntry"] = written.to_json()
-        return await problems_after("session_tree", self._extensions, event)
+        answers = [one async for one in self._events.tell("session_tree", event)]
+        return [f"the extension {one.extension} {one.problem}" for one in answers if one.problem]
 
 
-def _summary(supplied: object, leaf: str | None) -> BranchSummaryEntry:
-    """Read the summary that an extension supplied: `{summary, details?}`. Raises ExtensionFailed."""
+def _summary(supplied: object, leaf: str | None) -> BranchSummaryEntry | None:
+    """Read the summary that an extension supplied: `{summary, details?}`; None if it is none."""
     given = as_object(supplied)
     record = {"fromId": leaf if leaf is not None else ROOT, "summary": given.get("summary"), "fromExtension": True}
     record |= {"details": given["details"]} if "details" in given else {}
     try:
         return BranchSummaryEntry.from_json(record)
     except TypeError:
-        raise ExtensionFailed(
-            "supplied a summary that is not `{summary: text, details?: {readFiles, modifiedFiles}}`"
-        ) from None
+        return None
