@@ -21,6 +21,7 @@ assert sys.platform == "win32"
 CLOEXEC = os.O_NOINHERIT | os.O_BINARY
 DIRECTORY, NOFOLLOW, NONBLOCK = files.DIRECTORY, files.NOFOLLOW, 0
 CAN_SELECT_PIPES = CAN_KEEP_SHELLS = HAS_MODES = False
+PYTHON = "python"  # what Python is called to a user
 Entry = files.Entry
 SIGCONT = SIGHUP = SIGKILL = SIGSTOP = signal.SIGTERM
 
