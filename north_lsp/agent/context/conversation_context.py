@@ -18,7 +18,13 @@ from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
 from north_lsp.agent.context.rules import Rule
-from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
+from north_lsp.agent.context.system_prompt import (
+    Section,
+    joined,
+    rules_left_out,
+    servers_section,
+    system_sections,
+)
 from north_lsp.agent.context.telling import (
     attached_files,
     bears_news,
@@ -29,7 +35,7 @@ from north_lsp.agent.context.telling import (
     touched_files,
 )
 from north_lsp.agent.context.todo_news import news_of_edits, news_of_todo
-from north_lsp.agent.log.context import shortens
+from north_lsp.agent.log.context import shortens, unpruned_context_of
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
@@ -53,7 +59,8 @@ if TYPE_CHECKING:
 
 class ConversationContext:
     """That of one conversation. `skills` lists what a model can look up, `more_rules` returns what else is told with
-    files, `more_news` once what else has to be told; a session sets them."""
+    files, `more_news` once what else has to be told, `servers` what tool servers say about using them; a session sets
+    them."""
 
     def __init__(
         self,
@@ -76,6 +83,7 @@ class ConversationContext:
         self.skills: Callable[[], Awaitable[str]] | None = None
         self.more_rules: Callable[[Sequence[Path]], Sequence[News]] = lambda paths: ()
         self.more_news: Callable[[], Sequence[str]] = tuple
+        self.servers: Callable[[], Sequence[tuple[str, str]]] = tuple
         self._skills = ""
         self._environment = ""
         self._is_loaded = False
@@ -148,7 +156,8 @@ class ConversationContext:
         skills = Section("skills", "Skills", "SKILL.md files", self._skills)
         learned = (("profile", "Project profile", project.profile), ("memory", "Memory", project.memory))
         told = [Section(id, title, one.shown, one.text) for id, title, one in learned if one is not None]
-        return [*sections, *([skills] if self._skills else []), *told]
+        servers = servers_section(self.servers())
+        return [*sections, *([skills] if self._skills else []), *told, *([servers] if servers is not None else [])]
 
     def _machine(self) -> str:
         """Describe the machine and the project. Looks at the disk."""
@@ -164,12 +173,16 @@ class ConversationContext:
         """Return the system text, the same as before if nothing has changed that it is made of."""
         return joined(await self.sections(model))
 
-    async def report(self, model: Model, specs: Sequence[ToolSpec], messages: Sequence[Message]) -> "Report":
-        """Add up what the next request to a model has, from what is in the files now."""
+    async def report(
+        self, model: Model, specs: Sequence[ToolSpec], messages: Sequence[Message], servers: Mapping[str, str]
+    ) -> "Report":
+        """Add up what the next request to a model has, from what is in the files now; `servers` says of tools which
+        server has them."""
         from north_lsp.agent.context.report import Report, context_items, context_parts  # not needed for a turn
 
         project = await anyio.to_thread.run_sync(self._read_project)
-        parts = context_parts(await self._sections(model, project), specs, messages)
+        entries = unpruned_context_of(self._log.path())
+        parts = context_parts(await self._sections(model, project), specs, messages, entries, servers)
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
 

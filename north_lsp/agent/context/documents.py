@@ -28,7 +28,8 @@ _MAX_FOUND = 200
 _MAX_LOOKED_AT = 5_000
 _MAX_DEPTH = 6
 _FRAME = lazy_pattern(
-    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|context|system-interrupt|system-reminder)\b)", re.IGNORECASE
+    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|server_text|tool_servers|context|system-interrupt|system-reminder)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -113,7 +114,11 @@ def folders_in(folder: Path, *, may_be_links: bool) -> list[Path]:
 def framed(level: Level, body: str, **named: str) -> str:
     """Put a file's text into a frame that says whose it is and that the text cannot close; hidden characters are
     shown as marks. `named` are attributes of the frame."""
-    tag = f"{level}_text"
+    return in_frame(f"{level}_text", body, **named)
+
+
+def in_frame(tag: str, body: str, **named: str) -> str:
+    """Put a text into a frame that it cannot close; hidden characters are shown as marks."""
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in named.items())
     return f"<{tag}{attributes}>\n{plain(body)}\n</{tag}>"
 

@@ -312,6 +312,11 @@ class SessionServers:
                 self._diagnostics.warning("capability_warning", path=None, key=None, message=warning)
         return [ServerTool(name, server, tool) for name, (server, tool) in zip(names, offered, strict=True)]
 
+    def instructions(self) -> list[tuple[str, str]]:
+        """Return what the servers whose tools are offered say about using them, by the server's name."""
+        usable = (server for server in self._servers.values() if server.state in ("ready", "lost", "connecting"))
+        return sorted((server.spec.name, server.instructions) for server in usable if server.instructions)
+
     async def read(self, address: str) -> str:
         """Read what stands behind `mcp://<server>/<address>`; without an address, list what the server has. Raises
         ToolError."""
