@@ -35,6 +35,7 @@ from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment, ProcessParts
 from north_lsp.agent.session.factory import Defaults, SessionFactory
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
@@ -51,7 +52,7 @@ from north_lsp.providers.model import Extras
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
-from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.rpc.pipe import Pipe, descriptor_pipe
 from north_lsp.server import lingering
 from north_lsp.server.code_bundle import write_code_bundle
 from north_lsp.server.ending import Ending
@@ -172,6 +173,7 @@ async def _core(
                     tools,
                     _retry(settings),
                     AbandonedTasks(background),
+                    Switches(locations.config / "extensions"),
                     ShellPool(background),
                     connector,
                 ),
@@ -442,6 +444,6 @@ def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int,
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     async def run() -> int:
-        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options, Ending(os._exit))
+        return await _SERVERS[protocol](opening, descriptor_pipe(read_fd, write_fd), options, Ending(os._exit))
 
     return anyio.run(run)
