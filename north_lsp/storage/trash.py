@@ -77,9 +77,9 @@ def trashed(store: Locations) -> Iterator[Trashed]:
             yield Trashed(folder, deleted_at(folder), summarize(folder / f"{id}.jsonl").summary)
 
 
-def trashed_ids(store: Locations, beginning: str) -> list[str]:
-    """Return the ids of the conversations in the trash that begin so, each once, the one that was deleted last first.
-    Blocks."""
+def trashed_ids(store: Locations, beginning: str = "") -> list[str]:
+    """Return the ids of the conversations in the trash that begin so, or of all, each once, the one that was deleted
+    last first. Blocks."""
     return list(dict.fromkeys(id for _, id in _folders(store, beginning)))
 
 
