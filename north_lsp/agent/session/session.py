@@ -26,6 +26,7 @@ from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
@@ -54,6 +55,7 @@ from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
+from north_lsp.agent.session.python_commands import PythonCommands
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.running_work import RunningWork
@@ -108,7 +110,7 @@ class Session:
             commands,
             lambda: environment.settings.context,
         )
-        stored.context.skills = self.templates.skills_for_model
+        stored.context.skills, stored.context.more_rules = self.templates.skills_for_model, self.templates.news_for
         workspace = replace(workspace, skill=self.templates.skill, skill_path=self.templates.skill_path)
         self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
@@ -124,6 +126,7 @@ class Session:
             self.running_calls,
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        stored.context.servers = self.servers.instructions
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
@@ -156,14 +159,17 @@ class Session:
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
-        self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
+        places = (environment.locations, environment.process.switches)
+        self.navigation = Navigation(self, log, drafts, summaries, *places)
         host = SessionHost(self, log, self._editor, environment)
-        self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
+        python = PythonCommands(self, log, self._editor, environment.locations)
+        self._slash = SlashCommands(log, self._editor, host, self.templates, commands, python)
         self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        ports, runner = Ports(self._editor, self.status, diagnostics, self.running_calls), self._shell.runner
+        extensions, runner = ExtensionEvents(environment.locations.config / "extensions"), self._shell.runner
+        ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions)
         self._preparation = Preparation(
             self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
         )
@@ -275,7 +281,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason}; {SALVAGE}"] if reason is not None else []
+        told = [f"read only: {reason} ({self._conversation.path}); {SALVAGE}"] if reason is not None else []
         return [*self._conversation.warnings, *told]
 
     async def keep(self) -> None:

@@ -40,9 +40,11 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.shell.sandbox_status import Walls
+from north_lsp.agent.shell.user_commands import KeptCommands
 from north_lsp.agent.stream_rules.watch import StreamRules
 from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.answering_model import AnsweringModel
+from north_lsp.agent.turn.called_commands import CalledCommands
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering
@@ -59,7 +61,7 @@ from north_lsp.agent.web.means import WebMeans
 from north_lsp.agent.web.searching import WebSearcher
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.storage.artifacts import Artifacts
 
 Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
@@ -70,7 +72,7 @@ class SessionTools:
     """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for,
     and `has_secret` tells whether arguments have a value in them that no model is told."""
 
-    runner: CommandRunner
+    runner: Runner
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
@@ -119,6 +121,11 @@ class SessionParts:
         compactor = Compactor(log, summarizer, account, sizes, self.ports, context.workspace.roots.roots[0])
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
 
+    def called_commands(self, context: TurnContext, kept: KeptCommands) -> CalledCommands:
+        """Make what runs the commands that templates want the output of, before a turn."""
+        calls = OpenCalls(self.log, self.ports, Titles(context, self.ports.diagnostics))
+        return CalledCommands(context, self.tools, calls, kept, self.ports.editor)
+
     def turn(
         self,
         context: TurnContext,
@@ -148,7 +155,7 @@ class SessionParts:
 def session_parts(
     stored: Stored,
     history: History,
-    runner: CommandRunner,
+    runner: Runner,
     environment: Environment,
     spending: Spending,
     ports: Ports,
