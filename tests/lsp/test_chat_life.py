@@ -1,5 +1,5 @@
-"""What becomes of the chat document while an answer comes: closed, opened again, saved, moved away, not to be changed; and
-another conversation beside it."""
+"""What becomes of the chat document while an answer comes: closed, opened again, saved, moved away, not to be changed;
+and another conversation beside it."""
 
 from pathlib import Path
 

@@ -92,7 +92,7 @@ end
 
 vim.api.nvim_create_autocmd("WinResized", {
   group = vim.api.nvim_create_augroup("north.chat", { clear = true }),
-  desc = "North: a chat that stands at its end stays there when its window gets smaller",
+  desc = "North: a chat that is at its end stays there when its window gets smaller",
   callback = function()
     for _, window in ipairs(vim.v.event.windows) do
       if vim.api.nvim_win_is_valid(window) then

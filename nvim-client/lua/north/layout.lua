@@ -191,7 +191,7 @@ local comes_or_goes = false
 
 vim.api.nvim_create_autocmd({ "WinNew", "WinClosed", "VimResized" }, {
   group = group,
-  desc = "North: sizes that change now do so by themselves",
+  desc = "North: sizes that change now do so on their own",
   callback = function()
     comes_or_goes = true
   end,
