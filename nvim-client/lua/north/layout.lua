@@ -189,6 +189,23 @@ end
 local heights = {}
 local comes_or_goes = false
 
+---Whether other windows are above or below: what is as high as the screen would take its height from the command line.
+---@param window integer
+---@param layout? any a part of `winlayout()`
+---@return boolean
+local function is_stacked(window, layout)
+  layout = layout or vim.fn.winlayout(vim.api.nvim_tabpage_get_number(vim.api.nvim_win_get_tabpage(window)))
+  if layout[1] == "leaf" then
+    return false
+  end
+  for _, part in ipairs(layout[2]) do
+    if (layout[1] == "col" and part[1] == "leaf" and part[2] == window) or is_stacked(window, part) then
+      return true
+    end
+  end
+  return false
+end
+
 vim.api.nvim_create_autocmd({ "WinNew", "WinClosed", "VimResized" }, {
   group = group,
   desc = "North: sizes that change now do so on their own",
@@ -204,7 +221,7 @@ vim.api.nvim_create_autocmd("WinResized", {
     for window, height in pairs(heights) do
       if not vim.api.nvim_win_is_valid(window) then
         heights[window] = nil
-      elseif vim.list_contains(vim.v.event.windows, window) then
+      elseif vim.list_contains(vim.v.event.windows, window) and is_stacked(window) then
         if comes_or_goes then
           vim.api.nvim_win_set_height(window, height)
         else

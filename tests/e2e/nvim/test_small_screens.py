@@ -102,6 +102,18 @@ def test_windows_are_as_they_were_after_a_question(bed: Bed) -> None:
         nvim.until(f"{HEIGHT} == 7")
 
 
+def test_the_command_line_keeps_its_height(bed: Bed) -> None:
+    """A window as high as the screen that is made lower leaves its room to the command line."""
+    with bed.nvim() as nvim:
+        nvim.command("set lines=24 columns=160")
+        nvim.command("North")
+        nvim.command("wincmd b | wincmd L")
+        nvim.lua("vim.api.nvim_create_autocmd('WinResized', { callback = function() vim.g.resized = true end })")
+        nvim.command("vnew")
+        nvim.until("vim.g.resized")
+        assert nvim.lua("return vim.o.cmdheight") == 1
+
+
 def test_what_is_missing_stands_in_the_chat(bed: Bed) -> None:
     with bed.nvim(PATH="/usr/bin:/bin") as nvim:
         nvim.command("North")
