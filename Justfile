@@ -11,9 +11,9 @@ setup:
 # Lint, types, import contracts and every test, those in real editors too: what CI runs.
 test: lint unit e2e
 
-# Every test of the server.
+# Every test of the server. Ten failures end it: something that all of them need is broken.
 unit:
-    {{bin}}/python -m pytest -n auto --dist worksteal --ignore tests/e2e
+    {{bin}}/python -m pytest -n auto --dist worksteal --maxfail 10 --ignore tests/e2e
 
 # Search for examples that break a property: minutes, then paths of tests (default: all). Random, unlike `unit`.
 fuzz minutes="5" *paths:

@@ -73,7 +73,7 @@ def _tell_who_types(protocol: "Protocol") -> None:
 
 
 def _let_interrupts_end() -> None:
-    """Let Ctrl-C end this process at once, until the connection takes the signal over: there is nothing to lose yet, and
+    """Let Ctrl-C end this process at once, until the connection takes the signal over: nothing can be lost yet, and
     Python's own exception gets lost where nothing can be raised (in a callback of the garbage collector, for one)."""
     import signal
 
