@@ -82,7 +82,7 @@ end
 ---@param summary north.Summary
 local function go(places, id, what, summary)
   if summary.summarize then
-    messages.tell("North: summarizing what is left behind; :North stop gives it up", vim.log.levels.INFO)
+    messages.tell("North: summarizing the branch that you leave; :North stop cancels that", vim.log.levels.INFO)
   end
   local ask = summary.summarize and places.ask_long or places.ask
   ask(REWIND, vim.tbl_extend("error", { entryId = id, what = what }, summary), function(error, result)

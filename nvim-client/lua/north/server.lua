@@ -245,7 +245,7 @@ function M.start(options)
   })
   if not id then
     -- The program is there: what is missing is what its first line names.
-    local words = "%s could not be started; the Python that it names may be gone. Make its environment again."
+    local words = "%s could not be started; the Python that it names may be gone. Create its environment again."
     return nil, words:format(server.cmd[1])
   end
   return id

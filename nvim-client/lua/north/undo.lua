@@ -34,7 +34,7 @@ function M.tell(result)
     messages.tell("North restored " .. table.concat(done, ", "))
     chat.add_notice("Restored " .. table.concat(done, ", "))
   elseif #left == 0 then
-    messages.tell("North restored nothing: the files are so already")
+    messages.tell("North restored nothing: the files are already in that state")
   end
 end
 
