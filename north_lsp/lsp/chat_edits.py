@@ -96,8 +96,8 @@ class ChatEdits:
                 return False
             if await self._insert_into_editor(opened, insertion):
                 return True
-            if self._edits and self.opened(path) == opened:
-                break  # nothing of the user's came in between
+            if self._edits and self._is_final(path, opened):
+                break
         raise Refused
 
     async def replace(self, path: Path, former: str, text: str) -> bool:
@@ -112,9 +112,14 @@ class ChatEdits:
         edits = text_edits(opened.text, text, self._client.encoding)
         if await self._apply(opened, edits, confirms=self._client.annotates):
             return True
-        if self._client.annotates or self.opened(path) == opened:
-            raise Refused  # by the user
+        if self._client.annotates or self._is_final(path, opened):
+            raise Refused
         return False
+
+    def _is_final(self, path: Path, opened: OpenText) -> bool:
+        """Tell whether an edit that was not made would fail again: nothing was typed in between, and the editor loses no
+        messages."""
+        return self.opened(path) == opened and not self._client.loses_messages
 
     async def _insert_into_editor(self, opened: OpenText, insertion: Insertion) -> bool:
         """Have the editor insert a text. Returns whether it did; it may have refused since the user was typing."""
