@@ -171,6 +171,21 @@ class CredentialStore:
         except KeyringError as error:
             raise CredentialsUnreadable(str(error)) from None
 
+    def sign_ins(self) -> dict[str, str]:
+        """Return what the sign-ins to providers of models gave, by provider; those that the keyring does not give are
+        left out."""
+        if not self.path.exists():
+            return {}
+        with self._open() as database:
+            query = "SELECT provider, secret FROM credentials WHERE type = 'oauth' AND provider NOT LIKE 'mcp:%'"
+            rows = database.execute(f"{query} ORDER BY id").fetchall()
+        found: dict[str, str] = {}
+        for provider, kept in rows:
+            with suppress(KeyringError):
+                if (text := keyring.resolved(kept)) is not None:
+                    found[provider] = text
+        return found
+
     def sign_in_tokens(self) -> list[str]:
         """Return the tokens of all sign-ins, so that they can be masked; those that the keyring does not give are left
         out."""

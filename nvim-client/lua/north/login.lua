@@ -27,8 +27,12 @@ local function store(ask, provider, key, force)
 end
 
 ---@param ask north.Ask
----@param provider { id: string, name: string }
+---@param provider { id: string, name: string, signsIn: boolean? }
 local function enter(ask, provider)
+  if provider.signsIn then
+    require("north.conversation").ask("/login " .. provider.id)
+    return
+  end
   local key = vim.trim(vim.fn.inputsecret(("API key of %s: "):format(provider.name)))
   if key ~= "" then
     store(ask, provider, key, false)

@@ -141,7 +141,7 @@ providers:
         ("providers:\n  a:\n    authHeader: yes please\n", 3, "expected true or false, found 'yes please'"),
         ("providers:\n  a:\n    api: gopher\n", 3, "expected one of anthropic-messages"),
         ("providers:\n  a:\n    api: bedrock-converse-stream\n", 3, "is not supported in this version"),
-        ("providers:\n  a:\n    auth: oauth\n", 3, "logging in is not supported"),
+        ("providers:\n  a:\n    auth: oauth\n", 3, "oauth needs `oauth: {authorizeUrl, tokenUrl, clientId}` beside it"),
         ("providers:\n  a:\n    discovery: {type: ollama}\n", 3, "discovery requires api"),
         ("providers:\n  a:\n    models: [{id: m}]\n", 2, "models requires baseUrl"),
         (
@@ -152,7 +152,7 @@ providers:
         (
             "providers:\n  a:\n    baseUrl: http://x\n    api: openai-completions\n    models:\n      - id: m\n",
             2,
-            "models requires apiKeyEnv, apiKey or auth: none",
+            "models requires apiKeyEnv, apiKey, oauth or auth: none",
         ),
         (LOCAL.replace("32768", "-1"), 11, "providers.local.models[0].contextWindow: expected a whole number above 0"),
         (LOCAL.replace("id: qwen3", "title: qwen3"), 8, "this key is unknown"),
