@@ -36,7 +36,7 @@ from north_lsp.mcp.content import (
     read_tools,
 )
 from north_lsp.mcp.over_editor import VERSION as STATELESS
-from north_lsp.mcp.over_editor import over_editor
+from north_lsp.mcp.over_editor import connected_over_editor, over_editor
 from north_lsp.mcp.secrets import secrets_given, with_commands_run
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, failure
@@ -155,6 +155,30 @@ class McpConnection:
         return await self._client.wait_closed()
 
 
+@asynccontextmanager
+async def _in_editor(
+    spec: ServerSpec, client_of: Callable[[Transport], McpClient], listener: Listener
+) -> AsyncIterator[tuple[McpClient, Mapping[str, Any]]]:
+    """Reach a server that the editor has in itself, by the draft that the editor goes by. Raises ToolError."""
+    async with over_editor(spec) as transport:
+        client = client_of(transport)
+        async with beside(client.run):
+            try:
+                opened = await client.discover(spec.seconds, STATELESS)
+            except ToolError as error:
+                if not transport.is_refused:
+                    raise
+                refused = error
+            else:
+                async with beside(partial(_follow_lists, client, opened, listener)):
+                    yield client, opened
+                return
+    async with connected_over_editor(spec, refused) as connected:
+        client = client_of(connected)
+        async with beside(client.run):
+            yield client, await client.initialize(spec.seconds, {})
+
+
 async def _follow_lists(client: McpClient, opened: Mapping[str, Any], listener: Listener) -> None:
     """Have a server without sessions tell when what it offers changes."""
     offered = opened.get("capabilities")
@@ -235,21 +259,21 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
-        spec = await anyio.to_thread.run_sync(with_commands_run, spec, self._environ_of(spec))
+        run = partial(with_commands_run, spec, self._environ_of(spec))
+        spec = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
         self._given.update(secrets_given(spec))
         token = await self._token_for_program(spec)
 
         async def is_outdated() -> bool:
             return await self._token_for_program(spec) != token
 
+        client_of = partial(McpClient, answers=answers, told=told)
+        if spec.carrier == "acp":
+            async with _in_editor(spec, client_of, listener) as (client, opened):
+                yield McpConnection(client, spec, opened, is_outdated)
+            return
         async with self._transport(spec, roots[0], listener, token) as transport:
-            client = McpClient(transport, answers, told)
-            if spec.carrier == "acp":
-                async with beside(client.run):
-                    opened = await client.discover(spec.seconds, STATELESS)
-                    async with beside(partial(_follow_lists, client, opened, listener)):
-                        yield McpConnection(client, spec, opened, is_outdated)
-                return
+            client = client_of(transport)
             async with beside(client.run):
                 opened = await client.initialize(spec.seconds, _CAPABILITIES)
                 yield McpConnection(client, spec, opened, is_outdated)
@@ -273,8 +297,6 @@ class Connector:
     def _transport(
         self, spec: ServerSpec, folder: Path, listener: Listener, token: str
     ) -> AbstractAsyncContextManager[Transport]:
-        if spec.carrier == "acp":
-            return over_editor(spec)
         if spec.carrier == "stdio":
             return self._over_stdio(spec, folder, listener, token)
         return self._over_http(spec)

@@ -176,6 +176,15 @@ async def test_a_tool_that_only_reads_is_not_asked_about_and_is_there_in_ask_mod
     assert [name for name in offered(server) if name.startswith("mcp_")] == ["mcp_test_folder", "mcp_test_look"]
 
 
+async def test_only_the_users_own_files_spare_questions(world: World, server: ModelServer) -> None:
+    server.script(answer(call("mcp_mine_echo", text="a"), call("mcp_test_echo", text="b")), DONE)
+    own(world, mine=entry(autoApprove=["echo"]))
+    async with talk(world, stdio(autoApprove=["echo"])) as (client, session):
+        assert await prompt(client, session, "Say both") == "end_turn"
+        (question,) = questions(client)
+    assert "of the MCP server test" in json.dumps(question["toolCall"])
+
+
 async def test_a_secret_in_the_arguments_is_asked_about_every_time(world: World, server: ModelServer) -> None:
     (world.project / ".env").write_text("API_TOKEN=a-long-secret-value-1234\n")
     own(world, mine=entry(autoApprove=["echo"]))
