@@ -1,5 +1,6 @@
 """The command line. It imports nothing heavy: each command imports what it needs when it runs."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -305,11 +306,20 @@ _COMMANDS: "dict[str, Callable[[argparse.Namespace, Options], int]]" = {
 }
 
 
+def _print_what_can_be_printed() -> None:
+    """Have characters replaced that the reader's code page lacks, where standard output is no console."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code: 2 for a mistake in it, with one line that says what to do."""
     from north_lsp.cli.arguments import read
 
     arguments = read(sys.argv[1:] if argv is None else argv)
+    if os.name == "nt":
+        _print_what_can_be_printed()
     try:
         code = _COMMANDS[arguments.command](arguments, _options(arguments))
         sys.stdout.flush()
