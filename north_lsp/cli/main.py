@@ -72,12 +72,22 @@ def _tell_who_types(protocol: "Protocol") -> None:
         sys.stderr.write(f"{text} (Ctrl-C ends this)\n")
 
 
+def _let_interrupts_end() -> None:
+    """Let Ctrl-C end this process at once, until the connection takes the signal over: nothing can be lost yet, and
+    Python's own exception gets lost where nothing can be raised (in a callback of the garbage collector, for one)."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _serve(protocol: "Protocol", options: Options) -> int:
     """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
     from north_lsp.rpc.opening import ConnectionEnded
     from north_lsp.server.garbage import pause_collector
     from north_lsp.server.opening import claim_stdio, open_connection
 
+    _let_interrupts_end()
     _tell_who_types(protocol)
     pause_collector()
     opening = open_connection(protocol)
