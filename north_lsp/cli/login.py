@@ -59,18 +59,21 @@ def _sign_in(options: Options, info: ProviderInfo, about: SignIn, say: Say) -> i
     async def show(address: str) -> None:
         say(f"Sign in to {info.title} on this page, within five minutes:\n\n  {address}\n")
         with suppress(webbrowser.Error):
-            await anyio.to_thread.run_sync(webbrowser.open, address)
+            await anyio.to_thread.run_sync(webbrowser.open, address, abandon_on_cancel=True)
 
     try:
         grant = anyio.run(sign_in, about, options.environ, show)
         store = CredentialStore(Locations.from_environment(options.environ))
         store.keep_sign_in(info.id, info.title, grant.to_json())
+        has_key = any(key.provider == info.id for key in store.all_keys())
     except SignInFailed as error:
         say(f"You are not signed in: {error}.")
         return 1
     except OSError as error:
         raise UsageError(str(error)) from None
     say(f"You are signed in to {info.title}.")
+    if has_key:
+        say("It is not used while a key is stored: `north-lsp logout` removes one.")
     return 0
 
 
@@ -79,27 +82,29 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
     store = CredentialStore(Locations.from_environment(options.environ))
     try:
         keys = [key for key in store.all_keys() if provider in (None, key.provider)]
-        if not keys and provider is None and (signed_in := store.sign_ins()):
-            say(
-                f"No key is stored. You are signed in to {', '.join(signed_in)}: `north-lsp logout <provider>` ends it."
-            )
-            return 0
-        if not keys and provider not in store.sign_ins():
+        signed_in = [id for id in store.sign_ins() if provider in (None, id)]
+        if not keys and not signed_in:
             say("No key is stored." if provider is None else f"No key is stored for {provider}.")
             return 0
         if provider is not None:
-            say(f"Removed {counted(store.remove(provider=provider), 'key')} of {provider}.")
+            store.remove(provider=provider)
+            removed = [counted(len(keys), "key")] * bool(keys) + ["your sign-in"] * bool(signed_in)
+            say(f"Removed {' and '.join(removed)} of {provider}.")
             return 0
-        for number, key in enumerate(keys, 1):
-            say(f"{number}  {key.provider}  {key.label}  {key.ending}")
+        rows = [f"{key.provider}  {key.label}  {key.ending}" for key in keys]
+        for number, row in enumerate([*rows, *(f"{id}  signed in" for id in signed_in)], 1):
+            say(f"{number}  {row}")
         choice = ask("Which should be removed? (number, or all) ").strip()
         if choice == "all":
             say(f"Removed {counted(store.remove(), 'key')}.")
             return 0
-        if not choice.isdecimal() or not 1 <= int(choice) <= len(keys):
+        if not choice.isdecimal() or not 1 <= int(choice) <= len(keys) + len(signed_in):
             say("Nothing was removed.")
             return 1
-        store.remove(keys[int(choice) - 1].id)
+        if int(choice) <= len(keys):
+            store.remove(keys[int(choice) - 1].id)
+        else:
+            store.forget_sign_in(signed_in[int(choice) - 1 - len(keys)])
         say("Removed.")
         return 0
     except OSError as error:

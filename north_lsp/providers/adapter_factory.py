@@ -84,6 +84,7 @@ def _make(
 ) -> Provider:
     info = model.provider
     route = keys.routes.find(info.id)
+    key = key if route is None else None
     address = route.address if route is not None else model.address or info.address_in(environ)
     if address is None:
         how = what_to_set(info.api) or f"set baseUrl of {info.id} in models.yml"

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import anyio.to_thread
 import pytest
 
+from north_lsp.providers.keys.sign_in import Grant
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_context import notices
@@ -19,7 +20,8 @@ from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_secrets_campaign import agree
 from tests.end_to_end.test_turns import conversation
-from tests.end_to_end.world import COLD_SERVER, World
+from tests.end_to_end.world import COLD_SERVER, SERVER, World
+from tests.support.client import raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Fail, Say, answer
 
@@ -101,7 +103,7 @@ async def test_a_user_signs_in_and_out_in_a_conversation(world: World, server: M
 
 async def test_a_token_that_ends_soon_is_refreshed_before_it_is_used(world: World, server: ModelServer) -> None:
     company(world, server.url)
-    store(world).keep_sign_in("company", "company", json.dumps({"access": "old-0123", "refresh": "r", "expires_at": 1}))
+    store(world).keep_sign_in("company", "company", Grant("old-0123", "r", 1.0).to_json())
     server.pages["/token"] = granted(3, 30)
     server.script(answer(Say("Hello.")), answer(Say("Again.")))
     async with conversation(world, "--model", "company/m-1") as (client, session):
@@ -109,7 +111,7 @@ async def test_a_token_that_ends_soon_is_refreshed_before_it_is_used(world: Worl
         server.pages["/token"] = 500
         await prompt(client, session, "Again")  # it is used until it ends
         assert tokens(server) == ["token-3-0123456789"] * 2
-        store(world).keep_sign_in("company", "company", json.dumps({"access": "x", "refresh": "", "expires_at": 1}))
+        store(world).keep_sign_in("company", "company", Grant("x", "", 1.0).to_json())
         await prompt(client, session, "Once more")
         assert "cannot be asked: the sign-in has ended; sign in again with `/login company`" in texts(client)
     assert len(server.requests) == 2
@@ -134,6 +136,33 @@ async def test_a_sign_in_that_comes_to_nothing_is_told(world: World, server: Mod
         await client.notify("session/cancel", {"sessionId": session})
         await client.answer(signing)
     assert store(world).sign_ins() == {}
+
+
+async def test_a_client_that_opens_pages_is_asked_to_open_this_one(world: World, server: ModelServer) -> None:
+    company(world, server.url)
+    server.pages["/token"] = granted(1)
+    actions = iter(["decline", "accept"])
+    asked: list[dict[str, Any]] = []
+
+    async def open_page(params: dict[str, Any]) -> dict[str, str]:
+        asked.append(params)
+        if (action := next(actions)) == "accept":
+            await anyio.to_thread.run_sync(browse, params["url"])
+        return {"action": action}
+
+    store(world).add("company", "sk-test-0123456789abcdef")
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        client.handlers["elicitation/create"] = open_page
+        announced = {"elicitation": {"url": {}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": announced})
+        made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        await prompt(client, made["sessionId"], "/login company")
+        assert "you are not signed in: the page to sign in was not opened" in texts(client).lower()
+        await prompt(client, made["sessionId"], "/login company")
+        assert "You are signed in to company. It is not used while there is North's own store" in texts(client)
+        assert [(one["mode"], one["message"]) for one in asked] == [("url", "Sign in to company")] * 2
+        await client.request("authenticate", {"methodId": "api-key"})
+    assert (kept(world)["access"], len(store(world).all_keys())) == ("token-1-0123456789", 1)
 
 
 def test_a_user_signs_in_on_the_command_line(world: World, server: ModelServer) -> None:

@@ -8,6 +8,7 @@ import anyio.to_thread
 from north_lsp.agent.models.model_services import Models
 from north_lsp.providers.keys.check import key_problem
 from north_lsp.providers.keys.credential_lookup import credential_source
+from north_lsp.providers.keys.sources import SIGN_IN
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.storage.credentials import CredentialStore, StoredKey
 from north_lsp.storage.locations import Locations
@@ -69,6 +70,16 @@ class UserKeys:
         grant = await sign_in(info.sign_in, self._environ, show)
         await anyio.to_thread.run_sync(self._store.keep_sign_in, info.id, info.title, grant.to_json())
         await self._changed()
+
+    async def sign_out(self, provider: str) -> None:
+        """Forget a sign-in; stored keys stay."""
+        await anyio.to_thread.run_sync(self._store.forget_sign_in, provider)
+        await self._changed()
+
+    def winner(self, info: ProviderInfo) -> str | None:
+        """Return where the key is that wins over the user's sign-in to a provider; None if the sign-in is used."""
+        source = credential_source(info, self._environ, self._keys)
+        return None if source == SIGN_IN else source
 
     def signed_in(self) -> list[ProviderInfo]:
         """Return the providers that the user is signed in to."""

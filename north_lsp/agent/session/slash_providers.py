@@ -94,14 +94,16 @@ class ProvidersHost:
                 await sign_in_to(found, self._keys, questions.editor)
             except (ValueError, OSError) as error:
                 raise CommandError(f"you are not signed in: {error}") from None
-            return f"You are signed in to {found.title}."
+            winner = self._keys.winner(found)
+            told = f" It is not used while there is {winner}: `/logout` forgets stored keys." if winner else ""
+            return f"You are signed in to {found.title}.{told}"
         return "You have not signed in: it was cancelled."
 
     def signed_in(self) -> Sequence[tuple[str, str]]:
         return [(info.id, info.title) for info in self._keys.signed_in()]
 
     async def sign_out_of_provider(self, provider: str) -> None:
-        await _kept(self._keys.remove(provider=provider))
+        await _kept(self._keys.sign_out(provider))
 
     async def stored_keys(self) -> Sequence[StoredKey]:
         return await _kept(self._keys.stored())

@@ -284,9 +284,12 @@ class _Reader:
         return SignIn(**found)
 
     def safe_address(self, node: Node) -> str:
-        text = self.address(node)
+        self.address(node)
+        text = self.text(node)  # a slash at its end counts
         if not text.startswith("https://") and not is_local(text):
             raise self._expected(node, "an https address: a token is sent there")
+        if "#" in text:
+            raise self._expected(node, "an address without `#`")
         return text
 
     def address(self, node: Node) -> str:

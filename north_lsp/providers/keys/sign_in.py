@@ -25,6 +25,7 @@ _EARLY_SECONDS = 60.0
 _WAIT_SECONDS = 300.0
 _SECONDS = 15.0
 _MAX_BYTES = 256 * 1024
+_SECRETS = frozenset({"code", "code_verifier", "refresh_token"})
 
 
 class SignInFailed(ValueError):
@@ -107,8 +108,10 @@ async def _granted(about: SignIn, environ: Mapping[str, str], form: Mapping[str,
     status, given = await _posted(about.token, environ, form)
     token = given.get("access_token")
     if status != 200 or not isinstance(token, str) or not token:
-        said = given.get("error_description") or given.get("error") or f"status {status}"
-        raise SignInFailed(f"no token was given: {one_line(str(said), 300)}")
+        said = str(given.get("error_description") or given.get("error") or f"status {status}")
+        for name in _SECRETS & form.keys():
+            said = said.replace(form[name], "…")
+        raise SignInFailed(f"no token was given: {one_line(said, 300)}")
     if str(given.get("token_type", "bearer")).lower() != "bearer" or not can_be_sent(token):
         raise SignInFailed("a token of a kind that North does not know was given")
     refresh, seconds = given.get("refresh_token"), given.get("expires_in")

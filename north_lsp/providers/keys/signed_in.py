@@ -96,8 +96,10 @@ class SignedInProvider:
                     raise
                 return now
             with anyio.CancelScope(shield=True):  # the token before may be spent
-                await anyio.to_thread.run_sync(keys.renew_sign_in, id, now, renewed)
-            return renewed
+                kept = await anyio.to_thread.run_sync(keys.renew_sign_in, id, now, renewed)
+            if kept is None:
+                raise SignInFailed("you have signed out")
+            return kept
         finally:
             lock.release(remove=False)
 

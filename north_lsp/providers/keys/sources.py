@@ -76,12 +76,15 @@ class Keys:
         """Return what the user's sign-in to a provider gave; None if there is none."""
         return self._grants.get(provider)
 
-    def renew_sign_in(self, provider: str, before: "Grant", renewed: "Grant") -> None:
-        """Keep what takes the place of a sign-in. Blocks; raises OSError."""
-        if self._store is not None:
-            self._store.renew_sign_in(provider, before.to_json(), renewed.to_json())
-        self._grants = {**self._grants, provider: renewed}
+    def renew_sign_in(self, provider: str, before: "Grant", renewed: "Grant") -> "Grant | None":
+        """Keep what takes the place of a sign-in; returns what is kept then: nothing, or another one, if the user has
+        signed out or in again meanwhile. Blocks; raises OSError."""
         self._tokens = (*self._tokens, renewed.access, *([renewed.refresh] if renewed.refresh else []))
+        if self._store is None or not self._store.renew_sign_in(provider, before.to_json(), renewed.to_json()):
+            self._read_store()
+            return self._grants.get(provider)
+        self._grants = {**self._grants, provider: renewed}
+        return renewed
 
     def lock_sign_in(self, provider: str) -> FileLock | LockHeld:
         """Take the lock of a sign-in, or say who has it. Blocks; raises OSError."""

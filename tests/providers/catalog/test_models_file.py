@@ -126,6 +126,16 @@ providers:
     assert "no-such-model" in known.problems[0]  # a warning: the rest is used
 
 
+OAUTH = """providers:
+  a:
+    auth: oauth
+    oauth:
+      authorizeUrl: https://a.example/authorize
+      tokenUrl: {token}
+      clientId: north
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
@@ -133,6 +143,16 @@ providers:
             "providers:\n  a:\n    baseURL: http://x\n",
             3,
             "providers.a.baseURL: this key is unknown; the closest is baseUrl",
+        ),
+        (
+            OAUTH.format(token="http://127.evil.example/token"),
+            6,
+            "providers.a.oauth.tokenUrl: expected an https address",
+        ),
+        (
+            OAUTH.format(token="'https://a.example/#x'"),
+            6,
+            "providers.a.oauth.tokenUrl: expected an address without `#`",
         ),
         ("providers:\n  a:\n    baseUrl: x\n", 3, "providers.a.baseUrl: expected an address like"),
         ("providers:\n  A b: {baseUrl: 'http://x'}\n", 2, "providers.A b: a provider's id"),
