@@ -153,7 +153,7 @@ async def test_a_client_that_opens_pages_is_asked_to_open_this_one(world: World,
     store(world).add("company", "sk-test-0123456789abcdef")
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         client.handlers["elicitation/create"] = open_page
-        announced = {"elicitation": {"url": {}}}
+        announced: dict[str, Any] = {"elicitation": {"url": {}}}
         await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": announced})
         made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": []})
         await prompt(client, made["sessionId"], "/login company")

@@ -62,6 +62,7 @@ function M.login(ask, id)
       prompt = "Whose API key?",
       format_item = function(provider)
         local keys = stored[provider.id] and (", " .. stored[provider.id]) or ""
+        keys = provider.signsIn and ", signs you in, in a browser" or keys
         return ("%s (%s)%s"):format(provider.name, provider.id, keys)
       end,
     }, function(provider)
