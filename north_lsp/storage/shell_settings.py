@@ -91,20 +91,21 @@ class ShellSettings:
     path: str | None = setting(
         "shell.path",
         None,
-        "The path of the bash that runs commands, instead of the one on `PATH`; on Windows also of PowerShell.",
+        "The path of the bash that runs commands, instead of the one on `PATH`; on Windows also of PowerShell or "
+        "`cmd.exe`.",
         restart=True,
     )
     persistent: bool = setting(
         "shell.persistent",
         True,
-        "Use one shell for all commands; with `false` each command has its own shell, and what it leaves running in "
-        "the background ends with the next command.",
+        "Use one shell for all commands (not on Windows); with `false` each command has its own shell, and what it "
+        "leaves running in the background ends with the next command.",
         restart=True,
     )
     virtual_terminal: OnOff = setting(
         "shell.virtualTerminal",
         "on",
-        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`) they print to a pipe.",
+        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`), and on Windows, they print to a pipe.",
         restart=True,
         former=("bash.virtualTerminal",),
     )
