@@ -117,8 +117,8 @@ class ChatEdits:
         return False
 
     def _is_final(self, path: Path, opened: OpenText) -> bool:
-        """Tell whether an edit that was not made would fail again: nothing was typed in between, and the editor loses no
-        messages."""
+        """Tell whether an edit that was not made would fail again: nothing was typed in between, and the editor loses
+        no messages."""
         return self.opened(path) == opened and not self._client.loses_messages
 
     async def _insert_into_editor(self, opened: OpenText, insertion: Insertion) -> bool:
