@@ -31,8 +31,11 @@ local function show(words, level, ending)
     vim.notify(whole, level)
     return
   end
-  vim.cmd("silent echomsg " .. vim.fn.string(whole))
-  vim.cmd.redraw() -- what was shown before takes no line of its own
+  local more = vim.o.more
+  vim.o.more = false
+  -- One line of commands: Neovim waits for a key between two.
+  pcall(vim.cmd, ("echomsg %s | redraw"):format(vim.fn.string(whole)))
+  vim.o.more = more
   local room = vim.v.echospace - vim.fn.strdisplaywidth(ending) - 1
   vim.api.nvim_echo({ { cut(words, math.max(room, 1)) .. "…" .. ending, GROUPS[level] } }, false, {})
 end
