@@ -243,7 +243,7 @@ class AgentRun:
         edits = self._edits(log, checkpoints, reviews, ports)
         account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor)
         environment = means.environment
-        web = WebMeans.of(environment.environ, environment.models, stored.log, account)
+        web = WebMeans.of(environment.environ, environment.models, log, account)
         tools = SessionTools(
             runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
         )
@@ -301,6 +301,8 @@ class AgentRun:
         last = _last_text(log)
         if (ended := _ENDS.get(stopped)) is not None:
             return Outcome(ended, last or "it was stopped before it had a result")
+        if stopped == "refusal":
+            return Outcome("failed", f"the model refused{f': {last}' if last else ''}")
         if not last:
             return Outcome("failed", self._editor.problem or "it stopped without a result")
         return Outcome("unstructured", last)
