@@ -96,8 +96,8 @@ def ensure_possible(source: Path) -> Path:
 def make_tree(
     folder: Path, name: str, workspace: Workspace, unsaved: Mapping[Path, str], step: Callable[[int], None]
 ) -> WorkTree:
-    """Make a tree in North's folder for trees. `step` is told how many files have been copied, and may raise to end it.
-    Raises ToolError, OSError."""
+    """Make a tree in North's folder for trees. `step` is told how many files have been copied, and may raise to end it;
+    what there is by then is for `clear_left_trees`. Raises ToolError, OSError."""
     source = workspace.roots.main
     top = ensure_possible(source)
     own, descriptor = _own_folder(folder, name)
@@ -120,7 +120,6 @@ def make_tree(
             if (base := copy.file(relative)) is not None:
                 files[relative] = base
     except BaseException:
-        _remove(own, top)
         os.close(descriptor)
         raise
     return WorkTree(own, top, source, root, files, descriptor, tuple(copy.skipped))
@@ -355,8 +354,10 @@ def _let_enter(own: Path) -> None:
 
 
 def _remove(own: Path, top: Path | None) -> None:
-    """Remove a folder of North's with its tree, from the repository at `top` as well, if that is known."""
+    """Remove a folder of North's with its tree, from the repository at `top` as well, if that is known. The tree goes
+    first: git refuses to remove one that an agent has made another repository of, but not one that is gone."""
     _let_enter(own)
+    shutil.rmtree(own / _TREE, ignore_errors=True)
     if top is not None:
         with _one_at_a_time(own.parent):
             run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)
