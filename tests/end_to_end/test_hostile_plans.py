@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.test_agents import submit, task, tasks
+from tests.end_to_end.test_agents import submit, task, tasks, told
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import configure, opened, prompt
 from tests.end_to_end.test_mcp import entry, own, talk
 from tests.end_to_end.test_plan_mode import PLAN, SHOW, planning, tree, write
+from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.test_work_trees import first_commit
 from tests.end_to_end.world import World
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.script import Answer, Say, answer, call
+from tests.support.script import Answer, Gate, Say, answer, call
 
 WELL = answer(Say("Well."))
 NEW = {"path": "pwned.py", "content": "x\n"}
@@ -128,6 +129,29 @@ async def test_neither_a_server_nor_an_agent_is_a_way_out_of_plan_mode(world: Wo
     assert tree(world.project) == before
     assert not list(world.folder.rglob("*pwned*"))
     assert "echoed" not in json.dumps([one.body["messages"] for one in server.requests])
+
+
+@pytest.mark.parametrize("how", ["plan", "ask", "clarify"])
+async def test_an_agent_that_changes_nothing_has_no_tree_written_into_the_repository(
+    world: World, server: ModelServer, how: str
+) -> None:
+    first_commit(world.project)
+    before = {str(path) for path in (world.project / ".git").rglob("*")}
+    began = "I began the workflow" if how == "clarify" else "Look at it"
+    server.route(began, tasks(task("explore", "ALPHA", isolation="worktree")), WELL)
+    found = submit({"summary": "One.", "answer": "There."})
+    server.route("ALPHA", answer(Say("I "), Gate("looks"), call("list_root")), found)
+    async with talk(world) as (client, session):
+        if how != "clarify":
+            await client.request("session/set_mode", {"sessionId": session, "modeId": how})
+        text = "/work start clarify Something" if how == "clarify" else "Look at it"
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks(text)})
+        await server.reached("looks")
+        assert {str(path) for path in (world.project / ".git").rglob("*")} == before
+        assert not (world.folder / "state/worktrees").exists()
+        server.open("looks")
+        assert (await client.answer(request))["stopReason"] == "end_turn"
+    assert "explore: done" in told(server)
 
 
 async def test_a_package_reaches_nothing_but_what_it_owns(world: World, server: ModelServer) -> None:

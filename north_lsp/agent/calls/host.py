@@ -34,6 +34,7 @@ from north_lsp.workspace.proposal import FileChange
 
 _T = TypeVar("_T")
 _CHANGES: tuple[Need, ...] = ("write", "run")
+_LOOKS: tuple[Need, ...] = ("run", "network", "agents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,8 @@ class CallHost:
             raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")
         if need in _CHANGES and self._context.plans:  # whatever modes the tool says that it has
             raise plan_required(f"{self._tool.name} would change something")
+        if need in _LOOKS and (hold := self._context.rules.hold()) is not None:
+            hold.refuse_reading()
 
 
 async def _only_looks(command: Command) -> bool:

@@ -1,6 +1,7 @@
 """What an agent may change while a workflow of its conversation is active."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.log.log import Log
@@ -14,8 +15,8 @@ def agent_hold(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Ho
     """Return what keeps an agent from changing anything now. `log` is that of the conversation; an agent writes none of
     the workflow's documents."""
     hold = hold_on(log, None)
-    if hold is not None:
-        return hold
+    if hold is not None:  # what agents look up is not counted, so they look nothing up where it has to be
+        return replace(hold, web_left=0) if hold.web_left is not None else hold
     if owns is None:
         return None
     root = workspace.roots.main
