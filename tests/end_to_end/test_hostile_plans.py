@@ -154,6 +154,46 @@ async def test_an_agent_that_changes_nothing_has_no_tree_written_into_the_reposi
     assert "explore: done" in told(server)
 
 
+@pytest.mark.parametrize("by", ["itself", "an agent of its own"])
+async def test_an_agent_in_the_background_changes_nothing_once_the_mode_is_another(
+    world: World, server: ModelServer, by: str
+) -> None:
+    server.route("Have it done", tasks(task("task", "ALPHA", background=True)), WELL)
+    tries = [answer(call("edit_create_file", **NEW)), answer(call("shell_run", **TOUCH))]
+    attack = tries if by == "itself" else [tasks(task("executor", "BETA"))]
+    server.route("ALPHA", answer(Say("I "), Gate("works"), call("list_root")), *attack, submit("Done."))
+    server.route("BETA", *tries, submit({"done": False, "files": [], "checks": [], "open": []}))
+    async with talk(world) as (client, session):
+        shown = answering(client)
+        for option, value in (("_edits", "auto"), ("_shell", "auto")):
+            await client.request(
+                "session/set_config_option", {"sessionId": session, "configId": option, "value": value}
+            )
+        before = tree(world.project)
+        await prompt(client, session, "Have it done")
+        await server.reached("works")
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        server.open("works")
+        await client.wait(lambda message: "has ended its task" in json.dumps(message))
+    assert shown == []
+    assert tree(world.project) == before
+    assert "the conversation is in plan mode now" in json.dumps([one.body["messages"] for one in server.requests])
+
+
+async def test_evidence_is_written_into_no_folder_in_plan_mode(world: World, server: ModelServer) -> None:
+    goal: dict[str, Any] = {"action": "set", "statement": "It works", "criteria": [{"text": "A1 it is there"}]}
+    server.script(answer(call("goal", **goal)), answer(call("workflow", action="move", to="baseline")), WELL)
+    configure(world, **{"todo.reminders": False})
+    async with talk(world) as (client, session):
+        await prompt(client, session, "/work start execute-and-verify Something")
+        before = tree(world.project)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        server.script(answer(call("goal", action="evidence", id="c1", text="I saw it")), WELL)
+        await prompt(client, session, "Go on")
+    assert tree(world.project) == before
+    assert "[x] c1" in json.dumps(server.requests[-1].body["messages"])
+
+
 async def test_a_package_reaches_nothing_but_what_it_owns(world: World, server: ModelServer) -> None:
     first_commit(world.project)
     before = tree(world.project)

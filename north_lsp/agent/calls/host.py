@@ -197,7 +197,7 @@ class CallHost:
         self._ensure("todo")
         planning = self._abilities.planning
         result = await planning.goal.change(self._call, self._title, change)
-        if change.action != "evidence":
+        if change.action != "evidence" or self._context.mode != "agent":  # else it is in the log alone
             return result
         kept = await planning.workflow.evidence.of_criterion(self._context.workspace, change.id)
         return replace(result, text=f"{result.text}\n\n{kept}") if kept else result

@@ -153,9 +153,7 @@ class Agents:
             seconds[progress.id] = time.monotonic() - started
 
         pairs = [*zip(works, rows, strict=True)]
-        later = [row.id for work, row in pairs if work.request.background and work.package is None]
-        if asker.depth:
-            later = []  # an agent ends with its own tasks
+        later = [] if asker.depth else [row.id for work, row in pairs if work.is_behind]  # its own end with an agent
         try:
             await board.changed()
             async with anyio.create_task_group() as tasks:
@@ -238,6 +236,8 @@ class Agents:
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
         work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, package=package)
+        is_begun_behind = request.background and not asker.depth and package is None
+        work = replace(work, is_behind=asker.is_behind or is_begun_behind)
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)
@@ -379,7 +379,7 @@ class Agents:
         if work.spawns:
             given = work.tools.tools()
             me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot, place)
-            me = replace(me, schema=contract.schema)
+            me = replace(me, schema=contract.schema, is_behind=work.is_behind)
 
             async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
                 async with slot.lent():

@@ -28,6 +28,14 @@ def agent_hold(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Ho
     return Hold("this package owns other files", way_out, may_write, closes=False)
 
 
+def hold_behind(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Hold | None:
+    """Return what keeps an agent in the background from changing anything now: also the mode that the conversation is
+    in by then."""
+    if log.mode != "agent":
+        return Hold(f"the conversation is in {log.mode} mode now", "hand in what you have found", lambda path: False)
+    return agent_hold(log, workspace, owns)
+
+
 def is_owned(owns: Sequence[str], relative: str) -> bool:
     """Tell whether a file is among those that a package owns; a folder stands for all that is in it."""
     folders = [one.rstrip("/") for one in owns]
