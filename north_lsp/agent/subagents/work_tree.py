@@ -71,6 +71,11 @@ class WorkTree:
         """List the files of the tree, those that git ignores only if they were copied. Raises ToolError."""
         return sorted({*self.files, *_files_of_git(self.root)})
 
+    def repositories(self) -> list[str]:
+        """List the folders that were made repositories of their own: git does not say what is in them. Raises
+        ToolError."""
+        return sorted(name for name in _told_by_git(self.root) if name.endswith("/"))
+
     def keep(self) -> None:
         """Have the tree stay when it would be removed: nothing else has what is in it."""
         (self.folder / _KEPT).touch()
@@ -268,10 +273,14 @@ def _as_saved(path: Path, text: str) -> bytes:
 
 def _files_of_git(folder: Path) -> list[str]:
     """List what git knows in a folder or would add. Raises ToolError."""
+    return sorted({name for name in _told_by_git(folder) if _is_inside(name) and "\ufffd" not in name})
+
+
+def _told_by_git(folder: Path) -> list[str]:
     told = run_git(["ls-files", "-z", "--cached", "--others", "--exclude-standard"], folder, _GIT_SECONDS)
     if told is None:
         raise _cannot("git could not list the files")
-    return sorted({name for name in told.split("\0") if _is_inside(name) and "\ufffd" not in name})
+    return told.split("\0")
 
 
 def _is_inside(name: str) -> bool:

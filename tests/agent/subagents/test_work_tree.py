@@ -198,3 +198,24 @@ def test_a_tree_that_is_none_for_git_any_more_is_removed_from_its_list(project: 
     assert git(project, "worktree", "list").count("\n") == 1
     assert (project / "d/x").read_text() == "one\n"
     assert list(tree.folder.parent.iterdir()) == []
+
+
+async def test_what_the_agent_made_is_kept_where_the_users_stays(project: Path) -> None:
+    workspace, tree = made(project)
+    (tree.root / "a").write_text("the agent's\n")
+    (tree.root / "new").write_text("by the agent\n")
+    (tree.root / "picture").write_bytes(b"\0agent")
+    (tree.root / "inner").mkdir()
+    git(tree.root / "inner", "init", "--quiet")
+    (project / "a").unlink()
+    (project / "new").write_text("by the user\n")
+    (project / "picture").write_bytes(b"\0user")
+    brought = await changes_of(tree, workspace)
+    assert brought.changes == ()
+    assert [one.partition(":")[0] for one in brought.conflicts] == ["a", "new", "picture"]
+    assert {one.relative: one.new_text for one in brought.lost} == {"a": "the agent's\n", "new": "by the agent\n"}
+    assert brought.left_out == ("inner/: it is a repository of its own",)
+    tree.remove()
+    clear_left_trees(tree.folder.parent)
+    assert (tree.root / "picture").read_bytes() == b"\0agent"
+    assert str(tree.root / "picture") in brought.conflicts[2]
