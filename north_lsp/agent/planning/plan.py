@@ -39,6 +39,10 @@ _WORK_OUT = "Work out the plan: read what it needs, write it with write_plan, th
 _APPROVED = ("execute", "compact", "approve")
 _CARRY_OUT = "I approve the plan. Carry it out, step by step, and verify each step as the plan says."
 _TO_WRITE = "call write_plan with the whole plan first"
+_REJECTED = "The user rejected the plan. Change it with write_plan, or ask; then present it again."
+_REJECTED_UNSAID = (
+    "The user rejected the plan without saying why. Ask what is wrong, or end your turn: their next message says it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ class PlanKeeper:
 
     def _rejected(self, call: ToolCall, title: str, comment: str | None) -> Result:
         data: dict[str, object] = {"approved": False} | ({"comment": comment} if comment else {})
-        data["note"] = "The user rejected the plan. Change it with write_plan, or ask; then present it again."
+        data["note"] = _REJECTED if comment else _REJECTED_UNSAID
         said = f": {comment}" if comment else "."
         return Result(ok(data), False, CallEnded(call.id, title, False, visible(f"You rejected the plan{said}")))
 
