@@ -272,4 +272,4 @@ def _shortly(one: Conflict) -> str:
 
 def _in_words(one: Conflict) -> str:
     theirs = "".join(one.theirs)[:_SHOWN] or "(removed)\n"
-    return f"{_lines(one)} were changed by the user and the agent; the user's stay, the agent's were:\n{theirs}"
+    return f"{_lines(one)}: changed by the user and the agent; the user's text stays, the agent's was:\n{theirs}"
