@@ -91,7 +91,7 @@ class PlanKeeper:
             raise ToolError("UNAVAILABLE", f"{NOBODY}: plan mode cannot begin", "continue without it")
         review = self.reviews.open(call.id, OtherRequest("plan_mode", {"reason": reason})).id
         await self.reviews.sync_question()
-        choice = Choice(f"plan-{new_entry_id(())}", "Work out a plan first?", _ENTER, visible(reason))
+        choice = Choice(f"plan-{new_entry_id(())}", "Work out a plan first?", _ENTER, visible(reason), call_id=call.id)
         decided = await self.ports.editor.decide(choice)
         status = {"plan": "approved", None: "cancelled"}.get(decided.option, "rejected")
         self.reviews.close(review, StoredDecision(status, decided.comment))
@@ -115,7 +115,7 @@ class PlanKeeper:
         request = OtherRequest("plan", {"summary": summary, "planFile": str(path), "sha256": digest_of(text)})
         review = self.reviews.open(call.id, request).id
         await self.reviews.sync_question()
-        decided = await self._decided(summary)
+        decided = await self._decided(call, summary)
         final = await anyio.to_thread.run_sync(read_plan, self.log)
         self.reviews.close(review, StoredDecision(_status(decided), decided.comment))
         match decided.option:
@@ -131,14 +131,15 @@ class PlanKeeper:
             case _:
                 return self._rejected(call, title, decided.comment)
 
-    async def _decided(self, summary: str) -> Decided:
+    async def _decided(self, call: ToolCall, summary: str) -> Decided:
         """Ask about the plan as it is now, until the user is done with editing it."""
         path = plan_file(self.log)
         note = ""
         while True:
             text = await anyio.to_thread.run_sync(read_plan, self.log) or ""
             detail = "\n\n".join(part for part in (note, summary, text, f"The plan is in `{path}`.") if part)
-            choice = Choice(f"plan-{new_entry_id(())}", "Approve this plan?", _OPTIONS, detail, alike=True)
+            own = f"plan-{new_entry_id(())}"
+            choice = Choice(own, "Approve this plan?", _OPTIONS, detail, alike=True, call_id=call.id)
             decided = await self.ports.editor.decide(choice)
             if decided.option != "edit":
                 return decided
