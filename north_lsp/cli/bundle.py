@@ -103,10 +103,11 @@ def _parts(locations: Locations, report: str) -> Iterator[tuple[str, str]]:
 
 
 def _known_secrets(options: Options, locations: Locations) -> set[str]:
-    """Return the values that are secrets by where they are: stored keys, variables with such names."""
+    """Return the values that are secrets by where they are: stored keys and tokens, variables with such names."""
     found = {value for name, value in options.environ.items() if is_secret_name(name)}
     with suppress(OSError):
-        found |= {key.secret for key in CredentialStore(locations).all_keys()}
+        store = CredentialStore(locations)
+        found |= {*store.sign_in_tokens(), *(key.secret for key in store.all_keys())}
     return {value for value in found if not re.fullmatch(r"[/~].*|\d+|on|off|true|false", value)}
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.mcp.client import McpClient
 from north_lsp.mcp.content import (
+    MAX_PROMPTS,
     MAX_RESOURCES,
     MAX_TOOLS,
     read_answer,
@@ -35,6 +36,7 @@ from north_lsp.mcp.content import (
 )
 from north_lsp.mcp.over_editor import VERSION as STATELESS
 from north_lsp.mcp.over_editor import over_editor
+from north_lsp.mcp.secrets import secrets_given, with_commands_run
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside, failure
 from north_lsp.storage.credentials import CredentialStore
@@ -72,10 +74,7 @@ class McpConnection:
             return (), ()
         tools: dict[str, OfferedTool] = {}
         problems: list[str] = []
-        cursor: object = None
-        for _ in range(_MAX_PAGES):
-            params = {"cursor": cursor} if cursor is not None else {}
-            page = await self._client.request("tools/list", params, self._seconds)
+        async for page in self._pages("tools/list"):
             rows = await anyio.to_thread.run_sync(_rows, page)
             for row in rows:
                 if isinstance(row, str):
@@ -84,8 +83,7 @@ class McpConnection:
                     problems.append(f"the tool {one_line(row.name, 80)} is named twice; the first one counts")
                 else:
                     tools[row.name] = row
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or len(tools) >= MAX_TOOLS:
+            if len(tools) >= MAX_TOOLS:
                 break
         if len(tools) > MAX_TOOLS:
             problems.append(f"it offers {len(tools)} tools; the first {MAX_TOOLS} are used")
@@ -101,8 +99,24 @@ class McpConnection:
     async def prompts(self) -> Sequence[OfferedPrompt]:
         if "prompts" not in self._offered:
             return ()
-        page = await self._client.request("prompts/list", {}, self._seconds)
-        return list(read_prompts(page.get("prompts")))
+        found: dict[str, OfferedPrompt] = {}
+        async for page in self._pages("prompts/list"):
+            for prompt in read_prompts(page.get("prompts")):
+                found.setdefault(prompt.name, prompt)
+            if len(found) >= MAX_PROMPTS:
+                break
+        return list(found.values())[:MAX_PROMPTS]
+
+    async def _pages(self, method: str) -> AsyncIterator[Mapping[str, Any]]:
+        """Yield the pages of a list, as many as are looked at."""
+        cursor: object = None
+        for _ in range(_MAX_PAGES):
+            params = {"cursor": cursor} if cursor is not None else {}
+            page = await self._client.request(method, params, self._seconds)
+            yield page
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str):
+                break
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         params = {"name": name, "arguments": dict(arguments)}
@@ -112,14 +126,10 @@ class McpConnection:
         if "resources" not in self._offered:
             return ()
         found: dict[str, str] = {}
-        cursor: object = None
-        for _ in range(_MAX_PAGES):
-            params = {"cursor": cursor} if cursor is not None else {}
-            page = await self._client.request("resources/list", params, self._seconds)
+        async for page in self._pages("resources/list"):
             for address, about in read_resources(page.get("resources")):
                 found.setdefault(address, about)
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or len(found) >= MAX_RESOURCES:
+            if len(found) >= MAX_RESOURCES:
                 break
         return list(found.items())[:MAX_RESOURCES]
 
@@ -132,6 +142,10 @@ class McpConnection:
         if await self._is_outdated():
             raise ToolError("STALE", "its sign-in has been renewed")
         await self._client.ping(self._seconds)
+
+    @property
+    def skipped(self) -> int:
+        return self._client.skipped
 
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()
@@ -183,7 +197,12 @@ class Connector:
         self._secret_names = secret_names
         self._apart = locations.server_folders
         self._store = CredentialStore(locations)
+        self._given: set[str] = set()
         self._sign_ins: SignIns | None = None
+
+    @property
+    def given(self) -> Collection[str]:
+        return tuple(self._given)  # whoever reads it is on a thread
 
     async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._of_users().sign_in(_signed_in_at(spec), show)
@@ -194,7 +213,7 @@ class Connector:
     def _of_users(self) -> "SignIns":
         from north_lsp.mcp.oauth import SignIns  # loads the HTTP client
 
-        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store)
+        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store, self._given.update)
         return self._sign_ins
 
     @asynccontextmanager
@@ -212,6 +231,8 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
+        spec = await anyio.to_thread.run_sync(with_commands_run, spec, self._environ_of(spec))
+        self._given.update(secrets_given(spec))
         token = await self._token_for_program(spec)
 
         async def is_outdated() -> bool:
@@ -228,6 +249,10 @@ class Connector:
             async with beside(client.run):
                 opened = await client.initialize(spec.seconds, _CAPABILITIES)
                 yield McpConnection(client, spec, opened, is_outdated)
+
+    def _environ_of(self, spec: ServerSpec) -> Mapping[str, str]:
+        """Return the variables for the commands in an entry; those of a project get no more than its servers do."""
+        return self._environ if spec.origin == "user" else server_environment(self._environ, self._secret_names())
 
     async def _token_for_program(self, spec: ServerSpec) -> str:
         """Return the token that a program gets, empty for one whose users sign in nowhere. Raises ToolError."""

@@ -8,7 +8,7 @@ import functools
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -143,7 +143,8 @@ async def _core(
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
-            masked = MaskedPool(providers, _secrets(locations, options.environ, known, settings_file))
+            connector = _Connector(options.environ, lambda: secret_names(known), locations)
+            masked = MaskedPool(providers, _secrets(locations, options.environ, known, settings_file, connector))
             fallbacks = Fallbacks(settings.retry_fallback_chains, known, masked, revert=settings.turns.fallback_revert)
             notes += fallbacks.problems
             for problem in fallbacks.problems:
@@ -172,7 +173,7 @@ async def _core(
                     _retry(settings),
                     AbandonedTasks(background),
                     ShellPool(background),
-                    _Connector(options.environ, lambda: secret_names(known), locations),
+                    connector,
                 ),
             )
 
@@ -203,9 +204,11 @@ async def _core(
             await anyio.to_thread.run_sync(telemetry.close)
 
 
-def _secrets(locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile) -> Secrets:
+def _secrets(
+    locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile, connector: "_Connector"
+) -> Secrets:
     """Return the placeholders for what models are asked outside of all conversations."""
-    return secrets_in((), locations, environ, known, lambda: settings.current().secrets)
+    return secrets_in((), locations, environ, known, lambda: settings.current().secrets, lambda: connector.given)
 
 
 def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exported | None, list[str]]":
@@ -256,6 +259,10 @@ class _Connector:
         self, spec: ServerSpec, roots: Sequence[Path], listener: Listener
     ) -> AbstractAsyncContextManager[Connection]:
         return self._loaded()(spec, roots, listener)
+
+    @property
+    def given(self) -> Collection[str]:
+        return self._made.given if self._made is not None else ()
 
     async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._loaded().sign_in(spec, show)

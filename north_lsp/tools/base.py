@@ -100,10 +100,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose call has agents work: the call's id, and the mode of its turn."""
+    """Whose call has agents work: the call's id, the mode of its turn, and the names of the tools that it has there."""
 
     call_id: str
     mode: Mode
+    tools: frozenset[str]
 
 
 Progress = Callable[[str], Awaitable[None]]

@@ -10,7 +10,7 @@ source "$here/setup-common.sh"
 one_at_a_time
 
 # The -dev packages are what code-server's native modules are compiled against.
-debian chromium fonts-dejavu-core g++ make python3 pkg-config libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev
+debian chromium-headless-shell fonts-dejavu-core g++ make python3 pkg-config libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev
 
 versions=$here/vscode/package.json
 key=$(sha256sum "$versions")
@@ -31,5 +31,5 @@ if [[ ! -e $target/stamp ]]; then
   tail -n 1 "$cache/$bed-version.log" >"$target/stamp.new" && mv "$target/stamp.new" "$target/stamp"
 fi
 
-say "ready: code-server $(cut -d' ' -f1 "$target/stamp"), Node $("$node24/bin/node" --version), $(chromium --version 2>/dev/null || echo 'no chromium')"
+say "ready: code-server $(cut -d' ' -f1 "$target/stamp"), Node $("$node24/bin/node" --version), $(chromium-headless-shell --version 2>/dev/null || echo 'no Chromium')"
 echo "$target"

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,19 +23,23 @@ from north_lsp.agent.session import unsaved
 from north_lsp.agent.session.environment import Environment
 from north_lsp.mcp.stdio import empty_folder
 from north_lsp.shell import factory as making
+from north_lsp.storage import janitor
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.housekeeping import Housekeeping
-from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear, clear_daily, clear_project
+from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear_project
 from north_lsp.storage.listing import list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.settings import Settings
+from tests.support.patience import PATIENCE
 
 New = Callable[..., Conversation]
 Child = Callable[..., Any]
 DAY = 24 * 60 * 60
 USER = {"role": "user", "content": [{"type": "text", "text": "hello"}]}
+clear = partial(janitor.clear, seconds=PATIENCE)
+clear_daily = partial(janitor.clear_daily, seconds=PATIENCE)
 
 
 @pytest.fixture(autouse=True)

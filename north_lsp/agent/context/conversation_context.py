@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 class ConversationContext:
-    """That of one conversation. `skills` lists what a model can look up, `more_news` returns once what else has to be
-    told; a session sets them."""
+    """That of one conversation. `skills` lists what a model can look up, `more_rules` returns what else is told with
+    files, `more_news` once what else has to be told; a session sets them."""
 
     def __init__(
         self,
@@ -73,6 +73,7 @@ class ConversationContext:
         self._diagnostics = diagnostics
         self.project = ProjectContext()
         self.skills: Callable[[], Awaitable[str]] | None = None
+        self.more_rules: Callable[[Sequence[Path]], Sequence[News]] = lambda paths: ()
         self.more_news: Callable[[], Sequence[str]] = tuple
         self._skills = ""
         self._environment = ""
@@ -222,6 +223,7 @@ class ConversationContext:
         if not paths:
             return []
         news = await anyio.to_thread.run_sync(partial(rules_for, list(paths), self.project, self._told))
+        news += [one for one in self.more_rules(paths) if one.about not in self._told]
         self._told |= {one.about: one.text for one in news}
         return news
 

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -75,8 +76,8 @@ def read_document(path: Path) -> tuple[str, int]:
 
 
 def documents_in(folder: Path, suffixes: Sequence[str], *, deep: bool) -> tuple[list[Path], str]:
-    """List the files with these suffixes in a real folder, by path; links to folders are not followed. Also say what
-    was left out because there is too much; empty if nothing was."""
+    """List the files with these suffixes in a real folder, by path; links to folders are not followed, and hidden files
+    and folders are left out. Also say what was left out because there is too much; empty if nothing was."""
     found: list[Path] = []
     waiting, looked = [(folder, 0)], 0
     while waiting:
@@ -89,12 +90,23 @@ def documents_in(folder: Path, suffixes: Sequence[str], *, deep: bool) -> tuple[
                     return sorted(found)[:_MAX_FOUND], f"only {_MAX_LOOKED_AT:,} entries were looked at"
                 entries.append((entry.name, entry.is_dir(follow_symlinks=False)))
         for name, is_folder in entries:
+            if name.startswith("."):
+                continue
             if is_folder and deep and depth < _MAX_DEPTH:
                 waiting.append((here / name, depth + 1))
             elif not is_folder and name.endswith(tuple(suffixes)):
                 found.append(here / name)
     more = f"only the first {_MAX_FOUND} of {len(found):,} files are used" if len(found) > _MAX_FOUND else ""
     return sorted(found)[:_MAX_FOUND], more
+
+
+def folders_in(folder: Path, *, may_be_links: bool) -> list[Path]:
+    """List the folders in a real folder, by name, without hidden ones."""
+    with suppress(OSError), open_folder(folder) as descriptor, os.scandir(descriptor) as listed:
+        rows = islice(listed, _MAX_LOOKED_AT)
+        names = [row.name for row in rows if not row.name.startswith(".") and row.is_dir(follow_symlinks=may_be_links)]
+        return [folder / name for name in sorted(names)[:_MAX_FOUND]]
+    return []
 
 
 def framed(level: Level, body: str, **named: str) -> str:

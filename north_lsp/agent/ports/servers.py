@@ -1,6 +1,6 @@
 """What the core asks of a client for tool servers (MCP): a connection to one, and what the server says."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from pathlib import Path
@@ -123,6 +123,11 @@ class Connection(Protocol):
         """What the server calls itself, with its version."""
         ...
 
+    @property
+    def skipped(self) -> int:
+        """How many of its messages made no sense."""
+        ...
+
     async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
         """Return the tools, and what is wrong with those that are left out."""
         ...
@@ -167,6 +172,11 @@ class Listener(Protocol):
 
 class Connect(Protocol):
     """Opens connections."""
+
+    @property
+    def given(self) -> Collection[str]:
+        """What is secret of what servers were given: tokens of sign-ins, headers, variables. It only ever grows."""
+        ...
 
     def __call__(
         self, spec: ServerSpec, roots: Sequence[Path], listener: Listener

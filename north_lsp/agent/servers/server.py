@@ -217,6 +217,11 @@ class Server:
         news.set()
         self._on_change(self)
 
+    @property
+    def skipped(self) -> int:
+        """How many messages of the present connection made no sense."""
+        return self._connection.skipped if self._connection is not None else 0
+
     # -- what it says by itself -------------------------------------------------------------------------------------
 
     def tools_changed(self) -> None:

@@ -126,7 +126,7 @@ class Agents:
 
         every = await self._surroundings.for_agents()
         self._hidden = every.hidden
-        tools = [tool for tool in every.tools() if caller.mode in tool.modes]
+        tools = [tool for tool in every.tools() if caller.mode in tool.modes and tool.name in caller.tools]
         return await self._run(args, caller, Asker(caller.mode, tools, self._session.choice.model))
 
     async def _run(self, args: Mapping[str, Any], caller: "Caller", asker: "Asker") -> "Output":

@@ -121,9 +121,14 @@ class SessionFactory:
     def _secrets(self, roots: Roots) -> Secrets:
         """Return what masks the secrets of a conversation in these folders."""
         environment, catalog = self._environment, self._environment.models.catalog
-        settings = environment.settings_file
+        settings, connect = environment.settings_file, environment.process.connect
         return secrets_in(
-            roots.roots, environment.locations, environment.environ, catalog, lambda: settings.current().secrets
+            roots.roots,
+            environment.locations,
+            environment.environ,
+            catalog,
+            lambda: settings.current().secrets,
+            lambda: connect.given if connect is not None else (),
         )
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:

@@ -316,7 +316,7 @@ def said_text(one: Logged) -> str:
     match one.entry:
         case PromptEntry(by_north=False) as prompt:
             return shown_prompt(prompt)
-        case OwnCommandEntry(command, excluded=excluded):
+        case OwnCommandEntry(command, excluded=excluded, called_by=""):
             return f"{'!!' if excluded else '!'}{command}"
         case SlashEntry(input):
             return input

@@ -108,7 +108,7 @@ class Session:
             commands,
             lambda: environment.settings.context,
         )
-        stored.context.skills = self.templates.skills_for_model
+        stored.context.skills, stored.context.more_rules = self.templates.skills_for_model, self.templates.news_for
         workspace = replace(workspace, skill=self.templates.skill, skill_path=self.templates.skill_path)
         self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)

@@ -97,11 +97,9 @@ class SlashCommands:
         if found.command is None and await self._calls_template(found):
             return parts
         if found.unknown:
-            told = self._commands.unknown(found.unknown)
-            await self._keep(f"/{found.unknown}", Invocation(found.unknown, (), ""), told, ok=False)
-            return None
+            return await self._take_unknown(parts, words[0], found.unknown)
         if found.command is None:
-            return tuple(replace(part, text=found.text) if part is words[0] else part for part in parts)
+            return _with_text(parts, words[0], found.text)
         typed = " ".join(part.text.strip() for part in words)
         command = find_command(typed, self._commands).command or found.command
         try:
@@ -114,7 +112,22 @@ class SlashCommands:
         if reply.then is not None:
             await reply.then()
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
-        return (*attached, TextPart(reply.prompt)) if reply.prompt else None
+        return (*attached, TextPart(reply.prompt, is_made=True)) if reply.prompt else None
+
+    async def _take_unknown(self, parts: tuple[Part, ...], words: TextPart, name: str) -> tuple[Part, ...] | None:
+        """Ask what is meant by a word that looks like a command; it is not sent without an answer."""
+        near = self._commands.nearest(name)
+        options = [("near", f"Use /{near}")] if near is not None else []
+        options += [("text", "Send it to the model as text"), ("none", "Do not send it")]
+        match await self._host.choose(f"There is no command /{name}. What did you mean?", options):
+            case "near":
+                return await self.take(_with_text(parts, words, words.text.replace(f"/{name}", f"/{near}", 1)))
+            case "text":
+                return parts
+            case _:
+                told = self._commands.unknown(name)
+                await self._keep(f"/{name}", Invocation(name, (), ""), told, ok=False)
+                return None
 
     async def _calls_template(self, found: Found) -> bool:
         """Tell whether a prompt calls a template, or has one's name behind a backslash: the words become part of the
@@ -342,6 +355,10 @@ class SessionHost(
 
     async def choose(self, question: str, options: Sequence[tuple[str, str]], detail: str = "") -> str | None:
         return await self._session.questions.choose(question, options, detail)
+
+
+def _with_text(parts: tuple[Part, ...], words: TextPart, text: str) -> tuple[Part, ...]:
+    return tuple(replace(words, text=text) if part is words else part for part in parts)
 
 
 def _offered(template: Template) -> Command:

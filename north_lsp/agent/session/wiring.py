@@ -40,9 +40,11 @@ from north_lsp.agent.shell.jobs import JobCommands
 from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.shell.sandbox_status import Walls
+from north_lsp.agent.shell.user_commands import KeptCommands
 from north_lsp.agent.stream_rules.watch import StreamRules
 from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.answering_model import AnsweringModel
+from north_lsp.agent.turn.called_commands import CalledCommands
 from north_lsp.agent.turn.file_blocks import FileBlocks
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import Steering
@@ -118,6 +120,11 @@ class SessionParts:
         summarizer = Summarizer(log, choice, choice.models, account, sizes, wait_seconds)
         compactor = Compactor(log, summarizer, account, sizes, self.ports, context.workspace.roots.roots[0])
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
+
+    def called_commands(self, context: TurnContext, kept: KeptCommands) -> CalledCommands:
+        """Make what runs the commands that templates want the output of, before a turn."""
+        calls = OpenCalls(self.log, self.ports, Titles(context, self.ports.diagnostics))
+        return CalledCommands(context, self.tools, calls, kept, self.ports.editor)
 
     def turn(
         self,

@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
+from north_lsp.agent.context.documents import (
+    Place,
+    documents_in,
+    folders_in,
+    read_document,
+    user_place,
+    users_own,
+)
 from north_lsp.agent.templates.template import Kind, Provider, Template, parse_template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -106,7 +113,7 @@ def _named_after(plugin: Plugin, one: Template) -> Template:
 
 def custom_skills(folders: Sequence[str], home: Path) -> Iterator[Template]:
     """Read the skills of further folders that the user's settings name."""
-    source = Source("skill", "custom", "", deep=True)
+    source = Source("skill", "custom", "", (SKILL,), deep=True)
     for written in folders:
         folder = home / written[2:] if written.startswith("~/") else Path(written)
         if folder.is_absolute():
@@ -122,9 +129,9 @@ def _in_folder(
         real = place.resolve(folder)[0]
     except ToolError:
         return  # a closed folder has nothing to say, as for every other reader
-    if source.kind == "skill":
-        paths = [path for path in documents_in(real, (SKILL,), deep=True)[0] if path.name == SKILL]
-        paths = [path for path in paths if source.deep or path.parent.parent == real]
+    if source.kind == "skill" and not source.deep:
+        folders = folders_in(real, may_be_links=place.level == "user")
+        paths = [path / SKILL for path in folders if (path / SKILL).is_file()]
     else:
         paths = documents_in(real, source.suffixes, deep=source.deep)[0]
     for path in paths:
@@ -135,7 +142,8 @@ def _in_folder(
         except ToolError as error:
             yield Template(about.name, about.kind, about.provider, about.level, path, path.name, why=_told(error))
             continue
-        yield parse_template(text, Template(about.name, source.kind, source.provider, place.level, found, shown))
+        at = path if source.kind == "skill" and place.level == "project" else found  # its folder is where it is named
+        yield parse_template(text, Template(about.name, source.kind, source.provider, place.level, at, shown))
 
 
 def _name(path: Path, folder: Path, source: Source) -> str:

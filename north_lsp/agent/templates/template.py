@@ -8,6 +8,7 @@ from typing import Literal
 
 from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
+from north_lsp.agent.context.rules import HeadFields
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -52,7 +53,8 @@ NO_WISHES = Wishes()
 class Template:
     """A file that can be called as `/name`. `why` says why it cannot be; empty for one that can. `shown` is its path as
     people read it, `hint` which words it takes, `phases` those that a skill goes through, from `initial_phase` on,
-    `wishes` what holds for the turn of a call."""
+    `wishes` what holds for the turn of a call. Of a skill, `globs` are the files that it is about, and one that is
+    there `always` need not be loaded."""
 
     name: str
     kind: Kind
@@ -68,6 +70,8 @@ class Template:
     phases: tuple[str, ...] = ()
     initial_phase: str = ""
     wishes: Wishes = NO_WISHES
+    globs: tuple[str, ...] = ()
+    always: bool = False
 
     @property
     def applies(self) -> bool:
@@ -95,6 +99,8 @@ def parse_template(text: str, about: Template) -> Template:
         if initial and initial not in phases:
             problems.append("`initialPhase` is not one of its `phases`")
         about = replace(about, phases=phases, initial_phase=initial if initial in phases else "".join(phases[:1]))
+        fields = HeadFields(front.fields, problems)
+        about = replace(about, globs=fields.every_glob(), always=fields.flag("alwaysApply", default=False))
     found = replace(
         about,
         body=front.body,

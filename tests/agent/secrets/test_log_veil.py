@@ -19,6 +19,8 @@ TOKEN, OTHER = "tok-9f8e7d6c5b", 'quo"ted-\\value'
 
 
 class Known:
+    has_news = False
+
     def __init__(self, *values: str) -> None:
         self.values = values
 
@@ -28,6 +30,8 @@ class Known:
 
 class Listed:
     """A source with entries of a file."""
+
+    has_news = False
 
     def __init__(self, *entries: Entry) -> None:
         self.entries = entries

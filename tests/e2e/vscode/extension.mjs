@@ -274,8 +274,9 @@ const cases = {
 
   async "a prompt steers the turn that runs, at its next step"() {
     await chat.send("explain greet");
-    await chat.frame.locator("#steer").waitFor();
+    await chat.frame.locator("#stop").waitFor();
     await chat.input.fill("list files");
+    await chat.frame.locator("#steer").waitFor();
     await chat.input.press("Alt+Enter");
     await chat.row("user").filter({ hasText: "list files" }).last().waitFor();
     await chat.idle();

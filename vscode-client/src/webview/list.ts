@@ -22,6 +22,7 @@ const actions: Actions = {
   fill: (id, values) => post({ type: "fill", id, values }),
   review: (id) => post({ type: "review", id }),
   retry: (now) => post({ type: "retry", now }),
+  showWhole: (artifact) => post({ type: "wholeOutput", artifact }),
   showTerminal: () => post({ type: "run", command: "north.showTerminal" }),
   onPrompt: (entry, act) => post({ type: "prompt", entry, act }),
   onTask: (task, act) => post({ type: "task", task, act }),
