@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -21,6 +22,7 @@ from north_lsp.acp.draft_session_methods import draft_session_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.editor_servers import EditorServers
 from north_lsp.acp.exports import export_methods
+from north_lsp.acp.held_notices import HeldNotices, holds_notices
 from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
@@ -97,11 +99,12 @@ class AcpAgent:
         self._editor_servers = EditorServers(peer)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+        self._held: defaultdict[str, HeldNotices] | None = defaultdict(HeldNotices) if holds_notices(client) else None
         self._opening = anyio.Lock()
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
-        prompts = prompt_methods(self._session, self._reopen)
+        prompts = prompt_methods(self._session, self._reopen, self._prompting)
         library = library_methods(Library(environment.locations), self._session, self._sessions)
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
@@ -139,12 +142,13 @@ class AcpAgent:
             **export_methods(self._sessions.get, environment),
             **learning_methods(self._session),
             **trash_methods(Trash(environment.locations)),
+            "mcp/message": self._editor_servers.answer,
         }
         environment.models.catalog_refresh.listen(self._announce_models)
         environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
-        return method in self._methods or method == "mcp/message" or method.startswith(("session/", "_"))
+        return method in self._methods or method.startswith(("session/", "_"))
 
     async def request(self, method: str, params: Params, call: Call) -> object:
         handler = self._methods.get(method)
@@ -193,6 +197,7 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
+        read.refuse_system_prompt(params)
         await self._environment.models.catalog_refresh.refresh()
         session = self._factory.new(Roots.of(*read.folders(params)))
         await session.keep()
@@ -243,6 +248,7 @@ class AcpAgent:
 
     async def _open_in(self, params: Params, shown: list[str] | None, *, agreed: bool = False) -> Session:
         """Open a session. Raises UnlikeFolder unless the user has `agreed`."""
+        read.refuse_system_prompt(params)
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -271,7 +277,14 @@ class AcpAgent:
     def _editor(self, session_id: str) -> AcpEditor:
         documents = self._texts_for(session_id)
         options = partial(self._options, session_id)
-        return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
+        numbers, held = self._numbers[session_id], self._held[session_id] if self._held is not None else None
+        return AcpEditor(self._peer, session_id, self._client, documents, options, numbers, held)
+
+    def _prompting(self, session_id: str) -> AbstractAsyncContextManager[None]:
+        """Tell that a session has a prompt."""
+        if self._held is None:
+            return nullcontext()
+        return self._held[session_id].prompting(partial(self._peer.notify, "session/update"))
 
     def _language(self, session_id: str) -> ClientLanguage | None:
         return ClientLanguage(self._peer, session_id) if self._client.has_language_features else None
@@ -364,6 +377,8 @@ class AcpAgent:
                 problem = f"the session {id} cannot be deleted: {error.strerror or error}"
                 raise RpcError(INVALID_REQUEST, problem) from None
             self._numbers.pop(id, None)
+            if self._held is not None:
+                self._held.pop(id, None)
         return {}
 
     def _session(self, params: Params) -> Session:

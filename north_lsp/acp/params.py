@@ -67,6 +67,13 @@ def folders(params: Params) -> list[Path]:
     return named + [absolute_folder(value, f"additionalDirectories[{index}]") for index, value in enumerate(more)]
 
 
+def refuse_system_prompt(params: Params) -> None:
+    """Refuse the draft's `systemPrompt`, which is not announced: nobody's instructions are left out without a word.
+    Raises RpcError."""
+    if params.get("systemPrompt") is not None:
+        raise invalid_params("systemPrompt", "cannot be used: North takes instructions from AGENTS.md and its rules")
+
+
 def meta(params: Params) -> dict[str, object]:
     """Return `_meta`; empty if there is none."""
     found = params.get("_meta")

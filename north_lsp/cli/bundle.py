@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.server.options import Options
@@ -69,7 +69,7 @@ def write_bundle(
         else:
             say("The conversation is left out.")
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
+        fd = systems.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
         with open(fd, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
             for name, text in parts.items():
                 bundle.writestr(name, masking.masked(text))

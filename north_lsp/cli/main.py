@@ -20,7 +20,6 @@ USAGE = 2
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 _FAILED = 70
-_SYSTEM: str = sys.platform
 
 
 def _parser() -> "Parser":
@@ -56,7 +55,7 @@ def _options(arguments: "argparse.Namespace") -> Options:
 
 def _environ() -> dict[str, str]:
     """Return the environment, with what `~/.env` adds to it."""
-    path = Path(os.environ.get("HOME") or "/", ".env")
+    path = Path(os.path.expanduser("~"), ".env")
     if not path.is_file():
         return dict(os.environ)
     from north_lsp.providers.catalog.catalog import secret_names
@@ -311,9 +310,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     from north_lsp.cli.arguments import read
 
     arguments = read(sys.argv[1:] if argv is None else argv)
-    if _SYSTEM == "win32":
-        print("north-lsp: North does not run on Windows itself: install it in WSL, and start it there", file=sys.stderr)
-        return _FAILED
     try:
         code = _COMMANDS[arguments.command](arguments, _options(arguments))
         sys.stdout.flush()

@@ -35,7 +35,7 @@ from north_lsp.mcp.content import (
     read_tools,
 )
 from north_lsp.mcp.over_editor import VERSION as STATELESS
-from north_lsp.mcp.over_editor import over_editor
+from north_lsp.mcp.over_editor import connected_over_editor, over_editor
 from north_lsp.mcp.secrets import secrets_given, with_commands_run
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside, failure
@@ -49,6 +49,7 @@ _MAX_PAGES = 20
 _MAX_TOOLS_TEXT = 256 * 1024
 _TOKEN = "OAUTH_ACCESS_TOKEN"
 """The variable in which programs look for the user's token."""
+_MOST_INSTRUCTIONS = 10_000
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
 
 
@@ -66,6 +67,8 @@ class McpConnection:
         about = about if isinstance(about, Mapping) else {}
         words = [about.get("title") or about.get("name"), about.get("version")]
         self.title = one_line(" ".join(word for word in words if isinstance(word, str)), 100)
+        said = opened.get("instructions")
+        self.instructions = said[:_MOST_INSTRUCTIONS].strip() if isinstance(said, str) else ""
         offered = opened.get("capabilities")
         self._offered = offered if isinstance(offered, Mapping) else {}
 
@@ -151,6 +154,30 @@ class McpConnection:
         return await self._client.wait_closed()
 
 
+@asynccontextmanager
+async def _in_editor(
+    spec: ServerSpec, client_of: Callable[[Transport], McpClient], listener: Listener
+) -> AsyncIterator[tuple[McpClient, Mapping[str, Any]]]:
+    """Reach a server that the editor has in itself, by the draft that the editor goes by. Raises ToolError."""
+    async with over_editor(spec) as transport:
+        client = client_of(transport)
+        async with beside(client.run):
+            try:
+                opened = await client.discover(spec.seconds, STATELESS)
+            except ToolError as error:
+                if not transport.is_refused:
+                    raise
+                refused = error
+            else:
+                async with beside(partial(_follow_lists, client, opened, listener)):
+                    yield client, opened
+                return
+    async with connected_over_editor(spec, refused) as connected:
+        client = client_of(connected)
+        async with beside(client.run):
+            yield client, await client.initialize(spec.seconds, {})
+
+
 async def _follow_lists(client: McpClient, opened: Mapping[str, Any], listener: Listener) -> None:
     """Have a server without sessions tell when what it offers changes."""
     offered = opened.get("capabilities")
@@ -231,21 +258,21 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
-        spec = await anyio.to_thread.run_sync(with_commands_run, spec, self._environ_of(spec))
+        run = partial(with_commands_run, spec, self._environ_of(spec))
+        spec = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
         self._given.update(secrets_given(spec))
         token = await self._token_for_program(spec)
 
         async def is_outdated() -> bool:
             return await self._token_for_program(spec) != token
 
+        client_of = partial(McpClient, answers=answers, told=told)
+        if spec.carrier == "acp":
+            async with _in_editor(spec, client_of, listener) as (client, opened):
+                yield McpConnection(client, spec, opened, is_outdated)
+            return
         async with self._transport(spec, roots[0], listener, token) as transport:
-            client = McpClient(transport, answers, told)
-            if spec.carrier == "acp":
-                async with beside(client.run):
-                    opened = await client.discover(spec.seconds, STATELESS)
-                    async with beside(partial(_follow_lists, client, opened, listener)):
-                        yield McpConnection(client, spec, opened, is_outdated)
-                return
+            client = client_of(transport)
             async with beside(client.run):
                 opened = await client.initialize(spec.seconds, _CAPABILITIES)
                 yield McpConnection(client, spec, opened, is_outdated)
@@ -269,8 +296,6 @@ class Connector:
     def _transport(
         self, spec: ServerSpec, folder: Path, listener: Listener, token: str
     ) -> AbstractAsyncContextManager[Transport]:
-        if spec.carrier == "acp":
-            return over_editor(spec)
         if spec.carrier == "stdio":
             return self._over_stdio(spec, folder, listener, token)
         return self._over_http(spec)

@@ -51,7 +51,7 @@ from north_lsp.providers.model import Extras
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
-from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.rpc.pipe import Pipe, descriptor_pipe
 from north_lsp.server import lingering
 from north_lsp.server.code_bundle import write_code_bundle
 from north_lsp.server.ending import Ending
@@ -442,6 +442,6 @@ def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int,
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     async def run() -> int:
-        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options, Ending(os._exit))
+        return await _SERVERS[protocol](opening, descriptor_pipe(read_fd, write_fd), options, Ending(os._exit))
 
     return anyio.run(run)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of
@@ -207,7 +207,7 @@ def _listed(connection: "sqlite3.Connection", wanted: Wanted) -> list[Summary]:
 def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
     known = {id: (size, time) for id, size, time in connection.execute("SELECT id, size, mtime_ns FROM conversations")}
     stale = []
-    with suppress(FileNotFoundError), _opened(folder) as descriptor, os.scandir(descriptor) as entries:
+    with suppress(FileNotFoundError), _opened(folder) as descriptor, systems.scan(descriptor) as entries:
         for entry in entries:  # thousands of them, at each list
             name = entry.name
             if not name.endswith(".jsonl"):
@@ -232,7 +232,7 @@ def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
     """Open a folder: from its descriptor, the kernel finds each file in it sooner than by the whole path."""
-    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
+    descriptor = systems.open_file(folder, os.O_RDONLY | systems.DIRECTORY | systems.CLOEXEC)
     try:
         yield descriptor
     finally:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp, valid_conversation_id
@@ -197,17 +197,11 @@ def _is_unused(folder: Path) -> bool:
     """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server, an
     unsaved conversation."""
     try:
-        if folder.lstat().st_uid != unix.user() or _age(folder) < _HOUR:
+        if not systems.is_own(folder.lstat()) or _age(folder) < _HOUR:
             return False
-        descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
+        os.close(systems.lock_folder(folder))
     except OSError:
         return False
-    try:
-        unix.lock(descriptor)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True
 
 
@@ -221,12 +215,9 @@ def _is_abandoned(path: Path) -> bool:
 def is_alive(pid: int) -> bool:
     """Tell whether there is a process with this number."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
+        return systems.is_alive(pid)
+    except OverflowError:
         return True
-    return True
 
 
 def _release(path: Path) -> None:

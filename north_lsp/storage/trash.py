@@ -106,7 +106,7 @@ def restore(store: Locations, id: str) -> Trashed:
                 continue
             # The log comes last, so that whoever finds it finds the rest. Clearing up goes by the time of a file: what
             # was restored counts as touched today.
-            os.utime(folder / name, follow_symlinks=False)
+            os.utime(folder / name, follow_symlinks=os.utime not in os.supports_follow_symlinks)
             if not os.path.lexists(store.conversations / name):
                 os.rename(folder / name, store.conversations / name)
         with suppress(OSError):

@@ -1,6 +1,7 @@
 """The tools of a session: their descriptions for the model, and the check of arguments before anything runs."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -121,8 +122,9 @@ def _description(kind: type[Tool]) -> str:
     """Read a tool's description for the model: the Markdown file next to the module that names the tool. Cached by the
     tool's class: some tools are made for each turn."""
     owner = next(one for one in kind.__mro__ if "name" in vars(one))
-    package = owner.__module__.rpartition(".")[0]
-    return files(package).joinpath(f"{kind.name}.md").read_text("utf-8").strip()
+    folder = files(owner.__module__.rpartition(".")[0])
+    here = folder.joinpath(f"{kind.name}.{sys.platform}.md")  # what is different on this system
+    return (here if here.is_file() else folder.joinpath(f"{kind.name}.md")).read_text("utf-8").strip()
 
 
 @cache

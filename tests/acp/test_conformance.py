@@ -543,7 +543,8 @@ async def test_mcp_servers_that_cannot_be_started_are_said_to_be_so(world: World
     async with agent(world) as client:
         server = {"name": "x", "command": "/bin/false", "args": [], "env": []}
         await client.request("session/new", {"cwd": str(world.project), "mcpServers": [server]})
-        await client.wait_update(lambda update: "MCP" in str(update.get("content", "")))
+        told = await client.wait_update(lambda update: "MCP" in str(update.get("content", "")))
+        assert told["messageId"]  # as every chunk has
 
 
 async def test_authentication_refuses_unknown_methods(world: World) -> None:

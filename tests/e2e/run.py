@@ -30,8 +30,11 @@ MOST_AGAIN = 4
 LONG = [
     "nvim/test_plugin.py",
     "vscode/extension-people.mjs",
-    "vscode/extension-reload.mjs",
+    "vscode/extension-conversations.mjs",
     "vscode/extension-setup.mjs",
+    "vscode/extension-reload.mjs",
+    "vscode/extension-places.mjs",
+    "vscode/extension-review.mjs",
 ]
 
 

@@ -106,7 +106,8 @@ class Server:
             about = {"name": "test-server", "version": "1.2"}
             offered = {"tools": {"listChanged": True}, "logging": {}, "resources": {}, "prompts": {}}
             version = "1999-01-01" if "old" in MODES else params["protocolVersion"]
-            self.answer(id, {"protocolVersion": version, "capabilities": offered, "serverInfo": about})
+            said = {"instructions": MODES["instructions"]} if "instructions" in MODES else {}
+            self.answer(id, {"protocolVersion": version, "capabilities": offered, "serverInfo": about, **said})
         elif method == "notifications/initialized":
             self.begin()
         elif method == "tools/list":
@@ -136,7 +137,7 @@ class Server:
         elif method == "prompts/get":
             given = params.get("arguments") or {}
             whole = f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."
-            said = {"type": "text", "text": given.get("tone") if given.get("topic") == "tone" else whole}
+            said = {"type": "text", "text": str(given.get("tone")) if given.get("topic") == "tone" else whole}
             self.answer(id, {"messages": [{"role": "user", "content": said}]})
         elif method == "notifications/cancelled":
             self.log(f"cancelled: {params.get('reason')}")

@@ -74,9 +74,10 @@ def _import_all() -> None:
     for name in _IMPORTED:
         importlib.import_module(name)
     import north_lsp
+    from tests.support.modules import is_for_here
 
     for module in pkgutil.walk_packages(north_lsp.__path__, "north_lsp."):
-        if not _SCRIPTS.search(module.name):
+        if not _SCRIPTS.search(module.name) and is_for_here(module.name):
             importlib.import_module(module.name)
 
 

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from north_lsp import systems
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -27,7 +28,8 @@ _MAX_FOUND = 200
 _MAX_LOOKED_AT = 5_000
 _MAX_DEPTH = 6
 _FRAME = lazy_pattern(
-    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|context|system-interrupt|system-reminder)\b)", re.IGNORECASE
+    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|server_text|tool_servers|context|system-interrupt|system-reminder)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -83,7 +85,7 @@ def documents_in(folder: Path, suffixes: Sequence[str], *, deep: bool) -> tuple[
     while waiting:
         here, depth = waiting.pop()
         entries: list[tuple[str, bool]] = []
-        with suppress(OSError), open_folder(here) as descriptor, os.scandir(descriptor) as listed:
+        with suppress(OSError), open_folder(here) as descriptor, systems.scan(descriptor) as listed:
             for entry in listed:
                 looked += 1
                 if looked > _MAX_LOOKED_AT:
@@ -112,7 +114,11 @@ def folders_in(folder: Path, *, may_be_links: bool) -> list[Path]:
 def framed(level: Level, body: str, **named: str) -> str:
     """Put a file's text into a frame that says whose it is and that the text cannot close; hidden characters are
     shown as marks. `named` are attributes of the frame."""
-    tag = f"{level}_text"
+    return in_frame(f"{level}_text", body, **named)
+
+
+def in_frame(tag: str, body: str, **named: str) -> str:
+    """Put a text into a frame that it cannot close; hidden characters are shown as marks."""
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in named.items())
     return f"<{tag}{attributes}>\n{plain(body)}\n</{tag}>"
 

@@ -15,17 +15,26 @@ Origin = Literal["client", "user", "project"]
 Carrier = Literal["stdio", "http", "sse", "acp"]
 
 Heard = Callable[[str, Mapping[str, object]], None]
-"""Takes what a server says of a request that it answers: method and params."""
+"""Takes what a server says of a request that it answers, or by itself: method and params."""
 
 
 class Channel(Protocol):
-    """Carries requests to servers that the editor has in itself."""
+    """Carries requests to servers that the editor has in itself: each for itself, or on a connection, which is how the
+    protocol had it before. Raises RpcError."""
 
     async def ask(
         self, server_id: str, request_id: str, method: str, params: Mapping[str, object], heard: Heard
     ) -> object:
-        """Send a request, and return what comes back, as it is. Raises RpcError."""
+        """Send a request, and return what comes back, as it is."""
         ...
+
+    async def connect(self, server_id: str, heard: Heard) -> str: ...
+
+    async def send(self, connection: str, method: str, params: Mapping[str, object]) -> object: ...
+
+    async def tell(self, connection: str, method: str, params: Mapping[str, object]) -> None: ...
+
+    async def close(self, connection: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +130,11 @@ class Connection(Protocol):
     @property
     def title(self) -> str:
         """What the server calls itself, with its version."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """What the server says about using it; empty if it says nothing."""
         ...
 
     @property

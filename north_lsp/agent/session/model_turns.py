@@ -31,7 +31,7 @@ from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbe
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.wiring import SessionParts
@@ -43,7 +43,7 @@ class TurnMeans:
 
     stored: Stored
     history: History
-    runner: CommandRunner
+    runner: Runner
     environment: Environment
     spending: Spending
     ports: Ports

@@ -12,7 +12,7 @@ from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.storage.janitor import clear_project
 
 
@@ -23,7 +23,7 @@ class Preparation:
         self,
         settings: SessionSettings,
         stored: Stored,
-        runner: CommandRunner,
+        runner: Runner,
         choice: ModelChoice,
         delivery: PromptDelivery,
         servers: SessionServers,

@@ -26,6 +26,7 @@ from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
@@ -54,6 +55,7 @@ from north_lsp.agent.session.navigation import Navigation
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
+from north_lsp.agent.session.python_commands import PythonCommands
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.running_work import RunningWork
@@ -124,6 +126,7 @@ class Session:
             self.running_calls,
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        stored.context.servers = self.servers.instructions
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
@@ -158,12 +161,14 @@ class Session:
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
         self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
         host = SessionHost(self, log, self._editor, environment)
-        self._slash = SlashCommands(log, self._editor, host, self.templates, commands)
+        python = PythonCommands(self, log, self._editor, environment.locations)
+        self._slash = SlashCommands(log, self._editor, host, self.templates, commands, python)
         self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        ports, runner = Ports(self._editor, self.status, diagnostics, self.running_calls), self._shell.runner
+        extensions, runner = ExtensionEvents(environment.locations.config / "extensions"), self._shell.runner
+        ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions)
         self._preparation = Preparation(
             self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
         )

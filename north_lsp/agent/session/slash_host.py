@@ -20,6 +20,7 @@ from north_lsp.agent.planning.todo import user_change
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, CommandsChanged, TodoWanted
 from north_lsp.agent.servers.session_servers import SessionServers
+from north_lsp.agent.session.python_commands import PythonCommands
 from north_lsp.agent.session.slash_agents import AgentsHost
 from north_lsp.agent.session.slash_changes import ChangesHost
 from north_lsp.agent.session.slash_compaction import CompactionHost
@@ -56,13 +57,20 @@ class SlashCommands:
     """The slash commands of one session."""
 
     def __init__(
-        self, log: Log, editor: Editor, host: Host, templates: ConversationTemplates, commands: Commands
+        self,
+        log: Log,
+        editor: Editor,
+        host: Host,
+        templates: ConversationTemplates,
+        commands: Commands,
+        python: PythonCommands,
     ) -> None:
         self._log = log
         self._editor = editor
         self._host = host
         self._templates = templates
         self._commands = commands
+        self._python = python
 
     @property
     def infos(self) -> tuple[CommandInfo, ...]:
@@ -96,6 +104,8 @@ class SlashCommands:
         found = find_command(words[0].text, self._commands)
         if found.command is None and await self._calls_template(found):
             return parts
+        if (own := self._templates.find_python(found.unknown)) is not None:
+            return await self._run_python(own, parts, words[0].text)
         if found.unknown:
             return await self._take_unknown(parts, words[0], found.unknown)
         if found.command is None:
@@ -113,6 +123,21 @@ class SlashCommands:
             await reply.then()
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
         return (*attached, TextPart(reply.prompt, is_made=True)) if reply.prompt else None
+
+    async def _run_python(self, own: Template, parts: tuple[Part, ...], typed: str) -> tuple[Part, ...] | None:
+        """Run a command in Python; returns the prompt that takes its place, None if it makes none."""
+        words = typed.strip().removeprefix(f"/{own.name}").strip()
+        invocation = Invocation(own.name, (words,) if words else (), typed.strip())
+        try:
+            text = await self._python.run(own, words)
+        except CommandError as error:
+            await self._keep(typed.strip(), invocation, sentence(str(error)), ok=False)
+            return None
+        if not text.strip():
+            await self._keep(typed.strip(), invocation, "", ok=True)
+            return None
+        attached = tuple(part for part in parts if not isinstance(part, TextPart))
+        return (*attached, TextPart(text, is_made=True))
 
     async def _take_unknown(self, parts: tuple[Part, ...], words: TextPart, name: str) -> tuple[Part, ...] | None:
         """Ask what is meant by a word that looks like a command; it is not sent without an answer."""

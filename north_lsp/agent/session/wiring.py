@@ -61,7 +61,7 @@ from north_lsp.agent.web.means import WebMeans
 from north_lsp.agent.web.searching import WebSearcher
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.storage.artifacts import Artifacts
 
 Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
@@ -72,7 +72,7 @@ class SessionTools:
     """The services that the tools of one session use. `abandoned` takes over what a cancelled turn cannot wait for,
     and `has_secret` tells whether arguments have a value in them that no model is told."""
 
-    runner: CommandRunner
+    runner: Runner
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
@@ -155,7 +155,7 @@ class SessionParts:
 def session_parts(
     stored: Stored,
     history: History,
-    runner: CommandRunner,
+    runner: Runner,
     environment: Environment,
     spending: Spending,
     ports: Ports,

@@ -6,6 +6,8 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
+from north_lsp.agent.context.above import place_above
 from north_lsp.agent.context.documents import Place, cut, plain
 from north_lsp.agent.log.messages import News
 from north_lsp.agent.log.prompt import FileLink, Part, TextPart, typed
@@ -20,7 +22,14 @@ from north_lsp.agent.templates.skills import (
     skills_in_full,
     switched,
 )
-from north_lsp.agent.templates.sources import custom_skills, plugin_templates, project_templates, user_templates
+from north_lsp.agent.templates.sources import (
+    custom_skills,
+    plugin_templates,
+    project_templates,
+    templates_above,
+    user_templates,
+    waiting_for_trust,
+)
 from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, settled
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -83,8 +92,12 @@ class ConversationTemplates:
         return [one for one in self.callable if self._may_be_typed(one)]
 
     def find(self, name: str) -> Template | None:
-        """Find what a prompt can call."""
-        return next((one for one in self.all if one.applies and one.name == name and self._may_be_typed(one)), None)
+        """Find the text that a prompt can call."""
+        return next((one for one in self.offered if one.name == name and one.kind != "python"), None)
+
+    def find_python(self, name: str) -> Template | None:
+        """Find the command in Python that a prompt can call."""
+        return next((one for one in self.offered if one.name == name and one.kind == "python"), None)
 
     def _may_be_typed(self, template: Template) -> bool:
         return template.kind != "skill" or self._settings().skills.commands
@@ -147,11 +160,11 @@ class ConversationTemplates:
 
     def skill(self, address: str) -> str:
         """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_file(address, self.known_skills(), self._resolve)
+        return skill_file(address, self.known_skills(), self._gate)
 
     def skill_path(self, address: str) -> Path:
         """Return the file that stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_path(address, self.known_skills(), self._resolve)
+        return skill_path(address, self.known_skills(), self._gate)
 
     def known_skills(self) -> list[Template]:
         """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""
@@ -159,14 +172,16 @@ class ConversationTemplates:
         return sorted(found, key=lambda one: one.name)
 
     def _load(self) -> tuple[Template, ...]:
-        home = Path(self._environ.get("HOME") or Path.home())
+        home = systems.home(self._environ)
         settings, root = self._settings(), self._workspace.roots.main
         found = [*bundled_templates(), *user_templates(self._locations, home)]
         decided = self._trust.decided()
         place = Place("project", self._resolve) if decided is None or decided[0] else None
         if place is not None:
-            for each in self._workspace.roots.roots:
-                found += project_templates(each, place)
+            roots, above = self._workspace.roots.roots, place_above(self._workspace.roots.roots)
+            for each in roots:
+                own = (*project_templates(each, place), *templates_above(each, above))
+                found += waiting_for_trust(own, is_trusted=decided is not None)
         plugins = find_plugins(root, home, self._locations, of_project=place is not None)
         found += plugin_templates(plugins.used, place)
         found += custom_skills(settings.skills.folders, home)
@@ -175,6 +190,13 @@ class ConversationTemplates:
     def _resolve(self, path: Path) -> tuple[Path, str]:
         resolved = self._workspace.trees.resolve(str(path))
         return resolved.path, resolved.relative
+
+    def _gate(self, path: Path) -> tuple[Path, str]:
+        """Return the real path and the shown one of a file of the project, or of one above it in its repository. Raises
+        ToolError for what may not be read."""
+        roots = self._workspace.roots.roots
+        is_inside = any(path.is_relative_to(root) for root in roots)
+        return self._resolve(path) if is_inside else place_above(roots).resolve(path)
 
     def _is_there(self, path: str) -> bool:
         try:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from north_lsp.agent.context.above import found_above
 from north_lsp.agent.context.documents import (
+    MAX_FILE_BYTES,
     Place,
     documents_in,
     folders_in,
@@ -22,6 +24,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import Plugin
 
 _MD = (".md",)
+_PY = (".py",)
 SKILL = "SKILL.md"
 
 
@@ -39,6 +42,7 @@ class Source:
 
 PROJECT = (
     Source("command", "north", ".north/commands", deep=True),
+    Source("python", "north", ".north/commands", _PY),
     Source("prompt", "north", ".north/prompts"),
     Source("skill", "north", ".north/skills"),
     Source("command", "claude", ".claude/commands", deep=True),
@@ -61,6 +65,7 @@ USER = (
 )
 OWN = (
     Source("command", "north", "commands", deep=True),
+    Source("python", "north", "commands", _PY),
     Source("prompt", "north", "prompts"),
     Source("skill", "north", "skills"),
 )
@@ -77,6 +82,20 @@ def project_templates(root: Path, place: Place) -> Iterator[Template]:
     """Read the templates of one root; `place` decides what may be read."""
     for source in PROJECT:
         yield from _in_folder(source, root / source.path, place, place.resolve)
+
+
+def templates_above(root: Path, place: Place) -> Iterator[Template]:
+    """Read the templates of folders above a root, in the same repository; `place` decides what may be read there."""
+    for source in PROJECT:
+        for _, folder in found_above(root, source.path):
+            yield from _in_folder(source, folder, place, place.resolve)
+
+
+def waiting_for_trust(found: Iterable[Template], *, is_trusted: bool) -> Iterator[Template]:
+    """Say of a project's commands in Python that they run only once the user trusts it."""
+    for one in found:
+        waits = one.kind == "python" and one.applies and not is_trusted
+        yield replace(one, why="it runs only in a workspace that you trust: `/trust on`") if waits else one
 
 
 def user_templates(locations: Locations, home: Path) -> Iterator[Template]:
@@ -138,12 +157,20 @@ def _in_folder(
         about = Template(_name(path, real, source), source.kind, source.provider, place.level, path, path.name)
         try:
             found, shown = resolve(path)
-            text, _ = read_document(found)
+            text, size = read_document(found)
+            if source.kind == "python" and size > MAX_FILE_BYTES:
+                raise ToolError("TOO_LARGE", f"it is longer than {MAX_FILE_BYTES // 1024} KB")
         except ToolError as error:
             yield Template(about.name, about.kind, about.provider, about.level, path, path.name, why=_told(error))
             continue
         at = path if source.kind == "skill" and place.level == "project" else found  # its folder is where it is named
-        yield parse_template(text, Template(about.name, source.kind, source.provider, place.level, at, shown))
+        about = replace(about, path=at, shown=shown)
+        if source.kind == "python":
+            from north_lsp.agent.templates.python_source import parse_python  # rare, and loads Python's parser
+
+            yield parse_python(text, about)
+        else:
+            yield parse_template(text, about)
 
 
 def _name(path: Path, folder: Path, source: Source) -> str:

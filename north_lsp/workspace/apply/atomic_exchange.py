@@ -28,6 +28,8 @@ def exchange_names(one: str, other: str, folder: int) -> bool:
 
 @cache
 def _rename() -> _Rename | None:
+    if os.name == "nt":
+        return None
     library = ctypes.CDLL(None, use_errno=True)
     for name in ("renameat2", "renameatx_np"):
         found = getattr(library, name, None)

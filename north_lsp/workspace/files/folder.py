@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, IGNORE_FILES, IgnoreChains
 from north_lsp.workspace.files.stamps import Signature, state_in
@@ -56,7 +57,7 @@ def read_folder(path: str, opened: Callable[[int], None]) -> Names | None:
     """Read a folder; None if that is impossible. `opened` gets the open folder before it is read, so that later changes
     are noticed."""
     try:
-        with open_folder(path) as descriptor, os.scandir(descriptor) as listing:
+        with open_folder(path) as descriptor, systems.scan(descriptor) as listing:
             opened(descriptor)  # nothing of it has been read yet
             changed = state_in(os.fstat(descriptor))
             entries = list(listing)

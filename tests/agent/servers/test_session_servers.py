@@ -22,6 +22,7 @@ class Opened:
     """A connection that stays."""
 
     title = "test"
+    instructions = ""
     skipped = 0
 
     async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
