@@ -60,6 +60,7 @@ from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.session.trash import Trash
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
@@ -199,41 +200,63 @@ class AcpAgent:
     async def _new(self, params: Params, call: Call) -> object:
         read.refuse_system_prompt(params)
         await self._environment.models.catalog_refresh.refresh()
-        session = self._factory.new(Roots.of(*read.folders(params)))
+        roots = Roots.of(*read.folders(params))
+        switch = await self._leave("new", None)
+        session = self._factory.new(roots)
         await session.keep()
         self._sessions[session.id] = session
         before = self._sessions.get(read.north_text(params, "shellOf") or "")
         if before is not None:
             session.take_over_shell(before)
-        self._announce_after(session, params, call)
+        self._announce_after(session, params, call, await self._arrive(switch, session))
         return {"sessionId": session.id, **self._state(session)}
 
     async def _load(self, params: Params, call: Call) -> object:
         shown: list[str] = []
+        switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params, shown)
+        problems = await self._arrive(switch, session)
         async with session.replaying:  # each load gets the whole replay
             await session.replay(self._editor(session.id).show, shown)
-        return self._opened(session, params, call)
+        return self._opened(session, params, call, problems)
 
     async def _resume(self, params: Params, call: Call) -> object:
+        switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params)
         stands = (session.usage(), session.goal_and_work.anew())
-        return self._opened(session, params, call, [one for one in stands if one is not None])
+        return self._opened(
+            session, params, call, await self._arrive(switch, session), [one for one in stands if one is not None]
+        )
 
     async def _fork(self, params: Params, call: Call) -> object:
         id = read.text(params, "sessionId")
+        switch = await self._leave("fork", id)
         try:
             session = await forked(params, self._sessions.get(id), self._conversations, self._open)
         except UnknownConversation:
             raise unknown_session(id) from None
-        self._announce_after(session, params, call)
+        self._announce_after(session, params, call, await self._arrive(switch, session))
         return {"sessionId": session.id, **self._state(session)}
 
-    def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
+    async def _leave(self, reason: Reason | None, id: str | None) -> Switch:
+        """Ask the user's extensions whether the client may go to a conversation (None: a new one). Raises RpcError."""
+        try:
+            return await self._factory.switches.before(reason, id)
+        except SwitchKept as kept:
+            raise RpcError(INVALID_REQUEST, visible(str(kept))) from None
+
+    async def _arrive(self, switch: Switch, session: Session) -> Sequence[str]:
+        """Tell the user's extensions that the client is there; returns what went wrong in them."""
+        self._factory.switches.is_in(session.id)
+        return await self._factory.switches.after(switch, session.id)
+
+    def _opened(
+        self, session: Session, params: Params, call: Call, problems: Sequence[str], more: Sequence[Event] = ()
+    ) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
         unsent = session.unsent.pop()
-        self._announce_after(session, params, call, unsent, more)
+        self._announce_after(session, params, call, problems, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
@@ -314,6 +337,7 @@ class AcpAgent:
         session: Session,
         params: Params,
         call: Call,
+        problems: Sequence[str] = (),
         unsent: Sequence[QueuedPromptText] = (),
         more: Sequence[Event] = (),
     ) -> None:
@@ -327,6 +351,7 @@ class AcpAgent:
                 *session.load_warnings,
                 *session.choice.take_notices(),
                 *map(_not_sent, unsent),
+                *problems,
             ]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
@@ -358,12 +383,13 @@ class AcpAgent:
 
     async def _reopen(self, session: Session, params: Params, call: Call) -> None:
         """Open a session where its conversation was moved."""
+        id = session.id
         async with self._opening:
-            await self._end(session.id)
+            await self._end(id)
             try:
-                self._sessions[session.id] = opened = await self._factory.reopen(session)
+                self._sessions[id] = opened = await self._factory.reopen(session)
             except (OSError, ValueError, UnknownConversation) as error:
-                why = f"the session {session.id} was closed to be moved, and cannot be opened: {error}. Load it again"
+                why = f"the session {id} was closed to be moved, and cannot be opened: {error}. Load it again"
                 raise RpcError(INVALID_REQUEST, visible(why)) from None
         self._announce_after(opened, params, call)
 

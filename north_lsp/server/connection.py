@@ -35,6 +35,7 @@ from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment, ProcessParts
 from north_lsp.agent.session.factory import Defaults, SessionFactory
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
@@ -172,6 +173,7 @@ async def _core(
                     tools,
                     _retry(settings),
                     AbandonedTasks(background),
+                    Switches(locations.config / "extensions"),
                     ShellPool(background),
                     connector,
                 ),

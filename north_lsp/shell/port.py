@@ -2,22 +2,24 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from north_lsp.shell.containment import Containment
-from north_lsp.shell.jobs import Jobs
 from north_lsp.shell.options import Place
-from north_lsp.shell.output import OutputSink
-from north_lsp.shell.results import CommandResult, ShellState
+
+if TYPE_CHECKING:
+    from north_lsp.shell.containment import Containment
+    from north_lsp.shell.jobs import Jobs
+    from north_lsp.shell.output import OutputSink
+    from north_lsp.shell.results import CommandResult, ShellState
 
 
 class Runner(Protocol):
     """Runs the commands of one session, and ends what they started."""
 
-    jobs: Jobs
+    jobs: "Jobs"
 
     @property
-    def containment(self) -> Containment | None:
+    def containment(self) -> "Containment | None":
         """What watches over the sandbox; None where there is none."""
         ...
 
@@ -39,7 +41,7 @@ class Runner(Protocol):
 
     def argv_without_shell(self, command: str) -> list[str]: ...
 
-    def state(self, fallback: Path) -> ShellState: ...
+    def state(self, fallback: Path) -> "ShellState": ...
 
     def expect(self, paths: Sequence[Path]) -> None: ...
 
@@ -51,9 +53,9 @@ class Runner(Protocol):
         on_output: Callable[[str], Awaitable[None]],
         place: Place = "session",
         start: Path | None = None,
-        sink: OutputSink | None = None,
+        sink: "OutputSink | None" = None,
         enough: int | None = None,
-    ) -> CommandResult: ...
+    ) -> "CommandResult": ...
 
     async def find_detached(self) -> list[str]: ...
 

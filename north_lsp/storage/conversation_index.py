@@ -29,6 +29,10 @@ Archived = Literal["hidden", "shown", "only"]
 
 UNREAD = "size >= 0 AND NOT is_empty AND (words_size IS NOT size OR words_mtime_ns IS NOT mtime_ns)"
 """The condition on conversations whose words are not known as they are now."""
+_ALL_WORDS_ANEW = (
+    "INSERT OR IGNORE INTO forgotten SELECT number FROM conversations WHERE words_size IS NOT NULL",
+    "UPDATE conversations SET words_size = NULL, words_mtime_ns = NULL, words_tail = NULL, words_next = NULL",
+)
 SCHEMA = (
     (
         """
@@ -70,12 +74,15 @@ SCHEMA = (
     ),
     ("ALTER TABLE conversations ADD COLUMN further_roots TEXT NOT NULL DEFAULT '[]'",),
     (  # the words are stored under other numbers
-        "INSERT OR IGNORE INTO forgotten SELECT number FROM conversations WHERE words_size IS NOT NULL",
-        "UPDATE conversations SET words_size = NULL, words_mtime_ns = NULL, words_tail = NULL, words_next = NULL",
+        *_ALL_WORDS_ANEW,
         # What every search asks of all conversations is in an index alone.
         "DROP INDEX by_time",
         "CREATE INDEX by_time ON conversations (updated_at, id, archived, is_empty, size)",
         f"CREATE INDEX unread ON conversations (updated_at, id) WHERE {UNREAD}",
+    ),
+    (  # the words are stored in pages
+        *_ALL_WORDS_ANEW,
+        "CREATE INDEX by_file ON conversations (id, size, mtime_ns)",
     ),
 )
 _SUMMARY = tuple(field.name for field in fields(Summary))

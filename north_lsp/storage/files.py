@@ -16,6 +16,7 @@ from north_lsp.storage.noting import note, warn
 MAX_DATA_BYTES = 16 * 1024 * 1024
 MAX_CONFIG_BYTES = 1024 * 1024
 _SHORT_LOCK_SECONDS = 5.0
+_HALF_A_DAY = 12 * 60 * 60.0
 
 
 class LockTimeout(TimeoutError):
@@ -39,6 +40,12 @@ def inode_of(folder: Path) -> int | None:
     except OSError:
         return None
     return status.st_ino if stat.S_ISDIR(status.st_mode) else None
+
+
+def note_use(path: Path) -> None:
+    """Have a file that somebody has open not count as old, whatever clears away what is. Raises OSError."""
+    if time.time() - path.stat().st_mtime > _HALF_A_DAY:
+        os.utime(path)
 
 
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:

@@ -16,6 +16,8 @@ assert sys.platform != "win32"
 
 CLOEXEC, DIRECTORY, NOFOLLOW, NONBLOCK = os.O_CLOEXEC, os.O_DIRECTORY, os.O_NOFOLLOW, os.O_NONBLOCK
 CAN_SELECT_PIPES = CAN_KEEP_SHELLS = HAS_MODES = True
+ONLY_PATH = dict[str, str]()  # variables that keep a shell from looking for programs in the present folder
+PYTHON = "python3"  # what Python is called to a user
 Entry = os.DirEntry[str]
 SIGCONT, SIGHUP, SIGKILL, SIGSTOP = signal.SIGCONT, signal.SIGHUP, signal.SIGKILL, signal.SIGSTOP
 

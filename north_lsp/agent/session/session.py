@@ -159,7 +159,8 @@ class Session:
         self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
         drafts = DraftMaker(workspace.roots, checkpoints.content)
         summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
-        self.navigation = Navigation(self, log, drafts, summaries, environment.locations)
+        places = (environment.locations, environment.process.switches)
+        self.navigation = Navigation(self, log, drafts, summaries, *places)
         host = SessionHost(self, log, self._editor, environment)
         python = PythonCommands(self, log, self._editor, environment.locations)
         self._slash = SlashCommands(log, self._editor, host, self.templates, commands, python)
@@ -280,7 +281,7 @@ class Session:
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason}; {SALVAGE}"] if reason is not None else []
+        told = [f"read only: {reason} ({self._conversation.path}); {SALVAGE}"] if reason is not None else []
         return [*self._conversation.warnings, *told]
 
     async def keep(self) -> None:

@@ -42,7 +42,8 @@ def run_demo(options: Options, *, prompt: str | None, unattended: bool) -> int:
         else:
             with as_file(files("north_lsp.cli.demo") / "sample") as sample:
                 shutil.copytree(sample, project, ignore=_SKIPPED)
-            text = prompt or files("north_lsp.cli.demo").joinpath("sample-prompt.txt").read_text("utf-8").strip()
+            words = files("north_lsp.cli.demo").joinpath("sample-prompt.txt").read_text("utf-8").strip()
+            text = prompt or words.replace("python3", systems.PYTHON)
         terminal.introduce(project, text)
         try:
             return anyio.run(_run, options, project, home, text, terminal)

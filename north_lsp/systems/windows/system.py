@@ -14,13 +14,15 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import subprocess
 
-from north_lsp.systems.windows import files, native
+from north_lsp.systems.windows import files, native, programs
 
 assert sys.platform == "win32"
 
 CLOEXEC = os.O_NOINHERIT | os.O_BINARY
 DIRECTORY, NOFOLLOW, NONBLOCK = files.DIRECTORY, files.NOFOLLOW, 0
 CAN_SELECT_PIPES = CAN_KEEP_SHELLS = HAS_MODES = False
+ONLY_PATH = {"NoDefaultCurrentDirectoryInExePath": "1"}  # a shell then looks for no programs in the present folder
+PYTHON = "python"  # what Python is called to a user
 Entry = files.Entry
 SIGCONT = SIGHUP = SIGKILL = SIGSTOP = signal.SIGTERM
 
@@ -157,17 +159,8 @@ def own_folders(environ: Mapping[str, str]) -> tuple[Path, Path, Path]:
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """Find a program on the path of an environment; never in the present folder, where Windows itself looks first."""
-    known = {key.upper(): value for key, value in environ.items()}
-    endings = [ending for ending in known.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").lower().split(";") if ending]
-    named = [name] if os.path.splitext(name)[1].lower() in endings else [name + ending for ending in endings]
-    folders = [""] if os.path.isabs(name) else [one.strip('"') for one in known.get("PATH", "").split(";")]
-    for folder in folders:
-        for one in named:
-            path = os.path.join(folder, one)
-            if os.path.isabs(path) and not os.path.dirname(path).startswith("\\") and os.path.isfile(path):
-                return path
-    return None
+    """Find a program on the path of an environment."""
+    return programs.find(name, environ, os.path.isfile)
 
 
 def is_alive(pid: int) -> bool:
@@ -259,20 +252,9 @@ def limit_own_process(memory: int, seconds: int) -> None:
     native.put_into_job(job, native.OWN_PROCESS)
 
 
-_SCRIPTS = (".bat", ".cmd")
-_FOR_CMD = frozenset('"%!^&|<>()\r\n')  # what `cmd.exe` would take for more than a letter of an argument
-
-
 def command_of(words: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Return a configured command as it can be started: its program by its whole path, since Windows itself would look
-    in the present folder first. Raises OSError, also for what a script's interpreter might misread."""
-    program = find_program(words[0], environ)
-    if program is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), words[0])
-    if program.lower().endswith(_SCRIPTS) and any(not _FOR_CMD.isdisjoint(word) for word in words[1:]):
-        problem = "an argument has characters that are commands to cmd.exe, which runs this script; start its program"
-        raise OSError(errno.EINVAL, problem, words[0])
-    return [program, *words[1:]]
+    """Return a configured command as it can be started. Raises OSError."""
+    return programs.command_of(words, environ, os.path.isfile)
 
 
 @contextmanager
