@@ -131,3 +131,19 @@ async def test_a_package_is_given_away_twice_at_most_also_at_once_or_in_the_back
     assert [row["id"] for row in listed] == ["0-a", "1-a", "2-b", "3-c"]
     assert {row["state"] for row in listed} == {"done"}
     assert "phase **integrate**" in told(server)
+
+
+async def test_an_agent_gives_no_package_away_more_often(world: World, server: ModelServer) -> None:
+    """What an agent's own agents have handed in stands in its log, and not in the conversation's."""
+    first_commit(world.project)
+    three = [package("a", "one/**"), package("b", "two/**"), package("c", "three.txt")]
+    again = tasks(task("executor", "DO-a", id="a", isolation="worktree"))
+    made = {"done": True, "files": [], "checks": [], "open": []}
+    lead = tasks(task("task", "Have it done"))
+    server.script(write("packages", three), move("work"), lead)
+    server.script(again, submit(made), again, submit(made), again, submit("Twice."), WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "/work start parallelise Something")
+        listed = (await client.request("_north/tasks/list", {"sessionId": session}))["tasks"]
+    assert any("a was given to an agent 2 times" in json.dumps(one) for one in sent(server))
+    assert [row["id"] for row in listed] == ["0-task", "0-task.0-a", "0-task.1-a"]

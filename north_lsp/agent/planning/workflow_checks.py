@@ -328,6 +328,12 @@ def package_tasks(log: Log) -> list[tuple[str, str]]:
     return [(task_name(row.id), row.state) for one in results for row in task_rows(one.details.of_tool)]
 
 
+def logged_tasks(log: Log) -> set[str]:
+    """Return the ids of all tasks that the log has, on whatever branch."""
+    results = [one.entry for one in log.entries() if isinstance(one.entry, ResultEntry)]
+    return {row.id for result in results for row in task_rows(result.details.of_tool)}
+
+
 def task_name(id: str) -> str:
     """Return the name of a task, as it was given: without the number before it."""
     return id.rpartition(".")[2].partition("-")[2]

@@ -10,7 +10,14 @@ from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.work_folder import WorkFolder
-from north_lsp.agent.planning.workflow_checks import WEB, commands_of, failures, package_tasks, task_name
+from north_lsp.agent.planning.workflow_checks import (
+    WEB,
+    commands_of,
+    failures,
+    logged_tasks,
+    package_tasks,
+    task_name,
+)
 from north_lsp.agent.planning.workflow_course import since_phase, state_on
 from north_lsp.agent.ports.holds import Hold
 from north_lsp.errors import ToolError
@@ -73,14 +80,15 @@ def hold_on(log: Log, root: Path | None) -> Hold | None:
     )
 
 
-def package_of(log: Log, workspace: Workspace, task_id: str, at_work: Sequence[str] = ()) -> Assignment | None:
+def package_of(log: Log, workspace: Workspace, task_id: str, begun: Sequence[str] = ()) -> Assignment | None:
     """Return what a task has to do with the workflow that is at work if it is a package of it; None if it is none.
-    `at_work` are the ids of tasks that are being done. Raises ToolError for one that was given back already. Blocks."""
+    `begun` are the ids of tasks that have begun: the log may not have their results yet. Raises ToolError for one that
+    was given back already. Blocks."""
     state = state_on(log)
     if state is None or (state.skill, state.phase) != ("parallelise", "work"):
         return None
     folder = WorkFolder(workspace)
-    given = [name for name, _ in package_tasks(log)] + [task_name(id) for id in at_work]
+    given = [name for name, _ in package_tasks(log)] + [task_name(id) for id in {*begun} - logged_tasks(log)]
     try:
         packages, plan = (folder.read(state.slug, FILES[name]) for name in ("packages", "plan"))
         return _assignment(goal_on(log), packages, plan, task_id, given.count(task_id))

@@ -214,8 +214,8 @@ class Agents:
         agent = permitted(request.agent, asker, known, environment.environ)
         isolated = (request.isolation or agent.isolation) == "worktree"
         workspace, log = self._surroundings.workspace, self._means.stored.log
-        at_work = [id for id, one in self.tasks.items() if one.progress.state in ("queued", "running")]
-        package = await anyio.to_thread.run_sync(package_of, log, workspace, request.id, at_work)
+        begun = [id for id, one in self.tasks.items() if one.progress.state != "cancelled"]
+        package = await anyio.to_thread.run_sync(package_of, log, workspace, request.id, begun)
         if package is not None and not isolated:
             raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
         hold = hold_on(log, None)
