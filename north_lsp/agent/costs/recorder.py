@@ -53,7 +53,7 @@ class CostRecorder:
                 self._underway = []
 
     def take_problem(self) -> str | None:
-        """Return a problem that the user should be told of, once; if it lasts, again only after something was stored."""
+        """Return a problem that the user should be told of, once; if it lasts, not before something was stored."""
         error, aside = self._error, self._aside
         self._error, self._aside = None, None
         if error is not None and not self._is_told:
