@@ -43,6 +43,7 @@ class Preparation:
     async def prepare(self) -> None:
         """Do what has to be done before each turn. What fails of it ends no turn."""
         await self._settings.adopt()
+        await self._settings.look_at_state()
         with self._ports.diagnostics.guarded("recovering what was interrupted"):
             await self.recover()
         with self._ports.diagnostics.guarded("looking for models"):
