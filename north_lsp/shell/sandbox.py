@@ -9,7 +9,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -230,7 +229,7 @@ def _spelled(described: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("sandbox.toml").read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name("sandbox.toml").read_text("utf-8"))
 
 
 def _expanded(paths: Sequence[str], home: Path) -> Iterator[str]:

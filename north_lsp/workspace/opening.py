@@ -5,7 +5,6 @@ opened here is at exactly that path: if a folder on the way has since become a l
 decision holds for what is read, and reading continues from the descriptor, whatever happens to the names.
 """
 
-import ctypes
 import errno
 import os
 import stat
@@ -78,10 +77,6 @@ def cannot_open(path: Path, error: OSError) -> ToolError:
             return ToolError("IO_ERROR", f"{path} cannot be opened: {error.strerror}")
 
 
-class _How(ctypes.Structure):
-    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
-
-
 @cache
 def _opener() -> _Opener:
     """Return the opener for this system: a single system call (openat2) where the kernel has it, else one step per
@@ -94,31 +89,38 @@ def _opener() -> _Opener:
 
 
 @cache
-def _syscall() -> Callable[..., int]:
+def _syscall() -> Callable[[bytes, int], int]:
+    """Return what makes the system call, which needs ctypes: opening a session does without."""
+    import ctypes
+
+    class How(ctypes.Structure):
+        _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
     function = ctypes.CDLL(None, use_errno=True).syscall
     function.restype = ctypes.c_long
-    found: Callable[..., int] = function
-    return found
 
-
-def _at_once(path: str, flags: int) -> int:
-    how = _How(flags, 0, _RESOLVE_NO_SYMLINKS)
-    encoded = os.fsencode(path)
-    if b"\0" in encoded:
-        raise ValueError("embedded null byte")
-    while True:
-        descriptor = _syscall()(
+    def openat2(path: bytes, flags: int) -> int:
+        how = How(flags, 0, _RESOLVE_NO_SYMLINKS)
+        descriptor: int = function(
             ctypes.c_long(_OPENAT2),
             ctypes.c_int(_AT_FDCWD),
-            ctypes.c_char_p(encoded),
+            ctypes.c_char_p(path),
             ctypes.byref(how),
             ctypes.c_size_t(ctypes.sizeof(how)),
         )
-        if descriptor >= 0:
-            return descriptor
-        code = ctypes.get_errno()
-        if code != errno.EINTR:
-            raise OSError(code, os.strerror(code), path)
+        return descriptor if descriptor >= 0 else -ctypes.get_errno()
+
+    return openat2
+
+
+def _at_once(path: str, flags: int) -> int:
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise ValueError("embedded null byte")
+    while (descriptor := _syscall()(encoded, flags)) < 0:
+        if -descriptor != errno.EINTR:
+            raise OSError(-descriptor, os.strerror(-descriptor), path)
+    return descriptor
 
 
 def open_in_steps(path: str, flags: int) -> int:

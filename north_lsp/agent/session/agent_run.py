@@ -29,9 +29,10 @@ from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
 from north_lsp.agent.prompts import render
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.shell import shell_resources
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
+from north_lsp.agent.session.wiring import SessionParts
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
@@ -248,7 +249,7 @@ class AgentRun:
             runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
         )
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
-        calls = ToolRunner(services, checkpoints, stored.artifacts, ports)
+        calls = ToolRunner(lambda: services, checkpoints, stored.artifacts, ports)
         return SessionParts(log, History(log), checkpoints, edits, calls, account, ports)
 
     def _checkpoints(self, log: Log) -> Checkpoints:

@@ -17,10 +17,10 @@ from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.agent_run import Work
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.shell import shell_resources
 from north_lsp.agent.session.trees import own_tree
-from north_lsp.agent.session.wiring import SessionTools
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.agent_editor import AgentEditor, Names

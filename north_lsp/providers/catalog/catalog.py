@@ -4,7 +4,7 @@ what servers report are added (`loading.py`). Imports nothing heavy."""
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from north_lsp.providers.catalog import selectors
@@ -58,7 +58,7 @@ def secret_names(known: Catalog | None = None) -> frozenset[str]:
 @cache
 def catalog() -> Catalog:
     """Return the shipped catalog alone."""
-    data = tomllib.loads(files(__package__).joinpath("catalog.toml").read_text("utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("catalog.toml").read_text("utf-8"))
     providers = {
         id: ProviderInfo(
             id,

@@ -5,7 +5,6 @@ import difflib
 import re
 import tomllib
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,7 +38,7 @@ class Preset:
 
 @cache
 def presets() -> tuple[Preset, ...]:
-    data = tomllib.loads(files(__package__).joinpath("presets.toml").read_text("utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
     rows = data.items()
     return tuple(Preset(name, row["id"], row["entry"].strip(), tuple(row.get("aliases", ()))) for name, row in rows)
 

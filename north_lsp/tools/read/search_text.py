@@ -9,8 +9,8 @@ import anyio
 from pydantic import BaseModel, Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Digest, Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.sightings import Shown, shown_of

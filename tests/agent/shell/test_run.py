@@ -25,7 +25,7 @@ from north_lsp.agent.ports.events import CallRunning, Event
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.session.wiring import SessionTools
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.command_policy.allowed import Rule
 from north_lsp.providers.base import ToolCall
@@ -144,7 +144,9 @@ async def shell(
         kept_whole = Artifacts(folder / "artifacts")
         means = SessionTools(runner, world.checkpoints, kept_whole, AbandonedTasks(background), lambda _: False)
         edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect, diagnostics)
-        tools = means.tools(world.log, reviews, edits, ports)
+        tools = ToolRunner(
+            lambda: means.services(world.log, reviews, edits, ports), world.checkpoints, kept_whole, ports
+        )
         try:
             yield Shell(context, means, approvals, tools, ports, editor, world, log)
         finally:
