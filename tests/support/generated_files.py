@@ -1,9 +1,11 @@
 """Files of this repository that are generated from the code's tables: the schema in the VS Code extension, the table on
-the settings page, what models are told of the tools, the heads of North's own agents, and the pages about variables,
-the command line and slash commands. `python -m tests.support.generated_files` writes them again."""
+the settings page, what models are told of the tools, the catalog of models as JSON, the heads of North's own agents,
+and the pages about variables, the command line and slash commands. `python -m tests.support.generated_files` writes
+them again."""
 
 import argparse
 import json
+import tomllib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "vscode-client" / "config.schema.json"
 PAGE = ROOT / "docs" / "settings.md"
 TOOLS = ROOT / "north_lsp" / "tools" / "shipped.json"
+CATALOG = ROOT / "north_lsp" / "providers" / "catalog" / "catalog.json"
 AGENTS = ROOT / "north_lsp" / "agent" / "subagents" / "bundled"
 _CONFIGURE = ROOT / "docs" / "configure"
 _MADE = "<!-- Made by `just generate` from the code's tables: change those. -->\n"
@@ -40,6 +43,7 @@ def generated() -> dict[Path, str]:
     return {
         SCHEMA: schema,
         TOOLS: tool_table(),
+        CATALOG: json.dumps(tomllib.loads(CATALOG.with_suffix(".toml").read_text("utf-8")), ensure_ascii=False) + "\n",
         AGENTS / "heads.json": agents_heads(),
         PAGE: before + _BEGIN + table() + _END + after,
         _CONFIGURE / "environment.md": environment(),

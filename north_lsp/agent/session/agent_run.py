@@ -144,8 +144,8 @@ class AgentRun:
         )
         settings, root = means.environment.settings, workspace.roots.main
         runner = make_runner(settings, workspace, shell_resources(means.stored, means.environment, root))
-        if runner.containment is not None and means.runner.containment is not None:
-            runner.containment.on_taken = means.runner.containment.on_taken
+        if runner.containment is not None and means.shell.runner.containment is not None:
+            runner.containment.on_taken = means.shell.runner.containment.on_taken
         self._shared.runners.add(runner)
         try:
             return await self._work_on(log, workspace, runner, ports)
@@ -264,7 +264,8 @@ class AgentRun:
         stored = self._means.stored
 
         def expect(paths: Sequence[Path]) -> None:
-            for one in (self._means.runner, *self._shared.runners):
+            self._means.shell.expect(paths)
+            for one in self._shared.runners:
                 one.expect(paths)
 
         if self._shared.place.tree is None:

@@ -22,11 +22,11 @@ from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.queue import PromptQueue
-from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.shell.jobs import Jobs
     from north_lsp.workspace.workspace import Workspace
 
 
@@ -71,7 +71,7 @@ class LiveSession(Protocol):
     def todo(self) -> TodoKeeper: ...
 
     @property
-    def jobs(self) -> Jobs: ...
+    def jobs(self) -> "Jobs": ...
 
     @property
     def undo_history(self) -> UndoHistory: ...

@@ -21,6 +21,7 @@ from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.prompts import Prompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.shell import SessionShell
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.session.template_turns import template_turn
 from north_lsp.agent.turn.history import History
@@ -28,7 +29,6 @@ from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbe
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.shell.runner import CommandRunner
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.wiring import SessionParts
@@ -40,7 +40,7 @@ class TurnMeans:
 
     stored: Stored
     history: History
-    runner: CommandRunner
+    shell: SessionShell
     environment: Environment
     spending: Spending
     ports: Ports
@@ -53,7 +53,7 @@ class TurnMeans:
             await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
             from north_lsp.agent.session.wiring import session_parts
 
-            means = (self.runner, self.environment, self.spending, self.ports, self.saved)
+            means = (self.shell, self.environment, self.spending, self.ports, self.saved)
             self._parts = session_parts(self.stored, self.history, *means)
         return self._parts
 

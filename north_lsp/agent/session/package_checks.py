@@ -126,8 +126,8 @@ class PackageChecks:
         means = self.means
         resources = shell_resources(means.stored, means.environment, place.workspace.roots.main)
         runner = make_runner(means.environment.settings, place.workspace, resources)
-        if runner.containment is not None and means.runner.containment is not None:
-            runner.containment.on_taken = means.runner.containment.on_taken
+        if runner.containment is not None and means.shell.runner.containment is not None:
+            runner.containment.on_taken = means.shell.runner.containment.on_taken
         return runner
 
     async def _shell(self, place: Place, runner: CommandRunner) -> ShellCommands:

@@ -69,7 +69,6 @@ from north_lsp.agent.templates.conversation_templates import ConversationTemplat
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, Row
 from north_lsp.agent.turn.retry import RetryControl
-from north_lsp.shell.jobs import Jobs
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.vocabulary import Mode
@@ -77,6 +76,7 @@ from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.shell.jobs import Jobs
     from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
@@ -163,12 +163,10 @@ class Session:
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        ports, runner = Ports(self._editor, self.status, diagnostics, self.running_calls), self._shell.runner
-        self._preparation = Preparation(
-            self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
-        )
+        ports, shell = Ports(self._editor, self.status, diagnostics, self.running_calls), self._shell
+        self._preparation = Preparation(self._settings, stored, shell, self.choice, self._delivery, self.servers, ports)
         prompts = Prompts(self.queue, self._delivery, self.unsent)
-        means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
+        means = TurnMeans(stored, history, shell, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
         self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
@@ -179,9 +177,9 @@ class Session:
         self._settings.workspace = replace(
             workspace, remember=self.memory.remember, agent=self.agents.read, attached_page=pages.read
         )
-        turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, work.gate, ports)
-        self.intake = PromptIntake(self, log, self._slash, self._shell, turns, work, environment)
-        end_processes = partial(end_together, runner, self.servers)
+        turns = Turns(prompts, self._preparation, models, shell, self.left_turn, work.gate, ports)
+        self.intake = PromptIntake(self, log, self._slash, shell, turns, work, environment)
+        end_processes = partial(end_together, shell, self.servers)
         self._ending = Ending(conversation, work, self.saved, end_processes, environment.process.abandoned, diagnostics)
 
     @property
@@ -334,7 +332,7 @@ class Session:
         """Take over the shell of another conversation in the same folder: its directory, variables and jobs. While
         something runs there, it is left where it is."""
         if other.roots == self.roots and not other.is_running and not other.is_closed:
-            self._shell.runner.take_over(other._shell.runner)
+            self._shell.take_over(other._shell)
 
     async def begin_shell_anew(self) -> None:
         """Begin with a new shell, since another process has run the commands."""
@@ -375,7 +373,7 @@ class Session:
         return TodoKeeper(self._log, self._editor.show)
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> "Jobs":
         """The background jobs."""
         return self._shell.runner.jobs
 

@@ -23,6 +23,7 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.shell import SessionShell
 from north_lsp.agent.stream_rules.watch import StreamRules
 from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.answering_model import AnsweringModel
@@ -38,7 +39,6 @@ from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.turn import Turn
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Provider
-from north_lsp.shell.runner import CommandRunner
 
 if TYPE_CHECKING:
     from north_lsp.agent.calls.host import HostServices
@@ -95,7 +95,7 @@ class SessionParts:
 def session_parts(
     stored: Stored,
     history: History,
-    runner: CommandRunner,
+    shell: SessionShell,
     environment: Environment,
     spending: Spending,
     ports: Ports,
@@ -104,7 +104,7 @@ def session_parts(
     """Make the parts that live as long as the session."""
     log, checkpoints = stored.log, stored.checkpoints
     reviews = ReviewRecord(log, ports.editor, stored.approvals, saved.sync)
-    edits = EditReviewer(reviews, ports.editor, checkpoints, runner.expect, ports.diagnostics)
+    edits = EditReviewer(reviews, ports.editor, checkpoints, shell.expect, ports.diagnostics)
 
     account = Account(environment.costs, spending, history.usage, ports.editor)
 
@@ -114,7 +114,9 @@ def session_parts(
 
         web = WebMeans.of(environment.environ, environment.models, log, account)
         kept, abandoned, has_secret = stored.artifacts, environment.process.abandoned, stored.secrets.is_in
-        return SessionTools(runner, checkpoints, kept, abandoned, has_secret, web).services(log, reviews, edits, ports)
+        return SessionTools(shell.runner, checkpoints, kept, abandoned, has_secret, web).services(
+            log, reviews, edits, ports
+        )
 
     tools = ToolRunner(services, checkpoints, stored.artifacts, ports)
     return SessionParts(log, history, checkpoints, edits, tools, account, ports)

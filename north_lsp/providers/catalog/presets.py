@@ -1,9 +1,7 @@
 """Ready-made providers for models.yml. Existing lines stay as they were written: a provider is only added, or the lines
 of one provider are replaced. Pure, except for `presets`."""
 
-import difflib
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -38,6 +36,8 @@ class Preset:
 
 @cache
 def presets() -> tuple[Preset, ...]:
+    import tomllib
+
     data = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
     rows = data.items()
     return tuple(Preset(name, row["id"], row["entry"].strip(), tuple(row.get("aliases", ()))) for name, row in rows)
@@ -95,6 +95,8 @@ def with_provider(path: Path, text: str, preset: Preset, id: str, address: str |
 
 
 def difference(path: Path, before: str, after: str) -> str:
+    import difflib
+
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
     return "\n".join(rows)
 

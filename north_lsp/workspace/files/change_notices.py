@@ -4,7 +4,6 @@ A notice is available before the call that made the change returns, so asking la
 hold (network and foreign file systems, no inotify, too many folders), a folder is not watched, and must be checked.
 """
 
-import ctypes
 import errno
 import os
 import struct
@@ -14,8 +13,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
 
 from north_lsp import unix
+
+if TYPE_CHECKING:
+    import ctypes
 
 _CREATE = unix.NONBLOCK | unix.CLOEXEC
 _MOVED, _CREATED, _DELETED, _MOVED_SELF = 0x0C0, 0x100, 0x200, 0x800
@@ -102,6 +105,8 @@ class _Source:
     """The only connection to the kernel; trees share it, because a user can have only few of them."""
 
     def __init__(self) -> None:
+        import ctypes  # with the first tree: opening a session does without
+
         self._library = ctypes.CDLL(None, use_errno=True)
         self._library.inotify_add_watch.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
         self._mounts = os.open(_MOUNTS, os.O_RDONLY | unix.CLOEXEC)
@@ -191,8 +196,10 @@ def _release_ended() -> None:
             _ENDED.popleft().end()
 
 
-def _file_system(library: ctypes.CDLL, descriptor: int) -> int:
+def _file_system(library: "ctypes.CDLL", descriptor: int) -> int:
     """Return the kind of file system of an open file, as the kernel numbers it; -1 if it cannot be determined."""
+    import ctypes
+
     answer = (ctypes.c_long * 64)()
     return int(answer[0]) & 0xFFFFFFFF if library.fstatfs(descriptor, answer) == 0 else -1
 

@@ -2,7 +2,6 @@
 `protected.toml`."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
@@ -80,6 +79,8 @@ def _strictest(paths: set[tuple[str, ...]], texts: Callable[[], Sequence[str]] |
 
 @cache
 def _names() -> tuple[_Name, ...]:
+    import tomllib
+
     table = tomllib.loads(Path(__file__).with_name("protected.toml").read_text("utf-8"))
     rules: tuple[WriteRule, ...] = ("never", "ask")
     return tuple(
