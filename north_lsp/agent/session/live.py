@@ -37,10 +37,7 @@ class LiveSession(Protocol):
     choice: ModelChoice
     approvals: SessionApprovals
     queue: PromptQueue
-    exports: Exports
     questions: Questions
-    navigation: Navigation
-    compacting: Compacting
     learning: Learning
     agents: Agents
     memory: Memory
@@ -48,6 +45,15 @@ class LiveSession(Protocol):
     remembering: Remembering
     servers: SessionServers
     goal_and_work: GoalAndWork
+
+    @property
+    def exports(self) -> Exports: ...
+
+    @property
+    def navigation(self) -> Navigation: ...
+
+    @property
+    def compacting(self) -> Compacting: ...
 
     @property
     def id(self) -> str: ...
