@@ -38,6 +38,10 @@ from north_lsp.storage.conversation import ConversationBusy, ConversationClosed,
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.workspace.paths import Roots
 
+OWN = frozenset({"authenticate", "initialize", "logout", "mcp/message"})
+OWN_BEGINNINGS = ("_", "auth/", "providers/", "session/")
+"""The methods that are ACP's on any connection, and how the others of them begin."""
+
 if TYPE_CHECKING:
     from north_lsp.agent.session.conversations import Conversations
 
@@ -91,10 +95,11 @@ class AcpAgent:
         environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
-        return method in ("initialize", "mcp/message") or method.startswith(("session/", "_"))
+        return method in OWN or method.startswith(OWN_BEGINNINGS)
 
     @cached_property
     def _conversations(self) -> "Conversations":
+        from north_lsp.agent.session.conversations import Conversations
 
         return Conversations(self._environment.locations)
 

@@ -231,6 +231,10 @@ class Tool(ABC):
         return self
 
     @property
+    def is_loaded(self) -> bool:
+        return True
+
+    @property
     def only_reads(self) -> bool:
         return self.needs == {"read"}
 

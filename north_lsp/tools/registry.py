@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import anyio.to_thread
+
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolSpec
 from north_lsp.tools.base import DescribedTool, Tool
@@ -46,6 +48,12 @@ class Registry:
     def listed(self, name: str) -> Tool | None:
         """Return a tool as it is listed, which tells what it is and need not be imported yet."""
         return self._tools.get(name) or self._also.get(name)
+
+    async def load(self, name: str) -> None:
+        """Import the tool that a call means, on a thread: with the first one, that takes a while."""
+        tool = self.listed(name)
+        if tool is not None and not tool.is_loaded:
+            await anyio.to_thread.run_sync(tool.loaded)
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return what the model may use in a mode, by name, so that requests of one conversation stay identical."""

@@ -49,6 +49,10 @@ class ShippedTool(Tool):
     def loaded(self) -> Tool:
         return _imported(self.name)
 
+    @property
+    def is_loaded(self) -> bool:
+        return self.name in _TOOLS
+
     def title(self, args: dict[str, Any]) -> str:
         return self.loaded().title(args)
 
@@ -71,10 +75,14 @@ def _table() -> Mapping[str, Mapping[str, Any]]:
     return table
 
 
-@cache
+_TOOLS: dict[str, Tool] = {}
+"""Those that are imported."""
+
+
 def _imported(name: str) -> Tool:
-    row = _table()[name]
-    module, _, kind = row["class"].partition(":")
-    make = getattr(import_module(f"{__package__}.{module}"), kind)
-    made: Tool = make({part: _imported(part) for part in row["parts"]}) if row["parts"] else make()
-    return made
+    if name not in _TOOLS:
+        row = _table()[name]
+        module, _, kind = row["class"].partition(":")
+        make = getattr(import_module(f"{__package__}.{module}"), kind)
+        _TOOLS[name] = make({part: _imported(part) for part in row["parts"]}) if row["parts"] else make()
+    return _TOOLS[name]

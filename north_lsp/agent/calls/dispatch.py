@@ -59,7 +59,7 @@ class ToolRunner:
     @property
     def pages(self) -> "WebAccess":
         """What reaches the web."""
-        return self._abilities.outside.web
+        return self._abilities.carriers.outside.web
 
     async def run(self, context: TurnContext, call: ToolCall, calls: OpenCalls) -> Result:
         """Check a call's arguments and run its tool. Raises StopTurn, ToolError."""

@@ -246,7 +246,12 @@ class AgentRun:
         environment = means.environment
         web = WebMeans.of(environment.environ, environment.models, stored.log, account)
         tools = SessionTools(
-            runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
+            lambda: runner,
+            checkpoints,
+            stored.artifacts,
+            environment.process.abandoned,
+            stored.secrets.is_in,
+            lambda: web,
         )
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
         calls = ToolRunner(lambda: services, checkpoints, stored.artifacts, ports)

@@ -139,8 +139,8 @@ class PackageChecks:
         reviews = ReviewRecord(stored.log, self.editor, stored.approvals, means.saved.sync)
         edits = TreeEdits(reviews, self.editor, kept, runner.expect, ports.diagnostics)
         edits.names = self.names
-        tools = SessionTools(runner, kept, stored.artifacts, process.abandoned, stored.secrets.is_in)
-        return tools.services(stored.log, reviews, edits, ports).shell
+        tools = SessionTools(lambda: runner, kept, stored.artifacts, process.abandoned, stored.secrets.is_in)
+        return tools.services(stored.log, reviews, edits, ports).carriers.shell
 
 
 def _put(changes: Sequence[FileChange], place: Place, workspace: Workspace) -> None:

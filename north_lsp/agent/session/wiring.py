@@ -42,6 +42,7 @@ from north_lsp.providers.base import Provider
 
 if TYPE_CHECKING:
     from north_lsp.agent.calls.host import HostServices
+    from north_lsp.agent.web.means import WebMeans
 
 Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
 
@@ -110,11 +111,14 @@ def session_parts(
 
     def services() -> "HostServices":
         from north_lsp.agent.session.call_wiring import SessionTools
-        from north_lsp.agent.web.means import WebMeans
 
-        web = WebMeans.of(environment.environ, environment.models, log, account)
+        def web() -> "WebMeans":
+            from north_lsp.agent.web.means import WebMeans
+
+            return WebMeans.of(environment.environ, environment.models, log, account)
+
         kept, abandoned, has_secret = stored.artifacts, environment.process.abandoned, stored.secrets.is_in
-        return SessionTools(shell.runner, checkpoints, kept, abandoned, has_secret, web).services(
+        return SessionTools(lambda: shell.runner, checkpoints, kept, abandoned, has_secret, web).services(
             log, reviews, edits, ports
         )
 

@@ -142,7 +142,7 @@ async def shell(
         approvals = Approvals(world.locations, "0" * 16, world.root)
         reviews = ReviewRecord(world.log, asked, approvals, sync)
         kept_whole = Artifacts(folder / "artifacts")
-        means = SessionTools(runner, world.checkpoints, kept_whole, AbandonedTasks(background), lambda _: False)
+        means = SessionTools(lambda: runner, world.checkpoints, kept_whole, AbandonedTasks(background), lambda _: False)
         edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect, diagnostics)
         tools = ToolRunner(
             lambda: means.services(world.log, reviews, edits, ports), world.checkpoints, kept_whole, ports
@@ -357,7 +357,7 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
         "PASSED_TOKEN": "mine",
     }
     async with shell(tmp_path, settings, None, **given) as one:
-        runner = one.means.runner
+        runner = one.means.runner()
         one.approvals.allow_command("export")
         seen = [
             await one.text(command="export -p; type -t hi"),
@@ -406,7 +406,7 @@ async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Pat
         (review,) = one.editor.reviews
         assert not review.may_remember
         assert any("keeps running after North has ended" in warning for warning in review.warnings)
-        assert one.means.runner.jobs.all() == []
+        assert one.means.runner().jobs.all() == []
         one.editor.decision = CommandDecision("all")
         text = await one.text(command="echo up; exec sleep 60", background=True, keep=True)
         assert "outlives North; its whole output: artifact://1\nup" in text
