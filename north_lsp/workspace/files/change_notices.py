@@ -52,13 +52,13 @@ class Watch:
     def __contains__(self, name: str) -> bool:
         return name in self._watches
 
-    def add(self, name: str, descriptor: int) -> None:
-        """Watch an open folder under a name, if possible; must be called before its entries are read."""
+    def add(self, name: str, descriptor: int, device: int) -> None:
+        """Watch an open folder of a device under a name, if possible; must be called before its entries are read."""
         source = _source()
         if source is not self._source:
             self.forget_all()
             self._source = source
-        watch = source.watch(descriptor, self) if source is not None else None
+        watch = source.watch(descriptor, device, self) if source is not None else None
         if self._watches.get(name) != watch:
             self.remove(name)
         if watch is not None:
@@ -123,10 +123,11 @@ class _Source:
         self._told: dict[Watch, set[int] | None] = {}
         self._lock = threading.Lock()
 
-    def watch(self, descriptor: int, listener: Watch) -> int | None:
-        _release_ended()
+    def watch(self, descriptor: int, device: int, listener: Watch) -> int | None:
+        if _ENDED:
+            _release_ended()
         with self._lock:
-            if len(self._listeners) >= self._most or not self._tells_all(descriptor):
+            if len(self._listeners) >= self._most or not self._tells_all(descriptor, device):
                 return None
             place = f"/proc/self/fd/{descriptor}".encode()
             found = int(self._library.inotify_add_watch(self._descriptor, place, _MASK))
@@ -163,11 +164,11 @@ class _Source:
                         told.add(watch)
             return self._told.pop(listener, set())
 
-    def _tells_all(self, descriptor: int) -> bool:
-        device = os.fstat(descriptor).st_dev
-        if device not in self._devices:
-            self._devices[device] = _file_system(self._library, descriptor) in _LOCAL
-        return self._devices[device]
+    def _tells_all(self, descriptor: int, device: int) -> bool:
+        known = self._devices.get(device)
+        if known is None:
+            known = self._devices[device] = _file_system(self._library, descriptor) in _LOCAL
+        return known
 
     def _lose(self) -> None:
         for listeners in self._listeners.values():
