@@ -11,9 +11,9 @@ setup:
 # Lint, types, import contracts and every test, those in real editors too: what CI runs.
 test: lint unit e2e
 
-# Every test of the server.
+# Every test of the server. Ten failures end it: something that all of them need is broken.
 unit:
-    {{bin}}/python -m pytest -n auto --dist worksteal --ignore tests/e2e
+    {{bin}}/python -m pytest -n auto --dist worksteal --maxfail 10 --ignore tests/e2e
 
 # Search for examples that break a property: minutes, then paths of tests (default: all). Random, unlike `unit`.
 fuzz minutes="5" *paths:
@@ -24,7 +24,7 @@ endurance kills="500" streams="20000" messages="200000":
     {{bin}}/python -m tests.endurance.kills_of_turns {{kills}}
     {{bin}}/python -m tests.endurance.streams {{streams}}
     {{bin}}/python -m tests.endurance.messages {{messages}}
-    NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto tests/end_to_end/test_faulty_disk.py
+    NORTH_TEST_WHOLE=1 {{bin}}/python -m pytest -n auto -o faulthandler_timeout=0 tests/end_to_end/test_faulty_disk.py
 
 # The clients in a real VS Code and a real Neovim, or those programs whose names contain a word. The editors are set up outside the checkout, once.
 e2e *words: vsix

@@ -27,6 +27,11 @@ PROJECTS = 20
 ROUNDS = 9
 _WORDS = [f"{a}{b}{c}" for a in ("par", "tok", "mod", "ren", "lex", "net") for b in "aeiou" for c in "bdglmnrstvxz"]
 _WEIGHTS = [1 / rank for rank in range(1, len(_WORDS) + 1)]
+# Rare and frequent words, beginnings that hundreds of words have, words that all have but never together, and signs.
+_QUERIES = (
+    *("needleInHaystack", "needle", "netuz", "parab", "parab tokeb", "p", "pa to mo re le ne", "p t m r l n"),
+    *("parab tokab modab renab lexab netab", "=>", "\u6f22\u5b57"),
+)
 
 
 def make_conversations(store: Locations, count: int = CONVERSATIONS) -> int:
@@ -84,8 +89,8 @@ def find_conversations(store: Locations) -> None:
     project = Wanted(folder=Path("/home/me/project3"), archived="hidden", limit=50)
     measured("first page of one project", partial(index.listed, project))
     measured("first page of all projects", partial(index.listed, Wanted(archived="hidden", limit=50)))
-    for words in ("needleInHaystack", "needle", "parab tokeb", "netuz", "parab"):
-        measured(f"search for {words!r} in all projects", partial(search.search, words, Wanted(limit=50)))
+    for words in _QUERIES:
+        measured(f"search for {words!r}", partial(search.search, words, Wanted(limit=50)))
     measured("search for 'parab' in one project", partial(search.search, "parab", project))
     log = store.conversations / "000007.jsonl"
     with log.open("ab") as file:

@@ -1,5 +1,6 @@
 """Reads the `file:` URIs of clients. Imports nothing of ours."""
 
+import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,4 +14,7 @@ def local_path(uri: object) -> Path | None:
     if parts is None or parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
     path = unquote(parts.path)
+    if os.name == "nt" and path[2:3] == ":":
+        path = path[1:]  # `/c:/folder`
+        return Path(path) if os.path.isabs(path) and "\0" not in path else None
     return Path(path) if path.startswith("/") and "\0" not in path else None

@@ -38,6 +38,19 @@ settings.register_profile("random", deadline=None, suppress_health_check=[Health
 settings.load_profile(os.environ.get("NORTH_TEST_EXAMPLES", "fixed"))
 
 
+ON_WINDOWS = ("systems/", "workspace/edit/", "workspace/structure/", "test_display", "test_lazy_dataclass", "test_uris")
+"""Tests that only need North and Python. The others start servers and shells or make links and pipes as Linux and macOS
+have them: on Windows they are left out by folder, and `tests.support.try_windows` takes their place."""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out on Windows what is for Linux and macOS."""
+    if sys.platform != "win32" or collection_path.suffix != ".py":
+        return None
+    inside = collection_path.relative_to(Path(__file__).parent).as_posix()
+    return None if inside.startswith(ON_WINDOWS) else True
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep the collector of garbage from what is imported and collected here. It stays until the end, and looking
@@ -70,7 +83,7 @@ def warm_server() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
     """Run the warm server while tests run, one for all processes of pytest-xdist."""
-    if hasattr(session.config, "workerinput"):
+    if hasattr(session.config, "workerinput") or sys.platform == "win32":
         return (yield)
     with warm_server():
         return (yield)

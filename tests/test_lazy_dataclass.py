@@ -233,7 +233,7 @@ def test_north_declares_its_dataclasses_so() -> None:
         str(path.relative_to(package))
         for path in package.rglob("*.py")
         if path.relative_to(package).parts[0] not in ("rpc", "lazy_dataclass.py") and "sample" not in path.parts
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
         if any(one.name == "dataclass" for one in node.names)
     ]

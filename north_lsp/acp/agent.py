@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
@@ -14,6 +15,7 @@ from north_lsp.acp import params as read
 from north_lsp.acp import v1
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.editor_servers import EditorServers
+from north_lsp.acp.held_notices import HeldNotices, holds_notices
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
 from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
@@ -30,6 +32,7 @@ from north_lsp.agent.session.factory import Defaults, SessionFactory
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
@@ -74,6 +77,7 @@ class AcpAgent:
         self._editor_servers = EditorServers(peer)
         self._sessions: dict[str, Session] = {}
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+        self._held: defaultdict[str, HeldNotices] | None = defaultdict(HeldNotices) if holds_notices(client) else None
         self._opening = anyio.Lock()
         self._ended = False
         self.is_left = False
@@ -87,8 +91,9 @@ class AcpAgent:
             "session/close": self._close,
             "session/delete": self._delete,
             "_north/costs/get": self._costs,
-            **prompt_methods(self._session, self._reopen),
+            **prompt_methods(self._session, self._reopen, self._prompting),
             **option_methods(self._session, self._options),
+            "mcp/message": self._editor_servers.answer,
         }
         self._has_all = False
         environment.models.catalog_refresh.listen(self._announce_models)
@@ -161,46 +166,69 @@ class AcpAgent:
     # -- sessions ----------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Params, call: Call) -> object:
+        read.refuse_system_prompt(params)
         await self._environment.models.catalog_refresh.refresh()
-        session = self._factory.new(Roots.of(*read.folders(params)))
+        roots = Roots.of(*read.folders(params))
+        switch = await self._leave("new", None)
+        session = self._factory.new(roots)
         await session.keep()
         self._sessions[session.id] = session
         before = self._sessions.get(read.north_text(params, "shellOf") or "")
         if before is not None:
             session.take_over_shell(before)
-        self._announce_after(session, params, call)
+        self._announce_after(session, params, call, await self._arrive(switch, session))
         return {"sessionId": session.id, **self._state(session)}
 
     async def _load(self, params: Params, call: Call) -> object:
         shown: list[str] = []
+        switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params, shown)
+        problems = await self._arrive(switch, session)
         async with session.replaying:  # each load gets the whole replay
             await session.replay(self._editor(session.id).show, shown)
-        return self._opened(session, params, call)
+        return self._opened(session, params, call, problems)
 
     async def _resume(self, params: Params, call: Call) -> object:
+        switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params)
         stands = (session.usage(), session.goal_and_work.anew())
-        return self._opened(session, params, call, [one for one in stands if one is not None])
+        return self._opened(
+            session, params, call, await self._arrive(switch, session), [one for one in stands if one is not None]
+        )
 
     async def _fork(self, params: Params, call: Call) -> object:
         from north_lsp.acp.navigation import forked
 
         id = read.text(params, "sessionId")
+        switch = await self._leave("fork", id)
         try:
             session = await forked(params, self._sessions.get(id), self._conversations, self._open)
         except UnknownConversation:
             raise unknown_session(id) from None
-        self._announce_after(session, params, call)
+        self._announce_after(session, params, call, await self._arrive(switch, session))
         return {"sessionId": session.id, **self._state(session)}
 
-    def _opened(self, session: Session, params: Params, call: Call, more: Sequence[Event] = ()) -> object:
+    async def _leave(self, reason: Reason | None, id: str | None) -> Switch:
+        """Ask the user's extensions whether the client may go to a conversation (None: a new one). Raises RpcError."""
+        try:
+            return await self._factory.switches.before(reason, id)
+        except SwitchKept as kept:
+            raise RpcError(INVALID_REQUEST, visible(str(kept))) from None
+
+    async def _arrive(self, switch: Switch, session: Session) -> Sequence[str]:
+        """Tell the user's extensions that the client is there; returns what went wrong in them."""
+        self._factory.switches.is_in(session.id)
+        return await self._factory.switches.after(switch, session.id)
+
+    def _opened(
+        self, session: Session, params: Params, call: Call, problems: Sequence[str], more: Sequence[Event] = ()
+    ) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
         from north_lsp.acp.control import opened_fields
 
         unsent = session.unsent.pop()
-        self._announce_after(session, params, call, unsent, more)
+        self._announce_after(session, params, call, problems, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
 
     async def _open(self, params: Params, shown: list[str] | None = None) -> Session:
@@ -215,6 +243,7 @@ class AcpAgent:
 
     async def _open_in(self, params: Params, shown: list[str] | None, *, agreed: bool = False) -> Session:
         """Open a session. Raises UnlikeFolder unless the user has `agreed`."""
+        read.refuse_system_prompt(params)
         id = read.text(params, "sessionId")
         roots = Roots.of(*read.folders(params))
         async with self._opening:  # two loads of one conversation are one session
@@ -245,7 +274,14 @@ class AcpAgent:
     def _editor(self, session_id: str) -> AcpEditor:
         documents = self._texts_for(session_id)
         options = partial(self._options, session_id)
-        return AcpEditor(self._peer, session_id, self._client, documents, options, self._numbers[session_id])
+        numbers, held = self._numbers[session_id], self._held[session_id] if self._held is not None else None
+        return AcpEditor(self._peer, session_id, self._client, documents, options, numbers, held)
+
+    def _prompting(self, session_id: str) -> AbstractAsyncContextManager[None]:
+        """Tell that a session has a prompt."""
+        if self._held is None:
+            return nullcontext()
+        return self._held[session_id].prompting(partial(self._peer.notify, "session/update"))
 
     def _language(self, session_id: str) -> ClientLanguage | None:
         return ClientLanguage(self._peer, session_id) if self._client.has_language_features else None
@@ -275,6 +311,7 @@ class AcpAgent:
         session: Session,
         params: Params,
         call: Call,
+        problems: Sequence[str] = (),
         unsent: Sequence[QueuedPromptText] = (),
         more: Sequence[Event] = (),
     ) -> None:
@@ -288,6 +325,7 @@ class AcpAgent:
                 *session.load_warnings,
                 *session.choice.take_notices(),
                 *map(_not_sent, unsent),
+                *problems,
             ]
             for text in notices:
                 await self._editor(session.id).show(Notice("warning", text))
@@ -319,12 +357,13 @@ class AcpAgent:
 
     async def _reopen(self, session: Session, params: Params, call: Call) -> None:
         """Open a session where its conversation was moved."""
+        id = session.id
         async with self._opening:
-            await self._end(session.id)
+            await self._end(id)
             try:
-                self._sessions[session.id] = opened = await self._factory.reopen(session)
+                self._sessions[id] = opened = await self._factory.reopen(session)
             except (OSError, ValueError, UnknownConversation) as error:
-                why = f"the session {session.id} was closed to be moved, and cannot be opened: {error}. Load it again"
+                why = f"the session {id} was closed to be moved, and cannot be opened: {error}. Load it again"
                 raise RpcError(INVALID_REQUEST, visible(why)) from None
         self._announce_after(opened, params, call)
 
@@ -338,6 +377,8 @@ class AcpAgent:
                 problem = f"the session {id} cannot be deleted: {error.strerror or error}"
                 raise RpcError(INVALID_REQUEST, problem) from None
             self._numbers.pop(id, None)
+            if self._held is not None:
+                self._held.pop(id, None)
         return {}
 
     def _session(self, params: Params) -> Session:

@@ -1,7 +1,8 @@
 """Projects the summaries of a conversation to ACP: as its own updates for clients that announced them, in words for all
-others. Pure."""
+others."""
 
 from typing import Any
+from uuid import uuid4
 
 from north_lsp.acp.initialize import Client
 from north_lsp.agent.ports.events import CompactionChanged
@@ -34,7 +35,8 @@ def notice(level: str, text: str, client: Client) -> dict[str, Any]:
     told = sentence(visible(text))
     if client.shows_notices:
         return {"sessionUpdate": "notice", "severity": level, "title": told}
-    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": f"*{told}*\n\n"}}
+    content = {"type": "text", "text": f"*{told}*\n\n"}
+    return {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": f"notice-{uuid4()}"}
 
 
 def failure_in_words(event: CompactionChanged) -> str:

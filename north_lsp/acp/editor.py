@@ -12,6 +12,7 @@ import anyio
 from north_lsp.acp import extension_events, questions, v1
 from north_lsp.acp.elicitation import Elicitation, as_form, chosen
 from north_lsp.acp.groups import AboutCall, ReadGroups
+from north_lsp.acp.held_notices import HeldNotices
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.plain import without_extension
 from north_lsp.acp.terminals import ClientTerminal
@@ -36,6 +37,7 @@ from north_lsp.agent.ports.events import (
     Event,
     ModeChanged,
     ModelChanged,
+    Notice,
     TasksChanged,
     TranscriptReset,
 )
@@ -62,6 +64,7 @@ class AcpEditor:
         documents: OpenTexts,
         options: Callable[[], list[dict[str, Any]]],
         numbers: Iterator[int] | None = None,
+        held: HeldNotices | None = None,
     ) -> None:
         self._peer = peer
         self._session_id = session_id
@@ -73,6 +76,7 @@ class AcpEditor:
         self._children: Children | None = None
         self._unnamed: dict[str, CallNamed] = {}
         self._numbers = numbers if numbers is not None else itertools.count(1)
+        self._held = held
 
     async def show(self, event: Event) -> None:
         """Show an event. Clients that do not know North may keep the first title of a call, so for them a call is
@@ -98,6 +102,8 @@ class AcpEditor:
             params: dict[str, Any] = {"sessionId": self._session_id, "update": shown}
             if self._client.hears_events:
                 params["_meta"] = {"north": self._stamp()}
+            if self._held is not None and isinstance(event, Notice) and self._held.takes(params):
+                continue
             await self._peer.notify("session/update", params)
         if self._client.hears_events:
             for name, fields in extension_events.to_extension_events(event):

@@ -5,6 +5,7 @@ import binascii
 from pathlib import Path
 
 from north_lsp.agent.log.prompt import Attached, FileLink, Part, PicturePart, TextPart, split_uri
+from north_lsp.display import counted, one_line
 from north_lsp.rpc.messages import Params, RpcError, invalid_params
 
 
@@ -66,6 +67,13 @@ def folders(params: Params) -> list[Path]:
     return named + [absolute_folder(value, f"additionalDirectories[{index}]") for index, value in enumerate(more)]
 
 
+def refuse_system_prompt(params: Params) -> None:
+    """Refuse the draft's `systemPrompt`, which is not announced: nobody's instructions are left out without a word.
+    Raises RpcError."""
+    if params.get("systemPrompt") is not None:
+        raise invalid_params("systemPrompt", "cannot be used: North takes instructions from AGENTS.md and its rules")
+
+
 def meta(params: Params) -> dict[str, object]:
     """Return `_meta`; empty if there is none."""
     found = params.get("_meta")
@@ -105,12 +113,7 @@ def _part(block: object, field: str) -> Part:
                 return FileLink(*split_uri(uri))
             return FileLink(uri) if "://" not in uri else TextPart(f"[{block.get('name')}]({uri})")
         case "resource":
-            resource = block.get("resource")
-            if not isinstance(resource, dict):
-                raise invalid_params(f"{field}.resource", "must be an object")
-            if not isinstance(resource.get("text"), str):
-                raise invalid_params(f"{field}.resource", "must be text; binary resources are not supported")
-            return Attached(text(resource, "uri"), resource["text"])
+            return _resource(block.get("resource"), f"{field}.resource")
         case "image":
             return _picture(block, field)
         case "audio":
@@ -121,12 +124,41 @@ def _part(block: object, field: str) -> Part:
             raise invalid_params(field, f"is of the unknown type {kind!r}")
 
 
+def _resource(resource: object, field: str) -> Part:
+    """Read an embedded resource: a text, or bytes that may be a picture or a text; of any others, the model is told
+    that they are there."""
+    if not isinstance(resource, dict):
+        raise invalid_params(field, "must be an object")
+    uri = text(resource, "uri")
+    if isinstance(resource.get("text"), str):
+        return Attached(uri, resource["text"])
+    if "blob" not in resource:
+        raise invalid_params(field, "must have a text or a blob")
+    data = _decoded(text(resource, "blob"), f"{field}.blob", "must be in base64")
+    try:
+        return PicturePart.of(data)
+    except ValueError:
+        pass
+    if b"\0" not in data:
+        try:
+            return Attached(uri, data.decode("utf-8"))
+        except UnicodeDecodeError:
+            pass
+    kind = resource.get("mimeType")
+    what = one_line(kind, 60) if isinstance(kind, str) and kind else "an unknown kind"
+    return Attached(uri, f"(not shown: {counted(len(data), 'byte')} of {what}, neither a text nor a picture)")
+
+
+def _decoded(data: str, field: str, must: str) -> bytes:
+    try:
+        return base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        raise invalid_params(field, must) from None
+
+
 def _picture(block: Params, field: str) -> PicturePart:
     """Read a picture. What it is, is told by its content, whatever `mimeType` says."""
-    try:
-        data = base64.b64decode(text(block, "data"), validate=True)
-    except (binascii.Error, ValueError):
-        raise invalid_params(f"{field}.data", "must be a picture in base64") from None
+    data = _decoded(text(block, "data"), f"{field}.data", "must be a picture in base64")
     try:
         return PicturePart.of(data)
     except ValueError as error:

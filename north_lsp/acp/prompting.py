@@ -1,6 +1,7 @@
 """`session/prompt`, and North's methods for a turn: going on with one, steering it, its retries."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import anyio
@@ -20,15 +21,19 @@ from north_lsp.rpc.peer import Call, Handler
 
 
 def prompt_methods(
-    session_of: Callable[[Params], Session], reopen: Callable[[Session, Params, Call], Awaitable[None]]
+    session_of: Callable[[Params], Session],
+    reopen: Callable[[Session, Params, Call], Awaitable[None]],
+    prompting: Callable[[str], AbstractAsyncContextManager[None]],
 ) -> dict[str, Handler]:
     """Return the handlers by method name. `session_of` finds the session named in the params and raises RpcError;
-    `reopen` opens one where its conversation was moved."""
+    `reopen` opens one where its conversation was moved; `prompting` is entered for a session as long as a prompt of it
+    is answered."""
 
     async def prompt(params: Params, call: Call) -> object:
         session, parts, kind = session_of(params), with_editor(params, read.prompt_parts(params)), prompt_kind(params)
         trace.belong_to(read.meta(params).get("traceparent"))
-        answer = await _turn(session, call, lambda scope: session.intake.prompt(parts, scope, kind))
+        async with prompting(session.id):
+            answer = await _turn(session, call, lambda scope: session.intake.prompt(parts, scope, kind))
         if session.moved_to is not None:
             await reopen(session, params, call)
         return answer

@@ -10,6 +10,7 @@ from north_lsp.display import one_line
 from north_lsp.rpc.messages import Params
 
 _SOURCE = "passed on by the editor"
+_MOST = 50
 
 
 def begin_servers(session: Session, params: Params, channel: Channel) -> list[str]:
@@ -28,7 +29,9 @@ def read_servers(rows: object, channel: Channel) -> tuple[list[ServerSpec], list
         return [], ["the MCP servers that this editor passes on are not a list, so none of them is started"]
     specs: list[ServerSpec] = []
     problems: list[str] = []
-    for number, row in enumerate(rows, 1):
+    if len(rows) > _MOST:
+        problems.append(f"this editor passes on {len(rows)} MCP servers: the first {_MOST} are used")
+    for number, row in enumerate(rows[:_MOST], 1):
         if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
             problems.append(f"the MCP server number {number} that this editor passes on has no name: it is not started")
             continue
@@ -49,8 +52,10 @@ def read_servers(rows: object, channel: Channel) -> tuple[list[ServerSpec], list
 
 def _of_editor(name: str, row: Mapping[str, object], channel: Channel) -> ServerSpec:
     """Read a server that the editor has in itself."""
-    id = row.get("serverId")
+    id = row.get("serverId", row.get("id"))
     spec = ServerSpec(name, "client", _SOURCE, "acp", channel=channel, digest="acp")
+    if not name:
+        return replace(spec, problem="its name is empty")
     if not isinstance(id, str) or not id:
         return replace(spec, problem="its `serverId` must be a string")
     return replace(spec, server_id=id)

@@ -137,7 +137,6 @@ class V2Peer(Peer):
             self._commands[session][:] = found["availableCommands"]
             return
         if found["sessionUpdate"].endswith("_chunk") and "compactionId" not in found:
-            found.setdefault("messageId", f"own-{next(self._numbers)}")
             known = self._messages.setdefault(session, set())
             if found["messageId"] not in known and (whole := v2.whole_message(found)) is not None:
                 known.add(found["messageId"])

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.server.options import Options
@@ -69,7 +69,7 @@ def write_bundle(
         else:
             say("The conversation is left out.")
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
+        fd = systems.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
         with open(fd, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
             for name, text in parts.items():
                 bundle.writestr(name, masking.masked(text))
@@ -103,10 +103,11 @@ def _parts(locations: Locations, report: str) -> Iterator[tuple[str, str]]:
 
 
 def _known_secrets(options: Options, locations: Locations) -> set[str]:
-    """Return the values that are secrets by where they are: stored keys, variables with such names."""
+    """Return the values that are secrets by where they are: stored keys and tokens, variables with such names."""
     found = {value for name, value in options.environ.items() if is_secret_name(name)}
     with suppress(OSError):
-        found |= {key.secret for key in CredentialStore(locations).all_keys()}
+        store = CredentialStore(locations)
+        found |= {*store.sign_in_tokens(), *(key.secret for key in store.all_keys())}
     return {value for value in found if not re.fullmatch(r"[/~].*|\d+|on|off|true|false", value)}
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
-from north_lsp import __version__
+from north_lsp import __version__, systems
 from north_lsp.agent.secrets.secrets_file import BadFile, read_secrets_file
 from north_lsp.agent.servers.sources import find_servers
 from north_lsp.cli.finding import Finding, Level
@@ -21,6 +21,7 @@ from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.catalog.model_selection import Allowed, fits, prepared
 from north_lsp.providers.catalog.selectors import ROLES, role_of
 from north_lsp.server.options import Options, UsageError
+from north_lsp.shell.plain.runner import ASKS
 from north_lsp.shell.sandbox import probe
 from north_lsp.storage.areas import areas, human
 from north_lsp.storage.locations import Locations
@@ -101,7 +102,7 @@ def _modes(options: Options) -> Iterator[Finding]:
     for path in (locations.data / "agent.db", locations.config / "secrets.yml"):
         with suppress(OSError):
             mode = stat.S_IMODE(path.stat().st_mode)
-            if mode & 0o077:
+            if systems.HAS_MODES and mode & 0o077:
                 path.chmod(0o600)
                 text = f"{path} could be read by others on this machine (mode {mode:o}); now it is yours alone"
                 yield Finding("warning", text, "replace the keys in it if you share this machine")
@@ -122,6 +123,9 @@ def _sandbox(options: Options) -> Iterator[Finding]:
     """Try whether commands can be confined to the workspace here; yield what it means if not, and whether the settings
     ask for it for all commands."""
     wanted = load_settings(Locations.from_environment(options.environ)).sandbox != "off"
+    if not systems.CAN_KEEP_SHELLS:
+        yield Finding("note", f"sandbox: {ASKS}")
+        return
     held = probe()
     costs = "commands that you have allowed permanently still ask, except plain ones that only read"
     if isinstance(held, str):
@@ -156,7 +160,7 @@ def _own_files(options: Options) -> Iterator[Finding]:
             yield from (
                 Finding("error", one, f"fix {path}; `north-lsp docs secrets` shows entries") for one in problems
             )
-    home = Path(options.environ.get("HOME") or Path.home())
+    home = systems.home(options.environ)
     found = find_servers([], root, home, locations, "listed")
     for problem in found.problems:
         yield Finding("warning", problem, f"fix {_file_of(problem)}; `north-lsp docs mcp` shows entries")

@@ -1,5 +1,6 @@
 """The command line. It imports nothing heavy: each command imports what it needs when it runs."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -21,7 +22,6 @@ USAGE = 2
 _INTERRUPTED = 130
 _NOBODY_READS = 141
 _FAILED = 70
-_SYSTEM: str = sys.platform
 _OF_SERVERS: dict[tuple[str, ...], dict[str, Any]] = {
     ("acp",): {"login": False},
     ("lsp",): {"stdio": False, "tcp": None},
@@ -63,7 +63,7 @@ def _options(arguments: "argparse.Namespace") -> Options:
 
 def _environ() -> dict[str, str]:
     """Return the environment, with what `~/.env` adds to it."""
-    path = Path(os.environ.get("HOME") or "/", ".env")
+    path = Path(os.path.expanduser("~"), ".env")
     if not path.is_file():
         return dict(os.environ)
     from north_lsp.providers.catalog.catalog import secret_names
@@ -79,12 +79,22 @@ def _tell_who_types(protocol: "Protocol") -> None:
         sys.stderr.write(f"{text} (Ctrl-C ends this)\n")
 
 
+def _let_interrupts_end() -> None:
+    """Let Ctrl-C end this process at once, until the connection takes the signal over: nothing can be lost yet, and
+    Python's own exception gets lost where nothing can be raised (in a callback of the garbage collector, for one)."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def _serve(protocol: "Protocol", options: Options) -> int:
     """Answer `initialize` on standard input and output before anything heavy is imported, then serve the connection."""
     from north_lsp.rpc.opening import ConnectionEnded
     from north_lsp.server.garbage import pause_collector
     from north_lsp.server.opening import claim_stdio, open_connection
 
+    _let_interrupts_end()
     _tell_who_types(protocol)
     pause_collector()
     opening = open_connection(protocol)
@@ -324,12 +334,18 @@ def read_arguments(argv: Sequence[str]) -> "argparse.Namespace":
     return read(argv)
 
 
+def _print_what_can_be_printed() -> None:
+    """Have characters replaced that the reader's code page lacks, where standard output is no console."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code: 2 for a mistake in it, with one line that says what to do."""
     arguments = read_arguments(sys.argv[1:] if argv is None else argv)
-    if _SYSTEM == "win32":
-        print("north-lsp: North does not run on Windows itself: install it in WSL, and start it there", file=sys.stderr)
-        return _FAILED
+    if os.name == "nt":
+        _print_what_can_be_printed()
     try:
         code = _COMMANDS[arguments.command](arguments, _options(arguments))
         sys.stdout.flush()

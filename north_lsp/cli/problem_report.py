@@ -1,6 +1,7 @@
 """`north-lsp doctor --report`: what a report of a problem begins with, as Markdown to paste. It has no secrets, and no
 name of the home folder."""
 
+import os
 import platform
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import north_lsp
+from north_lsp import systems
 from north_lsp.cli.bundle import Masking
 from north_lsp.cli.finding import Finding, report
 from north_lsp.display import fenced
@@ -34,9 +36,12 @@ def _commit(folder: Path) -> str:
     """Return the commit that a clone is at; empty for what was installed from elsewhere."""
     if not (folder / ".git").exists():
         return ""
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    git = systems.find_program("git", os.environ)
+    if git is None:
+        return ""
+    command = [git, "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=_GIT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip()
+    return done.stdout.decode("utf-8", "replace").strip()

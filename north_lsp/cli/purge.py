@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.display import visible
@@ -51,6 +52,14 @@ def purge(
     if ask is not None and ask("Remove it? Type yes: ").strip().lower() != "yes":
         say("Nothing was removed.")
         return 1
+    # Somebody may have opened a conversation while the question waited.
+    now = removal(locations, scope, project_hash(root))
+    if opened := sorted({*now.held} - {*found.held}):
+        complain(f"opened meanwhile in a running North: {', '.join(opened[:_SHOWN])}; close it first, these stay")
+        if scope == "all":
+            return 1
+    there = {path for path, _ in now.paths}
+    found = replace(now, paths=tuple(row for row in found.paths if row[0] in there))
     failed = remove(found)
     if scope == "project" and not found.held:
         failed += _forget(locations, project_hash(root))

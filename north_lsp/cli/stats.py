@@ -8,6 +8,7 @@ from north_lsp.agent.exports.statistics import in_words
 from north_lsp.agent.session.exporting import find_log, summed_up
 from north_lsp.cli.conversations import find_id
 from north_lsp.cli.talking import complain
+from north_lsp.display import counted
 from north_lsp.errors import ToolError
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.areas import areas, human
@@ -47,9 +48,8 @@ def _disk(locations: Locations, *, as_json: bool) -> str:
         return json.dumps(named, indent=2, ensure_ascii=False)
     if not rows:
         return f"North keeps nothing in {locations.data} and {locations.state} yet."
-    cells = [(human(row.size), f"{row.count:,}", row.title, row.freed_by.replace("`", "")) for row in rows]
+    cells = [(human(row.size), counted(row.count, "file"), row.title, row.freed_by.replace("`", "")) for row in rows]
     sizes, counts, titles = (max(len(row[column]) for row in cells) for column in range(3))
     return "\n".join(
-        f"{size:>{sizes}}  {count:>{counts}} files  {title:<{titles}}  freed by {how}"
-        for size, count, title, how in cells
+        f"{size:>{sizes}}  {count:>{counts}}  {title:<{titles}}  freed by {how}" for size, count, title, how in cells
     )

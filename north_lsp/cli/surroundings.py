@@ -2,15 +2,16 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from north_lsp import __version__
+from north_lsp import __version__, systems
 from north_lsp.cli.finding import Finding
 from north_lsp.server.options import Options
+from north_lsp.storage.locations import Locations
+from north_lsp.storage.user_settings import load_settings
 
 _SECONDS = 10
 _NEOVIM = (0, 10)
@@ -19,8 +20,8 @@ _VSCODE = (".vscode", ".vscode-server", ".vscode-oss")
 
 def on_path(options: Options) -> Iterator[Finding]:
     """Yield whether editors that start `north-lsp` by its name get this one."""
-    found = shutil.which("north-lsp", path=options.environ.get("PATH"))
-    own = Path(sys.executable).parent / "north-lsp"
+    found = systems.find_program("north-lsp", options.environ)
+    own = Path(sys.executable).with_name("north-lsp.exe" if os.name == "nt" else "north-lsp")
     if found is None:
         remedy = f"name the program in your editor by its whole path, {own}, or install it with pipx or uv"
         yield Finding("note", "north-lsp is not on PATH: editors do not find it by its name", remedy)
@@ -30,11 +31,12 @@ def on_path(options: Options) -> Iterator[Finding]:
 
 def programs(options: Options) -> Iterator[Finding]:
     """Yield the programs that North runs, with their versions."""
-    for program, missing, use in (
-        ("bash", "error", "without it, commands cannot be run"),
-        ("git", "warning", "without it, North knows nothing about the repository's history"),
-    ):
-        found = shutil.which(program, path=options.environ.get("PATH"))
+    git = ("git", "warning", "without it, North knows nothing about the repository's history")
+    bash = ("bash", "error", "without it, commands cannot be run")
+    if not systems.CAN_KEEP_SHELLS:
+        yield _shell(options)
+    for program, missing, use in (bash, git) if systems.CAN_KEEP_SHELLS else (git,):
+        found = systems.find_program(program, options.environ)
         if found is not None:
             yield Finding("ok", f"{program}: {found} ({_version(found) or 'its version is unknown'})")
         else:
@@ -42,9 +44,21 @@ def programs(options: Options) -> Iterator[Finding]:
             yield Finding("error" if missing == "error" else "warning", text, f"install {program}")
 
 
+def _shell(options: Options) -> Finding:
+    """Return what runs commands where each has a shell of its own."""
+    from north_lsp.agent.shell.setup import find_shell
+
+    wanted = load_settings(Locations.from_environment(options.environ)).shell.path
+    found = find_shell(wanted, options.environ)
+    if found is not None:
+        return Finding("ok", f"commands run in {found.words}: {found.path}; each is asked about, and has a fresh one")
+    missing = f"{wanted} was not found" if wanted is not None else "neither Git Bash nor PowerShell was found"
+    return Finding("error", f"{missing}: no command can be run", "install Git for Windows, or set shell.path")
+
+
 def editors(options: Options) -> Iterator[Finding]:
     """Yield the editors on this machine for which North has clients, and the versions of both."""
-    home = Path(options.environ.get("HOME") or Path.home())
+    home = systems.home(options.environ)
     yield from _vscode(home)
     yield from _neovim(options.environ, home)
 
@@ -60,7 +74,7 @@ def _vscode(home: Path) -> Iterator[Finding]:
 
 
 def _neovim(environ: Mapping[str, str], home: Path) -> Iterator[Finding]:
-    program = shutil.which("nvim", path=environ.get("PATH"))
+    program = systems.find_program("nvim", environ)
     if program is None:
         return
     shown = _version(program)

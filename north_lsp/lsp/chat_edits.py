@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lsp.bridge import PyglsBridge
 from north_lsp.lsp.chat_text import Insertion
 from north_lsp.lsp.documents import text_edits
@@ -199,10 +199,10 @@ def write_document(path: Path, text: str) -> None:
     """Write a document at once, readable by this user only. For a thread. Raises OSError."""
     path.parent.mkdir(0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC
     try:
-        with open(os.open(temporary, flags, 0o600), "w", encoding="utf-8", newline="") as file:
+        with open(systems.open_file(temporary, flags, 0o600), "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        os.replace(temporary, path)
+        systems.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from north_lsp.agent.session.asking import Questions
 from north_lsp.agent.session.factory import SessionFactory
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder, is_agreed
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
@@ -124,7 +125,8 @@ class CurrentConversation:
             self.session.cancel()
 
     async def begin_anew(self) -> Session:
-        """Begin a new conversation; the shell of the one before goes on."""
+        """Begin a new conversation; the shell of the one before goes on. Raises RpcError."""
+        switch = await self._leave("new", None)
         self.stop()
         async with self._asking:
             before = self.session
@@ -132,10 +134,12 @@ class CurrentConversation:
             if before is not None:
                 session.take_over_shell(before)
                 await before.close("exit")
+            await self._arrived(switch, session)
             return session
 
     async def load(self, id: str) -> tuple[Session, str]:
         """Make a stored conversation the current one; returns it with its text. Raises RpcError."""
+        switch = await self._leave(None, id)
         self.stop()
         async with self._asking:
             session = await self.switch_to(id)
@@ -144,7 +148,20 @@ class CurrentConversation:
             for warning in session.load_warnings:
                 await self._editor.show(Notice("warning", warning))
             await session.recover()
+            await self._arrived(switch, session)
             return session, self._editor.take_answer()
+
+    async def _leave(self, reason: Reason | None, id: str | None) -> Switch:
+        """Ask the user's extensions whether to go to a conversation (None: a new one). Raises RpcError."""
+        try:
+            return await self._factory.switches.before(reason, id)
+        except SwitchKept as kept:
+            raise RpcError(INVALID_REQUEST, visible(str(kept))) from None
+
+    async def _arrived(self, switch: Switch, session: Session) -> None:
+        self._factory.switches.is_in(session.id)
+        for problem in await self._factory.switches.after(switch, session.id):
+            await self._editor.show(Notice("warning", visible(problem)))
 
     async def switch_to(self, id: str) -> Session:
         """Make a stored conversation the current one. Raises RpcError."""

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.agent.ports.editor import EditDecision, EditReview, OpenTexts
 from north_lsp.display import fenced, visible
 from north_lsp.lsp import code_lenses
@@ -284,7 +284,7 @@ def _kind(given: dict[str, Any], pending: PendingReview, *, accepts: bool) -> Ki
 
 
 def _write(pending: PendingReview) -> None:
-    descriptor = os.open(pending.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
+    descriptor = systems.open_file(pending.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
     with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
         file.write(pending.text())
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.ports.editor import (
     NOBODY,
@@ -281,5 +282,5 @@ def _used(usage: UsageChanged) -> str:
 
 
 def _write_read_only(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "w", encoding="utf-8") as file:
+    with os.fdopen(systems.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "w", encoding="utf-8") as file:
         file.write(text + "\n")

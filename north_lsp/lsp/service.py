@@ -1,12 +1,12 @@
 """LSP's life cycle, and North's LSP commands for clients that did not opt in to the chat on their connection."""
 
-import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 import anyio
 
+from north_lsp import systems
 from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.environment import Environment
@@ -101,13 +101,9 @@ class LspService:
         pid = self._client.process_id
         while pid is not None:
             await anyio.sleep(_PARENT_SECONDS)
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
+            if not systems.is_alive(pid):
                 self._peer.stop(1, "parent gone")
                 return
-            except PermissionError:
-                continue
 
     async def close(self, reason: str) -> None:
         await self._conversation.close(reason)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.mcp.client import McpClient
 from north_lsp.mcp.content import (
+    MAX_PROMPTS,
     MAX_RESOURCES,
     MAX_TOOLS,
     read_answer,
@@ -34,7 +35,8 @@ from north_lsp.mcp.content import (
     read_tools,
 )
 from north_lsp.mcp.over_editor import VERSION as STATELESS
-from north_lsp.mcp.over_editor import over_editor
+from north_lsp.mcp.over_editor import connected_over_editor, over_editor
+from north_lsp.mcp.secrets import secrets_given, with_commands_run
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
 from north_lsp.mcp.transport import Transport, beside, failure
 from north_lsp.storage.credentials import CredentialStore
@@ -47,6 +49,7 @@ _MAX_PAGES = 20
 _MAX_TOOLS_TEXT = 256 * 1024
 _TOKEN = "OAUTH_ACCESS_TOKEN"
 """The variable in which programs look for the user's token."""
+_MOST_INSTRUCTIONS = 10_000
 _CAPABILITIES: Mapping[str, object] = {"roots": {}}
 
 
@@ -64,6 +67,8 @@ class McpConnection:
         about = about if isinstance(about, Mapping) else {}
         words = [about.get("title") or about.get("name"), about.get("version")]
         self.title = one_line(" ".join(word for word in words if isinstance(word, str)), 100)
+        said = opened.get("instructions")
+        self.instructions = said[:_MOST_INSTRUCTIONS].strip() if isinstance(said, str) else ""
         offered = opened.get("capabilities")
         self._offered = offered if isinstance(offered, Mapping) else {}
 
@@ -72,10 +77,7 @@ class McpConnection:
             return (), ()
         tools: dict[str, OfferedTool] = {}
         problems: list[str] = []
-        cursor: object = None
-        for _ in range(_MAX_PAGES):
-            params = {"cursor": cursor} if cursor is not None else {}
-            page = await self._client.request("tools/list", params, self._seconds)
+        async for page in self._pages("tools/list"):
             rows = await anyio.to_thread.run_sync(_rows, page)
             for row in rows:
                 if isinstance(row, str):
@@ -84,8 +86,7 @@ class McpConnection:
                     problems.append(f"the tool {one_line(row.name, 80)} is named twice; the first one counts")
                 else:
                     tools[row.name] = row
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or len(tools) >= MAX_TOOLS:
+            if len(tools) >= MAX_TOOLS:
                 break
         if len(tools) > MAX_TOOLS:
             problems.append(f"it offers {len(tools)} tools; the first {MAX_TOOLS} are used")
@@ -101,8 +102,24 @@ class McpConnection:
     async def prompts(self) -> Sequence[OfferedPrompt]:
         if "prompts" not in self._offered:
             return ()
-        page = await self._client.request("prompts/list", {}, self._seconds)
-        return list(read_prompts(page.get("prompts")))
+        found: dict[str, OfferedPrompt] = {}
+        async for page in self._pages("prompts/list"):
+            for prompt in read_prompts(page.get("prompts")):
+                found.setdefault(prompt.name, prompt)
+            if len(found) >= MAX_PROMPTS:
+                break
+        return list(found.values())[:MAX_PROMPTS]
+
+    async def _pages(self, method: str) -> AsyncIterator[Mapping[str, Any]]:
+        """Yield the pages of a list, as many as are looked at."""
+        cursor: object = None
+        for _ in range(_MAX_PAGES):
+            params = {"cursor": cursor} if cursor is not None else {}
+            page = await self._client.request(method, params, self._seconds)
+            yield page
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str):
+                break
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         params = {"name": name, "arguments": dict(arguments)}
@@ -112,14 +129,10 @@ class McpConnection:
         if "resources" not in self._offered:
             return ()
         found: dict[str, str] = {}
-        cursor: object = None
-        for _ in range(_MAX_PAGES):
-            params = {"cursor": cursor} if cursor is not None else {}
-            page = await self._client.request("resources/list", params, self._seconds)
+        async for page in self._pages("resources/list"):
             for address, about in read_resources(page.get("resources")):
                 found.setdefault(address, about)
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or len(found) >= MAX_RESOURCES:
+            if len(found) >= MAX_RESOURCES:
                 break
         return list(found.items())[:MAX_RESOURCES]
 
@@ -133,8 +146,36 @@ class McpConnection:
             raise ToolError("STALE", "its sign-in has been renewed")
         await self._client.ping(self._seconds)
 
+    @property
+    def skipped(self) -> int:
+        return self._client.skipped
+
     async def wait_closed(self) -> str:
         return await self._client.wait_closed()
+
+
+@asynccontextmanager
+async def _in_editor(
+    spec: ServerSpec, client_of: Callable[[Transport], McpClient], listener: Listener
+) -> AsyncIterator[tuple[McpClient, Mapping[str, Any]]]:
+    """Reach a server that the editor has in itself, by the draft that the editor goes by. Raises ToolError."""
+    async with over_editor(spec) as transport:
+        client = client_of(transport)
+        async with beside(client.run):
+            try:
+                opened = await client.discover(spec.seconds, STATELESS)
+            except ToolError as error:
+                if not transport.is_refused:
+                    raise
+                refused = error
+            else:
+                async with beside(partial(_follow_lists, client, opened, listener)):
+                    yield client, opened
+                return
+    async with connected_over_editor(spec, refused) as connected:
+        client = client_of(connected)
+        async with beside(client.run):
+            yield client, await client.initialize(spec.seconds, {})
 
 
 async def _follow_lists(client: McpClient, opened: Mapping[str, Any], listener: Listener) -> None:
@@ -183,7 +224,12 @@ class Connector:
         self._secret_names = secret_names
         self._apart = locations.server_folders
         self._store = CredentialStore(locations)
+        self._given: set[str] = set()
         self._sign_ins: SignIns | None = None
+
+    @property
+    def given(self) -> Collection[str]:
+        return tuple(self._given)  # whoever reads it is on a thread
 
     async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._of_users().sign_in(_signed_in_at(spec), show)
@@ -194,7 +240,7 @@ class Connector:
     def _of_users(self) -> "SignIns":
         from north_lsp.mcp.oauth import SignIns  # loads the HTTP client
 
-        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store)
+        self._sign_ins = self._sign_ins or SignIns(self._environ, self._store, self._given.update)
         return self._sign_ins
 
     @asynccontextmanager
@@ -212,22 +258,28 @@ class Connector:
             "ping": dict,
             "roots/list": lambda: {"roots": [{"uri": root.as_uri(), "name": root.name} for root in roots]},
         }
+        run = partial(with_commands_run, spec, self._environ_of(spec))
+        spec = await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+        self._given.update(secrets_given(spec))
         token = await self._token_for_program(spec)
 
         async def is_outdated() -> bool:
             return await self._token_for_program(spec) != token
 
+        client_of = partial(McpClient, answers=answers, told=told)
+        if spec.carrier == "acp":
+            async with _in_editor(spec, client_of, listener) as (client, opened):
+                yield McpConnection(client, spec, opened, is_outdated)
+            return
         async with self._transport(spec, roots[0], listener, token) as transport:
-            client = McpClient(transport, answers, told)
-            if spec.carrier == "acp":
-                async with beside(client.run):
-                    opened = await client.discover(spec.seconds, STATELESS)
-                    async with beside(partial(_follow_lists, client, opened, listener)):
-                        yield McpConnection(client, spec, opened, is_outdated)
-                return
+            client = client_of(transport)
             async with beside(client.run):
                 opened = await client.initialize(spec.seconds, _CAPABILITIES)
                 yield McpConnection(client, spec, opened, is_outdated)
+
+    def _environ_of(self, spec: ServerSpec) -> Mapping[str, str]:
+        """Return the variables for the commands in an entry; those of a project get no more than its servers do."""
+        return self._environ if spec.origin == "user" else server_environment(self._environ, self._secret_names())
 
     async def _token_for_program(self, spec: ServerSpec) -> str:
         """Return the token that a program gets, empty for one whose users sign in nowhere. Raises ToolError."""
@@ -244,8 +296,6 @@ class Connector:
     def _transport(
         self, spec: ServerSpec, folder: Path, listener: Listener, token: str
     ) -> AbstractAsyncContextManager[Transport]:
-        if spec.carrier == "acp":
-            return over_editor(spec)
         if spec.carrier == "stdio":
             return self._over_stdio(spec, folder, listener, token)
         return self._over_http(spec)

@@ -26,7 +26,7 @@ _MAX_DESCRIPTION = 4000
 _MAX_PICTURES = 10
 _MAX_BLOCKS = 1000
 MAX_RESOURCES = 1000
-_MAX_PROMPTS = 100
+MAX_PROMPTS = 100
 _MAX_PROMPT = 100_000
 _MAX_SCHEMA = 64 * 1024
 
@@ -128,7 +128,7 @@ async def _block(row: object, found: _Found) -> str:
 
 def read_prompts(rows: object) -> Iterator[OfferedPrompt]:
     """Read the list of prompts; those without a proper name are left out."""
-    for row in rows[:_MAX_PROMPTS] if isinstance(rows, list) else ():
+    for row in rows[:MAX_PROMPTS] if isinstance(rows, list) else ():
         match row:
             case {"name": str(name)} if 0 < len(name) <= 100:
                 about = [row.get(key) for key in ("description", "title")]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -56,17 +56,19 @@ class Tokens:
 
 
 class SignIns:
-    """The sign-ins to servers, kept with the user's keys."""
+    """The sign-ins to servers, kept with the user's keys. `note` is told each token before anybody gets it."""
 
     def __init__(
         self,
         environ: Mapping[str, str],
         store: CredentialStore,
+        note: Callable[[Iterable[str]], None],
         resolve: Resolve = resolved,
         carry: Carry | None = None,
     ) -> None:
         self._carry = carry or carried_by(environ)
         self._store = store
+        self._note = note
         self._web = WebClient(environ, resolve)
         self._locks: dict[str, anyio.Lock] = {}
 
@@ -98,7 +100,7 @@ class SignIns:
                 form = {"grant_type": "authorization_code", "code": code, "redirect_uri": answer.address}
                 form |= {"code_verifier": verifier, "client_id": client_id, "resource": resource}
                 given = await granted(client, signer.token, form)
-            tokens = _tokens(given, Tokens("", "", 0, signer.token, client_id, resource))
+            tokens = self._noted(_tokens(given, Tokens("", "", 0, signer.token, client_id, resource)))
         await anyio.to_thread.run_sync(self.keep, spec, json.dumps(asdict(tokens)))
 
     async def sign_out(self, spec: ServerSpec) -> bool:
@@ -133,7 +135,7 @@ class SignIns:
                 raise failure("its sign-in is refreshed at an address that North does not sign in at")
             async with sign_in_client(Places(self._web, spec), self._carry, SECONDS) as client:
                 given = await granted(client, tokens.endpoint, form | {"resource": tokens.resource})
-            renewed = _tokens(given, tokens)
+            renewed = self._noted(_tokens(given, tokens))
             with anyio.CancelScope(shield=True):  # the token before is spent
                 after = json.dumps(asdict(renewed))
                 if await anyio.to_thread.run_sync(self._store.renew_sign_in, _name(spec), before, after):
@@ -158,7 +160,12 @@ class SignIns:
                 lock.release(remove=False)
 
     async def _found(self, spec: ServerSpec) -> Tokens | None:
-        return await anyio.to_thread.run_sync(self._kept, spec)
+        tokens = await anyio.to_thread.run_sync(self._kept, spec)
+        return self._noted(tokens) if tokens is not None else None
+
+    def _noted(self, tokens: Tokens) -> Tokens:
+        self._note(token for token in (tokens.access, tokens.refresh) if token)
+        return tokens
 
     def keep(self, spec: ServerSpec, tokens: str) -> None:
         """Store what a sign-in gave. Blocks; raises OSError."""

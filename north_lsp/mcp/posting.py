@@ -72,7 +72,7 @@ class PostingTransport:
         finally:
             self._under_way -= 1
         if problem and "id" in message and "method" in message:
-            error_of = {"code": _ERROR, "message": problem}
+            error_of = {"code": _ERROR, "message": f"{problem} (at {message['method']})"}
             await self._put({"jsonrpc": "2.0", "id": message["id"], "error": error_of})
 
     async def _answered(self, message: dict[str, Any]) -> str:

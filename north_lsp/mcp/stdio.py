@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import field
 from functools import partial
@@ -21,14 +21,14 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.mcp.transport import LARGE_BYTES, MAX_MESSAGE_BYTES, LogLine, beside, failure
 from north_lsp.rpc.framing import Frame, NewlineFraming
-from north_lsp.rpc.pipe import DescriptorPipe, PipeClosed
+from north_lsp.rpc.pipe import Pipe, PipeClosed, descriptor_pipe
 from north_lsp.shell.environment import looks_like_credential
 from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.tree import MARK, end_tree, find_tree
@@ -47,7 +47,7 @@ _BREATH = 0.005
 class StdioTransport:
     """The two pipes of a running server. `unsent` are messages that it has not taken yet."""
 
-    pipe: DescriptorPipe
+    pipe: Pipe
     unsent: list[bytes] = field(default_factory=list)
     why: str = "transport closed"
     reached: bool = True
@@ -96,35 +96,34 @@ async def stdio(
     mark = f"mcp-{uuid.uuid4().hex}"
     try:
         start = partial(_start, spec, folder, {**environ, **spec.env, MARK: mark})
-        process, ends = await anyio.to_thread.run_sync(start)
+        tree, ends = await anyio.to_thread.run_sync(start)
     except OSError as error:
         raise _not_started(spec, error) from None
     stdin, stdout, stderr = ends
-    transport = StdioTransport(DescriptorPipe(stdout, stdin))
-    errors = DescriptorPipe(stderr, stderr)
+    transport = StdioTransport(descriptor_pipe(stdout, stdin))
+    errors = descriptor_pipe(stderr, stderr)
     try:
-        await anyio.to_thread.run_sync(GUARDIAN.hold, process.pid, (stdin,))
+        await anyio.to_thread.run_sync(GUARDIAN.hold, tree.process.pid, (stdin,))
         async with beside(transport.write, partial(_follow_errors, errors, log)):
             yield transport
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process, mark, ends, log)
+            await _end(tree, mark, ends, log)
 
 
-def _start(spec: ServerSpec, folder: Path, environ: Mapping[str, str]) -> tuple["subprocess.Popen[bytes]", list[int]]:
+def _start(spec: ServerSpec, folder: Path, environ: Mapping[str, str]) -> tuple[systems.Tree, list[int]]:
     """Start the process; returns North's ends of its standard input, output and error."""
     theirs_in, ours_in = os.pipe()
     ours_out, theirs_out = os.pipe()
     ours_err, theirs_err = os.pipe()
     try:
-        process = subprocess.Popen(
-            [spec.command, *spec.args],
+        tree = systems.start_tree(
+            systems.command_of([spec.command, *spec.args], environ),
             stdin=theirs_in,
             stdout=theirs_out,
             stderr=theirs_err,
             cwd=folder,
             env=dict(environ),
-            start_new_session=True,
         )
     except (OSError, ValueError) as error:
         for descriptor in (ours_in, ours_out, ours_err):
@@ -133,7 +132,7 @@ def _start(spec: ServerSpec, folder: Path, environ: Mapping[str, str]) -> tuple[
     finally:
         for descriptor in (theirs_in, theirs_out, theirs_err):
             os.close(descriptor)
-    return process, [ours_in, ours_out, ours_err]
+    return tree, [ours_in, ours_out, ours_err]
 
 
 def _not_started(spec: ServerSpec, error: OSError) -> ToolError:
@@ -143,7 +142,7 @@ def _not_started(spec: ServerSpec, error: OSError) -> ToolError:
     return failure(f"{command} cannot be started: {error.strerror or error}")
 
 
-async def _follow_errors(pipe: DescriptorPipe, log: LogLine) -> None:
+async def _follow_errors(pipe: Pipe, log: LogLine) -> None:
     """Log what the server writes to its standard error, line by line and no faster than it can be read."""
     rest = b""
     while data := await pipe.receive():
@@ -157,25 +156,40 @@ async def _follow_errors(pipe: DescriptorPipe, log: LogLine) -> None:
         log(rest.decode("utf-8", "replace"))
 
 
-async def _end(process: "subprocess.Popen[bytes]", mark: str, ends: list[int], log: LogLine) -> None:
+async def _end(tree: systems.Tree, mark: str, ends: list[int], log: LogLine) -> None:
     """End the server with everything that it started: ask it by closing its input, then by signals."""
+    process = tree.process
     await anyio.to_thread.run_sync(GUARDIAN.hold, process.pid, ())  # lets go of its input, and still guards it
     stdin, stdout, stderr = ends
     os.close(stdin)
-    os.close(stdout)
+    if systems.CAN_SELECT_PIPES:  # elsewhere closing would wait for whoever reads at this moment
+        os.close(stdout)
     with anyio.move_on_after(_END_SECONDS):
         with anyio.move_on_after(_GRACE_SECONDS):
             await _ended(process)
-        await end_tree(partial(find_tree, process.pid, mark), _GRACE_SECONDS)
+        if systems.CAN_KEEP_SHELLS:
+            await end_tree(partial(find_tree, process.pid, mark), _GRACE_SECONDS)
+        else:
+            tree.end()
     if process.poll() is None:
         process.kill()
         with anyio.move_on_after(_GRACE_SECONDS):
             await _ended(process)
     GUARDIAN.release(process.pid)
+    tree.close()
+    if not systems.CAN_SELECT_PIPES:  # its readers have seen the end by now, and logged what there was
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await anyio.to_thread.run_sync(_close_all, (stdout, stderr), abandon_on_cancel=True)
+        return
     with contextlib.suppress(BlockingIOError):
         for line in os.read(stderr, _LAST_WORDS).splitlines():
             log(line[:_LONGEST_LINE].decode("utf-8", "replace"))
     os.close(stderr)
+
+
+def _close_all(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 async def _ended(process: "subprocess.Popen[bytes]") -> None:
@@ -202,10 +216,10 @@ async def empty_folder(parent: Path) -> AsyncIterator[Path]:
 def _new_folder(parent: Path) -> tuple[Path, int]:
     parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="mcp-", dir=parent))
-    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
-    with contextlib.suppress(OSError):  # a file system without locks
-        unix.lock(descriptor, wait=True, shared=True)
-    return folder, descriptor
+    try:
+        return folder, systems.lock_folder(folder, wait=True, shared=True)
+    except OSError:  # a file system without locks
+        return folder, systems.open_file(folder, os.O_RDONLY | systems.DIRECTORY | systems.NOFOLLOW | systems.CLOEXEC)
 
 
 def server_environment(environ: Mapping[str, str], secret_names: frozenset[str]) -> dict[str, str]:

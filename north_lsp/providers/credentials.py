@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Mapping
 
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 
@@ -75,7 +76,7 @@ class KeySource:
             done = subprocess.run(
                 self.value[1:],
                 shell=True,
-                env=dict(environ),
+                env={**environ, **systems.ONLY_PATH},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_COMMAND_SECONDS,

@@ -13,7 +13,7 @@ import anyio
 import anyio.abc
 import anyio.lowlevel
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.batch import MOST_MESSAGES, Batch, Reply
 from north_lsp.rpc.framing import Frame, Framing
@@ -252,7 +252,7 @@ class Peer:
         self._pipe.abort()
 
     async def _watch_signals(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, unix.SIGHUP) as signals:
+        with systems.end_signals() as signals:
             task_status.started()
             async for number in signals:
                 self.stop(_SIGNALLED + number, signal.Signals(number).name)

@@ -1,14 +1,19 @@
 """Byte pipes under a peer: descriptors (stdio) and a socket (TCP). Writes wait for the reader."""
 
 import os
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeVar
 
 import anyio
 import anyio.abc
+import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 
 _CHUNK = 64 * 1024
+
+_Result = TypeVar("_Result")
 
 
 class PipeClosed(Exception):
@@ -37,8 +42,8 @@ class DescriptorPipe:
         self._write_fd = write_fd
         self._closed = False
         self._waiting: anyio.CancelScope | None = None
-        unix.set_blocking(read_fd, blocking=False)
-        unix.set_blocking(write_fd, blocking=False)
+        systems.set_blocking(read_fd, blocking=False)
+        systems.set_blocking(write_fd, blocking=False)
 
     async def receive(self) -> bytes:
         while True:
@@ -68,6 +73,50 @@ class DescriptorPipe:
         self._closed = True
         if self._waiting is not None:
             self._waiting.cancel()
+
+
+class BlockingPipe:
+    """Two file descriptors where the system cannot wait for them: reading and writing are on threads of their own."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._one_reads, self._one_writes = anyio.CapacityLimiter(1), anyio.CapacityLimiter(1)
+        self._closed = False
+        self._waiting: anyio.CancelScope | None = None
+
+    async def receive(self) -> bytes:
+        try:
+            return await self._aside(partial(os.read, self._read_fd, _CHUNK), self._one_reads)
+        except OSError:  # the other end was closed, or this one
+            return b""
+
+    async def send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            if self._closed:
+                raise PipeClosed
+            with anyio.CancelScope() as self._waiting:
+                try:
+                    view = view[await self._aside(partial(os.write, self._write_fd, view[:_CHUNK]), self._one_writes) :]
+                except OSError as error:
+                    self._closed = True
+                    raise PipeClosed from error
+            self._waiting = None
+
+    async def _aside(self, call: Callable[[], _Result], limiter: anyio.CapacityLimiter) -> _Result:
+        # What is cancelled goes on in its thread: nothing can make such a call give up.
+        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=limiter)
+
+    def abort(self) -> None:
+        self._closed = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+
+def descriptor_pipe(read_fd: int, write_fd: int) -> Pipe:
+    """Make a pipe of two descriptors, as this system can."""
+    return (DescriptorPipe if systems.CAN_SELECT_PIPES else BlockingPipe)(read_fd, write_fd)
 
 
 class SocketPipe:

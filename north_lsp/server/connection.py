@@ -7,7 +7,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -34,6 +34,7 @@ from north_lsp.agent.secrets.masking import secrets_in
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.environment import Environment, ProcessParts
 from north_lsp.agent.session.factory import Defaults, SessionFactory
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import guarded_tasks
 from north_lsp.display import visible
@@ -50,7 +51,7 @@ from north_lsp.providers.model import Extras
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.rpc.opening import Opening
 from north_lsp.rpc.peer import Peer, Service
-from north_lsp.rpc.pipe import DescriptorPipe, Pipe
+from north_lsp.rpc.pipe import Pipe, descriptor_pipe
 from north_lsp.server import lingering
 from north_lsp.server.code_bundle import write_code_bundle
 from north_lsp.server.ending import Ending
@@ -142,7 +143,8 @@ async def _core(
             extras = Extras(models.service_tier, models.cache_retention == "long", note)
             providers = ProviderPool(options.environ, timeouts, known.keys, extras)
             tools = functools.partial(load_tools, settings.edits.variant)
-            masked = MaskedPool(providers, _secrets(locations, options.environ, known, settings_file))
+            connector = _Connector(options.environ, lambda: secret_names(known), locations)
+            masked = MaskedPool(providers, _secrets(locations, options.environ, known, settings_file, connector))
             fallbacks = Fallbacks(settings.retry_fallback_chains, known, masked, revert=settings.turns.fallback_revert)
             notes += fallbacks.problems
             for problem in fallbacks.problems:
@@ -170,8 +172,9 @@ async def _core(
                     tools,
                     _retry(settings),
                     AbandonedTasks(background),
+                    Switches(locations.config / "extensions"),
                     ShellPool(background),
-                    _Connector(options.environ, lambda: secret_names(known), locations),
+                    connector,
                 ),
             )
 
@@ -202,9 +205,11 @@ async def _core(
             await anyio.to_thread.run_sync(telemetry.close)
 
 
-def _secrets(locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile) -> Secrets:
+def _secrets(
+    locations: Locations, environ: Mapping[str, str], known: Catalog, settings: SettingsFile, connector: "_Connector"
+) -> Secrets:
     """Return the placeholders for what models are asked outside of all conversations."""
-    return secrets_in((), locations, environ, known, lambda: settings.current().secrets)
+    return secrets_in((), locations, environ, known, lambda: settings.current().secrets, lambda: connector.given)
 
 
 def _telemetry(settings: Settings, environ: Mapping[str, str]) -> "tuple[Exported | None, list[str]]":
@@ -255,6 +260,10 @@ class _Connector:
         self, spec: ServerSpec, roots: Sequence[Path], listener: Listener
     ) -> AbstractAsyncContextManager[Connection]:
         return self._loaded()(spec, roots, listener)
+
+    @property
+    def given(self) -> Collection[str]:
+        return self._made.given if self._made is not None else ()
 
     async def sign_in(self, spec: ServerSpec, show: Callable[[str, Sequence[str]], Awaitable[None]]) -> None:
         await self._loaded().sign_in(spec, show)
@@ -434,6 +443,6 @@ def run_stdio(protocol: Protocol, opening: Opening, read_fd: int, write_fd: int,
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     async def run() -> int:
-        return await _SERVERS[protocol](opening, DescriptorPipe(read_fd, write_fd), options, Ending(os._exit))
+        return await _SERVERS[protocol](opening, descriptor_pipe(read_fd, write_fd), options, Ending(os._exit))
 
     return anyio.run(run)

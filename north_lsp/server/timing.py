@@ -48,7 +48,7 @@ def _since_start() -> int | None:
     if sys.platform != "linux":
         return None
     with suppress(OSError, ValueError, IndexError, AttributeError):
-        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        fields = Path("/proc/self/stat").read_text("ascii", "replace").rpartition(")")[2].split()
         ticks = int(fields[19])
         return round((time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")) * 1000)
     return None

@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.background import Background
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.channels import Channels
@@ -98,7 +98,7 @@ class Bash:
         """Start a shell and wait for its first report. `folder` is the shell's own; without `terminal` commands print
         into a pipe; `startup` is read first. Raises ToolError."""
         argv = [bash, "--noprofile", "--norc", "--noediting", "-i"]
-        output = unix.open_terminal if terminal else os.pipe
+        output = systems.open_terminal if terminal else os.pipe
 
         def make() -> Bash:
             return cls(spawn(argv, dict(environ), cwd, sandbox, output), folder, bash)
@@ -334,13 +334,13 @@ class Bash:
             tasks.start_soon(listen)
             started = time.monotonic()
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                unix.signal_group(self.pid, signal.SIGINT)
+                systems.signal_group(self.pid, signal.SIGINT)
             send(rest(), signal.SIGINT)
             asked = False
             while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or not answered.is_set()):
                 if not asked and time.monotonic() - started > _ASK_SECONDS:
                     send(rest(), signal.SIGTERM)
-                    send(rest(), unix.SIGCONT)
+                    send(rest(), systems.SIGCONT)
                     asked = True
                 await anyio.sleep(_POLL_SECONDS)
             had_rest = bool(rest())

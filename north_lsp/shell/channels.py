@@ -9,7 +9,7 @@ from collections.abc import Callable
 import anyio
 import anyio.lowlevel
 
-from north_lsp import unix
+from north_lsp import systems
 
 _IDLE_SECONDS = 0.25
 _DRAIN_SECONDS = 2.0
@@ -59,7 +59,7 @@ class Channels:
         """Return whether the shell has read everything that it was told."""
         left = bytearray(4)
         try:
-            unix.count_unread(self._stdin, left)
+            systems.count_unread(self._stdin, left)
         except OSError:
             return False
         return not any(left)

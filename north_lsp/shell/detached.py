@@ -19,7 +19,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.factory import ShellMaker, private_folder
@@ -65,11 +65,11 @@ class DetachedJob:
 
     def is_alive(self) -> bool:
         try:
-            fd = os.open(self.folder / "lock", os.O_RDWR | unix.CLOEXEC | unix.NOFOLLOW)
+            fd = os.open(self.folder / "lock", os.O_RDWR | systems.CLOEXEC | systems.NOFOLLOW)
         except OSError:
             return False
         try:
-            unix.lock(fd)
+            systems.lock(fd)
         except OSError:
             return True
         finally:
@@ -218,7 +218,7 @@ class DetachedProcess:
                 size = os.fstat(file.fileno()).st_size
                 if self._position < 0:
                     self._position = max(0, size + self._position)
-                data = unix.read_at(file.fileno(), _READ, self._position)
+                data = systems.read_at(file.fileno(), _READ, self._position)
         except OSError:
             return b""
         self._position += len(data)

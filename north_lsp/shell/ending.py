@@ -7,7 +7,7 @@ from functools import partial
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.shell.bash import Bash
 from north_lsp.shell.processes import children_of, end_now, is_running, started_at
 from north_lsp.shell.tree import end_tree, find_tree
@@ -51,4 +51,4 @@ def _still_there(processes: Mapping[int, str]) -> list[int]:
 
 def _ask_to_end(bash: Bash) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        unix.signal_group(bash.pid, 1)
+        systems.signal_group(bash.pid, 1)

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.shell.bash import Bash
@@ -153,9 +153,7 @@ def private_folder(*, outlives: bool = False) -> Path:
     if outlives:
         return folder
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
-        unix.lock(descriptor)
-        _held[folder] = descriptor
+        _held[folder] = systems.lock_folder(folder)
     return folder
 
 

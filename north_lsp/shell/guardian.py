@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.shell.processes import children_of, end_now, started_at
 
 _COMMAND = (sys.executable, "-I", "-c", "from north_lsp.shell.guardian import main; main()")
@@ -35,7 +35,10 @@ class Guardian:
             self._start()
 
     def hold(self, pid: int, descriptors: Sequence[int]) -> None:
-        """Guard a shell; `descriptors` are North's ends of its channels. May start a process: call it on a thread."""
+        """Guard a shell; `descriptors` are North's ends of its channels. May start a process: call it on a thread. On
+        Windows nothing is needed: what North starts there ends with it."""
+        if sys.platform == "win32":
+            return
         self._tell(f"hold {pid} {started_at(pid)}", descriptors)
 
     def release(self, pid: int) -> None:
@@ -79,7 +82,7 @@ def main() -> None:
     """Guard the shells of one North until its end of the connection closes, then end them."""
     if sys.platform == "win32":
         return
-    for number in (signal.SIGINT, signal.SIGTERM, unix.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, systems.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         os.setsid()  # a signal to North's group or terminal is not for it

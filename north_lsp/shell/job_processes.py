@@ -11,7 +11,7 @@ from typing import Protocol
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.bash import Bash
@@ -118,8 +118,8 @@ async def _run_single(bash: Bash, feed: Feed) -> int | None:
 def _open_input(folder: Path) -> int:
     """Create the pipe that the job reads from, and open it. Raises ToolError."""
     try:
-        unix.make_fifo(folder / _INPUT, 0o600)
-        return os.open(folder / _INPUT, os.O_RDWR | unix.NONBLOCK | unix.CLOEXEC)
+        systems.make_fifo(folder / _INPUT, 0o600)
+        return os.open(folder / _INPUT, os.O_RDWR | systems.NONBLOCK | systems.CLOEXEC)
     except OSError as error:
         raise ToolError("IO_ERROR", f"the job's input cannot be created: {error.strerror}") from None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.background import Background
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -217,9 +217,9 @@ class Jobs:
             return
         job.killed = True
         pids = job.process.asked()
-        for number in (signal.SIGINT, signal.SIGTERM, unix.SIGCONT):
+        for number in (signal.SIGINT, signal.SIGTERM, systems.SIGCONT):
             send(pids, number)
-        with anyio.move_on_after(_GRACE_SECONDS):
+        with anyio.move_on_after(_GRACE_SECONDS if pids else 0):
             await job.ended.wait()
         if job.running:
             await anyio.to_thread.run_sync(job.process.end_now)

@@ -7,8 +7,8 @@ does not start (namespaces are required only if `needs` is set). With `--hold` i
 and holds further names there. On macOS it becomes `sandbox-exec`, which takes the sandbox's profile and becomes bash.
 """
 
+import contextlib
 import ctypes
-import fcntl
 import json
 import os
 import platform
@@ -16,8 +16,11 @@ import signal
 import socket
 import struct
 import sys
-import termios
 from typing import Any
+
+with contextlib.suppress(ImportError):  # on Windows it is only read, never run
+    import fcntl
+    import termios
 
 # Above 63: bash uses the descriptors from there downwards for a coprocess's pipes, and later closes them, whatever they
 # are by then.
@@ -85,7 +88,7 @@ _WITHOUT_NETWORK = {
 
 _NOT_HERE = "there is no such shell on Windows"
 
-_libc = ctypes.CDLL(None, use_errno=True)
+_libc: Any = None if os.name == "nt" else ctypes.CDLL(None, use_errno=True)
 
 
 class Unavailable(Exception):

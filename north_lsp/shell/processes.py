@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 
 PROC = Path("/proc")
 _HAS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
@@ -55,8 +55,8 @@ def end_now(find: Callable[[], list[int]]) -> None:
         rest = [pid for pid in find() if is_running(pid)]
         if not rest:
             return
-        send(rest, unix.SIGSTOP)
-        send(rest, unix.SIGKILL)
+        send(rest, systems.SIGSTOP)
+        send(rest, systems.SIGKILL)
         time.sleep(0.01)
 
 

@@ -2,15 +2,21 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import anyio
 
-from north_lsp.shell.bash import Bash
 from north_lsp.shell.output import OutputSink
 
 _UPDATE_SECONDS = 0.25
 _PROGRESS_SECONDS = 1.0
 _ENOUGH_SECONDS = 2.0
+
+
+class Hurried(Protocol):
+    """A command whose time limit can be ended."""
+
+    def hurry(self) -> None: ...
 
 
 async def show_progress(sink: OutputSink, on_output: Callable[[str], Awaitable[None]]) -> None:
@@ -24,7 +30,7 @@ async def show_progress(sink: OutputSink, on_output: Callable[[str], Awaitable[N
             await on_output(sink.live())
 
 
-async def stop_after(bash: Bash, sink: OutputSink, lines: int) -> None:
+async def stop_after(bash: Hurried, sink: OutputSink, lines: int) -> None:
     """Stop a command that `| head` would have ended, after some time for those that end soon anyway."""
     while sink.total_lines < lines:
         await anyio.sleep(_UPDATE_SECONDS)

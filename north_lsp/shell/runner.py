@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import anyio
 import anyio.to_thread
@@ -40,6 +40,9 @@ from north_lsp.shell.results import CommandResult, ShellState
 from north_lsp.shell.sandbox import Sandbox, support
 from north_lsp.shell.spawning import StartFailed
 from north_lsp.shell.tree import end_tree, find_tree
+
+if TYPE_CHECKING:
+    from north_lsp.shell.port import Runner
 
 _POLL_SECONDS = 0.02
 
@@ -73,6 +76,7 @@ class CommandRunner:
         self._shell_pool = shell_pool or ShellPool(background)
         self._maker = ShellMaker(environ, background, sandbox, self._options)
         self.jobs = Jobs(self._job, background)
+        self.always_asks: str | None = None
         self._shells = LiveShells()
         self._locks: dict[Place, anyio.Lock] = {place: anyio.Lock() for place in get_args(Place)}
         self.containment = (
@@ -351,10 +355,13 @@ class CommandRunner:
         for live in [self._shells.by_place.pop(place) for place in gone]:
             await end_shell(live.bash)
 
-    def take_over(self, other: "CommandRunner") -> None:
+    def take_over(self, other: "Runner") -> None:
         """Take over the shells, the directory and the jobs of a session that ends and runs no command; its shells get
         this session's own variables. Shells that were made with other settings stay with it."""
-        if (self._options, self.sandboxed) != (other._options, other.sandboxed):
+        if not isinstance(other, CommandRunner) or (self._options, self.sandboxed) != (
+            other._options,
+            other.sandboxed,
+        ):
             return
         self._shells = other._shells
         other._shells = replace(self._shells, by_place={}, marks=set(), of_jobs=[], detached=[])

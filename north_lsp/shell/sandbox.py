@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.seatbelt import command_prefix, held_by, profile_of
@@ -168,7 +168,7 @@ class Sandbox:
         if held.problem:
             raise ToolError("UNAVAILABLE", f"the sandbox cannot protect the workspace: {held.problem}")
         table = _table()["macos"] if _SYSTEM == "darwin" else _table()
-        home = Path(unix.true_path(self.environ.get("HOME") or "/nonexistent"))
+        home = Path(systems.true_path(self.environ.get("HOME") or "/nonexistent"))
         read = [*_expanded(table["read"], home), *_children(table["children_of"]), *self._tools()]
         described = {
             "rules": {
@@ -194,11 +194,11 @@ class Sandbox:
         for entry in self.environ.get("PATH", "").split(os.pathsep):
             if not os.path.isabs(entry) or not os.path.isdir(entry):
                 continue
-            real = unix.true_path(entry)
+            real = systems.true_path(entry)
             places.append(real)
             if os.path.basename(real) in ("bin", "sbin", "Scripts"):
                 places.append(os.path.dirname(real))
-        return list(dict.fromkeys(unix.true_path(place) for place in places))
+        return list(dict.fromkeys(systems.true_path(place) for place in places))
 
 
 def _opens_too_much(path: str, home: Path) -> bool:
@@ -218,13 +218,13 @@ def _overlaps(path: Path, other: Path) -> bool:
 def _spelled(described: Mapping[str, Any]) -> dict[str, Any]:
     """Return a description with its paths as the kernel of macOS names them. What is refused is refused by the name
     that it was given, too."""
-    rules = {kind: [unix.true_path(path) for path in paths] for kind, paths in described["rules"].items()}
+    rules = {kind: [systems.true_path(path) for path in paths] for kind, paths in described["rules"].items()}
     refused = {
-        kind: {**described[kind], **{unix.true_path(path): ident for path, ident in described[kind].items()}}
+        kind: {**described[kind], **{systems.true_path(path): ident for path, ident in described[kind].items()}}
         for kind in ("frozen", "hidden")
     }
-    opened = [unix.true_path(path) for path in described["open"]]
-    return {**described, **refused, "rules": rules, "open": opened, "temp": unix.true_path(described["temp"])}
+    opened = [systems.true_path(path) for path in described["open"]]
+    return {**described, **refused, "rules": rules, "open": opened, "temp": systems.true_path(described["temp"])}
 
 
 @cache

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.seatbelt import SANDBOX_EXEC
 from north_lsp.shell.seatbelt_trial import attempts
@@ -43,7 +43,7 @@ def try_out(prefix: Callable[[Path, Path, Tried], Sequence[str]]) -> str:
         return f"there is no {SANDBOX_EXEC}"
     try:
         with tempfile.TemporaryDirectory(prefix="north-trial-") as made:
-            return _try_in(Path(unix.true_path(made)), prefix)
+            return _try_in(Path(systems.true_path(made)), prefix)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         return f"the sandbox could not be tried out: {error}"
 

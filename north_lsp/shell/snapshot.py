@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
 
 _SECONDS = 5.0
@@ -80,7 +80,7 @@ def _asked(bash: str, environ: Mapping[str, str]) -> str:
 def _end(process: "subprocess.Popen[bytes]") -> None:
     """Kill the login shell and whatever the user's startup files started in its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        unix.signal_group(process.pid, 9)
+        systems.signal_group(process.pid, 9)
     if process.stdout is not None:
         process.stdout.close()
     process.wait()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.guardian import GUARDIAN
@@ -82,7 +82,7 @@ def spawn(
     for fd in theirs:
         os.close(fd)
     for fd in ours:
-        unix.set_blocking(fd, blocking=False)
+        systems.set_blocking(fd, blocking=False)
     GUARDIAN.hold(process.pid, ours)
     return Spawned(process, *ours)
 
@@ -111,7 +111,7 @@ def write_script(folder: Path, command: str) -> None:
         if script.is_dir() and not script.is_symlink():
             shutil.rmtree(script)
         script.unlink(missing_ok=True)
-        fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.NOFOLLOW, 0o600)
+        fd = os.open(script, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.NOFOLLOW, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(data)
     except OSError as error:

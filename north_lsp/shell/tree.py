@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from anyio import move_on_after, sleep, to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.shell.processes import PROC, all_pids, descendants, environ_of, from_ps, parent_and_group, send
 
 MARK = "NORTH_COMMAND_ID"
@@ -43,7 +43,7 @@ async def end_tree(find: Callable[[], list[int]], grace: float = GRACE_SECONDS) 
     """Ask all processes to end, then kill what remains. Never raises."""
     pids = await to_thread.run_sync(find)
     send(pids, signal.SIGTERM)
-    send(pids, unix.SIGCONT)
+    send(pids, systems.SIGCONT)
     with move_on_after(grace):
         while await to_thread.run_sync(find):
             await sleep(_POLL_SECONDS)
@@ -51,5 +51,5 @@ async def end_tree(find: Callable[[], list[int]], grace: float = GRACE_SECONDS) 
         rest = await to_thread.run_sync(find)
         if not rest:
             break
-        send(rest, unix.SIGKILL)
+        send(rest, systems.SIGKILL)
         await sleep(_POLL_SECONDS)

@@ -14,14 +14,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.sandbox import Held
 
 _ROUNDS = 3
 _MAX_DEPTH = 100
-_FOLDER = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
+_FOLDER = os.O_RDONLY | systems.DIRECTORY | systems.NOFOLLOW | systems.CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class Watch:
                     os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
                 except PermissionError:
                     mode = stat.S_IMODE(os.fstat(folder).st_mode)
-                    unix.change_mode(folder, mode | 0o700)
+                    systems.change_mode(folder, mode | 0o700)
                     os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-                    unix.change_mode(folder, mode)
+                    systems.change_mode(folder, mode)
                 _allow(aside, folder)
                 try:
                     os.rename(aside, place / path.name, src_dir_fd=folder)
@@ -160,7 +160,7 @@ def _allow(name: str, folder: int) -> None:
         if sys.platform != "linux":
             os.chmod(name, mode, dir_fd=folder, follow_symlinks=False)
             return
-        descriptor = os.open(name, os.O_PATH | unix.NOFOLLOW | unix.CLOEXEC, dir_fd=folder)
+        descriptor = os.open(name, os.O_PATH | systems.NOFOLLOW | systems.CLOEXEC, dir_fd=folder)
         try:
             os.chmod(f"/proc/self/fd/{descriptor}", mode)
         finally:
@@ -183,10 +183,10 @@ def _copy(folder: int, name: str, mode: int, target: Path, depth: int) -> None:
     if stat.S_ISLNK(mode):
         os.symlink(os.readlink(name, dir_fd=folder), target)
     elif stat.S_ISREG(mode):
-        flags = os.O_RDONLY | unix.NOFOLLOW | unix.NONBLOCK | unix.CLOEXEC
+        flags = os.O_RDONLY | systems.NOFOLLOW | systems.NONBLOCK | systems.CLOEXEC
         with open(os.open(name, flags, dir_fd=folder), "rb") as source, open(target, "xb") as copy:
             shutil.copyfileobj(source, copy)
-            unix.change_mode(copy.fileno(), stat.S_IMODE(mode) | 0o600)
+            systems.change_mode(copy.fileno(), stat.S_IMODE(mode) | 0o600)
     elif stat.S_ISDIR(mode) and depth > 0:
         target.mkdir(mode=0o700)
         _allow(name, folder)

@@ -70,10 +70,15 @@ class Commands(Collection[str]):
         except UsageError as error:
             raise CommandError(f"{usage(command)} {error}".strip()) from None
 
+    def nearest(self, name: str) -> str | None:
+        """Return the command whose name is like a word; None if none is."""
+        near = get_close_matches(name, [command.name for command in self.all()], 1)
+        return near[0] if near else None
+
     def unknown(self, name: str) -> str:
         """Return what to tell the user about a word that is not a command."""
-        near = get_close_matches(name, [command.name for command in self.all()], 1)
-        meant = f" Did you mean /{near[0]}?" if near else ""
+        near = self.nearest(name)
+        meant = f" Did you mean /{near}?" if near is not None else ""
         return f"There is no command /{name}.{meant} To send it as text, begin it with `\\/`."
 
     async def _help(self, host: Host, words: Sequence[str]) -> Reply:

@@ -6,7 +6,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
@@ -58,8 +58,10 @@ class Artifacts:
             number = self._next()
             private_directory(self.folder)
             path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.NOFOLLOW | unix.CLOEXEC
-            return number, io.FileIO(os.open(path, flags, 0o600), "wb")  # unbuffered: it is read while it grows
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.NOFOLLOW | systems.CLOEXEC
+            return number, io.FileIO(
+                systems.open_file(path, flags, 0o600), "wb"
+            )  # unbuffered: it is read while it grows
 
     def reserve(self, tool: str) -> tuple[int, Path]:
         """Create the empty file of a new number, for other code to write. Raises OSError."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, sync_directory
 
@@ -54,13 +54,13 @@ class Blobs:
 
     def _write(self, path: Path, data: bytes) -> None:
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
+        descriptor = systems.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
         try:
             with open(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(descriptor)
-            os.replace(temporary, path)
+            systems.replace(temporary, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)

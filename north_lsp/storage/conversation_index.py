@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of
@@ -29,6 +29,10 @@ Archived = Literal["hidden", "shown", "only"]
 
 UNREAD = "size >= 0 AND NOT is_empty AND (words_size IS NOT size OR words_mtime_ns IS NOT mtime_ns)"
 """The condition on conversations whose words are not known as they are now."""
+_ALL_WORDS_ANEW = (
+    "INSERT OR IGNORE INTO forgotten SELECT number FROM conversations WHERE words_size IS NOT NULL",
+    "UPDATE conversations SET words_size = NULL, words_mtime_ns = NULL, words_tail = NULL, words_next = NULL",
+)
 SCHEMA = (
     (
         """
@@ -70,12 +74,15 @@ SCHEMA = (
     ),
     ("ALTER TABLE conversations ADD COLUMN further_roots TEXT NOT NULL DEFAULT '[]'",),
     (  # the words are stored under other numbers
-        "INSERT OR IGNORE INTO forgotten SELECT number FROM conversations WHERE words_size IS NOT NULL",
-        "UPDATE conversations SET words_size = NULL, words_mtime_ns = NULL, words_tail = NULL, words_next = NULL",
+        *_ALL_WORDS_ANEW,
         # What every search asks of all conversations is in an index alone.
         "DROP INDEX by_time",
         "CREATE INDEX by_time ON conversations (updated_at, id, archived, is_empty, size)",
         f"CREATE INDEX unread ON conversations (updated_at, id) WHERE {UNREAD}",
+    ),
+    (  # the words are stored in pages
+        *_ALL_WORDS_ANEW,
+        "CREATE INDEX by_file ON conversations (id, size, mtime_ns)",
     ),
 )
 _SUMMARY = tuple(field.name for field in fields(Summary))
@@ -207,7 +214,7 @@ def _listed(connection: "sqlite3.Connection", wanted: Wanted) -> list[Summary]:
 def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
     known = {id: (size, time) for id, size, time in connection.execute("SELECT id, size, mtime_ns FROM conversations")}
     stale = []
-    with suppress(FileNotFoundError), _opened(folder) as descriptor, os.scandir(descriptor) as entries:
+    with suppress(FileNotFoundError), _opened(folder) as descriptor, systems.scan(descriptor) as entries:
         for entry in entries:  # thousands of them, at each list
             name = entry.name
             if not name.endswith(".jsonl"):
@@ -232,7 +239,7 @@ def _catch_up(connection: "sqlite3.Connection", folder: Path) -> None:
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
     """Open a folder: from its descriptor, the kernel finds each file in it sooner than by the whole path."""
-    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
+    descriptor = systems.open_file(folder, os.O_RDONLY | systems.DIRECTORY | systems.CLOEXEC)
     try:
         yield descriptor
     finally:

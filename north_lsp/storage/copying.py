@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
@@ -16,6 +17,7 @@ from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
 
 Relation = Literal["fork", "branch"]
+_NOT_COPIED = b"[not copied: this output is in the conversation that this one was made from]\n"
 
 
 @dataclass(frozen=True)
@@ -30,15 +32,19 @@ class NotCopied(ValueError):
     """The conversation cannot be copied; the text says why."""
 
 
-def fork(source: Conversation, store: Locations, place: Place | None = None) -> tuple[str, bool]:
-    """Copy a whole conversation, into another project if there is a `place`; return the copy's id, and whether the full
-    outputs of its calls could be copied.
+def fork(
+    source: Conversation, store: Locations, place: Place | None = None, title: str | None = None
+) -> tuple[str, bool]:
+    """Copy a whole conversation, under another title if there is one, and into another project if there is a `place`;
+    return the copy's id, and whether the full outputs of its calls could be copied.
 
     What is queued in the original is not queued in the copy, and the copy is not archived. Raises NotCopied, OSError.
     """
     id = _new_id(source, store)
     lines = source.lines()
     more: list[Record] = []
+    if title is not None:
+        more.append({"type": "title_changed", "title": title, "titleSource": source.title_source})
     if source.queue:
         more.append({"type": "queue_changed", "words": []})
     if source.archived:
@@ -47,7 +53,7 @@ def fork(source: Conversation, store: Locations, place: Place | None = None) -> 
         where = {"repoRoot": str(place.root), "repoHash": place.hash, "cwd": str(place.root)}
         more.append({"type": "session_moved", **where, "rootInode": inode_of(place.root)})
     for record in more:
-        lines += encode(record | {"id": source.reserve_id(), "timestamp": timestamp()})
+        lines += source.line(record | {"id": source.reserve_id(), "timestamp": timestamp()})
     header = _header(source, id, {"id": source.id, "relation": "fork"})
     return id, _write(source, store, header, lines)
 
@@ -97,9 +103,8 @@ def _write(source: Conversation, store: Locations, header: Record, lines: bytes)
     id, relation = header["id"], header["parentSession"]["relation"]
     private_directory(store.conversations)
     try:
-        _copy_outputs(source.folder, store.conversations / id)
+        whole = _copy_outputs(source.folder, store.conversations / id)
         _copy_agents(source.folder / "agents", store.conversations / id / "agents")
-        whole = True
     except OSError:
         whole = False
     write_atomic(store.conversations / f"{id}.jsonl", encode(header) + lines)
@@ -107,19 +112,35 @@ def _write(source: Conversation, store: Locations, header: Record, lines: bytes)
     return whole
 
 
-def _copy_outputs(source: Path, target: Path) -> None:
-    """Copy the files of a folder, without reading them where the file system can share them. Raises OSError."""
+def _copy_outputs(source: Path, target: Path) -> bool:
+    """Copy the files of a folder; outputs, which are written once, without reading them where the file system can share
+    them. In place of one that cannot be copied, there is one that says so. Returns whether there is none of these;
+    raises OSError."""
     if not source.is_dir():
-        return
+        return True
     private_directory(target)
+    whole = True
     for name in sorted(os.listdir(source)):
         path = source / name
         if path.is_symlink() or not path.is_file():
             continue
+        try:
+            _copy_file(path, target / name, may_share=name.endswith(".log"))
+        except OSError:
+            whole = False
+            with suppress(OSError):
+                write_atomic(target / name, _NOT_COPIED)
+    return whole
+
+
+def _copy_file(source: Path, target: Path, *, may_share: bool = False) -> None:
+    if may_share:
         with suppress(OSError):
-            os.link(path, target / name)  # outputs are written once
-            continue
-        shutil.copyfile(path, target / name)
+            os.link(source, target)
+            return
+    descriptor = systems.open_file(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
+    with source.open("rb") as read, open(descriptor, "wb") as write:
+        shutil.copyfileobj(read, write)
 
 
 def _copy_agents(source: Path, target: Path) -> None:
@@ -130,4 +151,4 @@ def _copy_agents(source: Path, target: Path) -> None:
     for name in sorted(os.listdir(source)):
         path = source / name
         if name.endswith(".jsonl") and path.is_file() and not path.is_symlink():
-            shutil.copyfile(path, target / name)
+            _copy_file(path, target / name)

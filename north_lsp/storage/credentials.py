@@ -2,6 +2,7 @@
 keyring, to which the file then only refers. Nothing here logs or prints a key. SQLite is imported only when the file
 exists or is created."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -169,6 +170,23 @@ class CredentialStore:
             return None if row is None else keyring.resolved(row[0])
         except KeyringError as error:
             raise CredentialsUnreadable(str(error)) from None
+
+    def sign_in_tokens(self) -> list[str]:
+        """Return the tokens of all sign-ins, so that they can be masked; those that the keyring does not give are left
+        out."""
+        if not self.path.exists():
+            return []
+        with self._open() as database:
+            rows = database.execute("SELECT secret FROM credentials WHERE type = 'oauth'").fetchall()
+        found: list[str] = []
+        for (kept,) in rows:
+            with suppress(KeyringError, ValueError):
+                match json.loads(keyring.resolved(kept) or "{}"):
+                    case {"access": str(access), "refresh": str(refresh)}:
+                        found += [access, refresh]
+                    case _:
+                        pass
+        return [token for token in found if token]
 
     def _uses_keyring(self) -> bool:
         """Tell whether new keys go to the keyring. Raises CredentialsUnreadable if the settings cannot be read: a key

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.storage.entries import timestamp
 from north_lsp.storage.files import private_directory, write_atomic
 from north_lsp.storage.locations import Locations
@@ -233,7 +233,7 @@ class _Writer:
             self.close()
         if self._fd is None:
             private_directory(self._path.parent)
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | unix.CLOEXEC, 0o600)
+            self._fd = systems.open_file(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | systems.CLOEXEC, 0o600)
         return self._fd
 
     def _is_current(self, fd: int) -> bool:
@@ -244,17 +244,17 @@ class _Writer:
 
     def _rotate(self, fd: int, coming: int) -> None:
         """Shift the files by one, unless another process is doing so or has just done so."""
-        guard = os.open(
-            private_directory(self._locations.locks) / "log.lock", os.O_RDWR | os.O_CREAT | unix.CLOEXEC, 0o600
+        guard = systems.open_file(
+            private_directory(self._locations.locks) / "log.lock", os.O_RDWR | os.O_CREAT | systems.CLOEXEC, 0o600
         )
         try:
-            unix.lock(guard, wait=True)
+            systems.lock(guard, wait=True)
             if not self._is_current(fd) or os.fstat(fd).st_size + coming <= self._max_bytes:
                 return
             for number in range(self._files - 1, 0, -1):
                 source = self._numbered(number - 1)
                 with suppress(FileNotFoundError):
-                    os.replace(source, self._numbered(number))
+                    systems.replace(source, self._numbered(number))
             if self._files <= 1:
                 self._path.unlink(missing_ok=True)
         finally:

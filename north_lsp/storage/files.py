@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from north_lsp.storage.noting import note, warn
@@ -16,6 +16,7 @@ from north_lsp.storage.noting import note, warn
 MAX_DATA_BYTES = 16 * 1024 * 1024
 MAX_CONFIG_BYTES = 1024 * 1024
 _SHORT_LOCK_SECONDS = 5.0
+_HALF_A_DAY = 12 * 60 * 60.0
 
 
 class LockTimeout(TimeoutError):
@@ -41,6 +42,12 @@ def inode_of(folder: Path) -> int | None:
     return status.st_ino if stat.S_ISDIR(status.st_mode) else None
 
 
+def note_use(path: Path) -> None:
+    """Have a file that somebody has open not count as old, whatever clears away what is. Raises OSError."""
+    if time.time() - path.stat().st_mtime > _HALF_A_DAY:
+        os.utime(path)
+
+
 def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file atomically: a reader, even after a crash, sees the old content or the new one.
 
@@ -49,7 +56,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, mode)
+        fd = systems.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, mode)
         try:
             view = memoryview(data)
             while view:
@@ -57,7 +64,7 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
-        os.replace(temporary, path)
+        systems.replace(temporary, path)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -78,7 +85,7 @@ def keep_beside(path: Path, name: str) -> None:
 def sync_directory(path: Path) -> None:
     """Make new names in a directory durable, where the file system can."""
     with suppress(OSError):
-        fd = os.open(path, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
+        fd = systems.open_file(path, os.O_RDONLY | systems.DIRECTORY | systems.CLOEXEC)
         try:
             os.fsync(fd)
         finally:
@@ -95,7 +102,7 @@ def read_json(path: Path, limit: int = MAX_DATA_BYTES) -> object:
 def read_regular(path: Path, limit: int) -> bytes:
     """Read a regular file. Raises OSError, also for a pipe or a device and for more than `limit` bytes."""
     # Without O_NONBLOCK a pipe that came with a repository would hang the reader.
-    fd = os.open(path, os.O_RDONLY | unix.CLOEXEC | unix.NONBLOCK)
+    fd = systems.open_file(path, os.O_RDONLY | systems.CLOEXEC | systems.NONBLOCK)
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.sqlite import transaction
@@ -31,7 +31,7 @@ class Housekeeping:
 
     def __init__(self, locations: Locations) -> None:
         self._path = locations.state / "housekeeping.db"
-        self._holder = f"{unix.machine_name()}:{os.getpid()}"
+        self._holder = f"{systems.machine_name()}:{os.getpid()}"
 
     def begin(self, name: str, every: float = _DAY) -> bool:
         """Take the lease of a kind of work, unless another process has it or it was done within `every` seconds."""

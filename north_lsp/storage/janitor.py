@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import timestamp, valid_conversation_id
@@ -27,6 +28,7 @@ from north_lsp.storage.locks import LockHeld, try_lock
 from north_lsp.storage.sizes import measure
 from north_lsp.storage.sqlite import shrink
 from north_lsp.storage.summaries import summarize
+from north_lsp.storage.trash import trashed_ids
 
 SHELL_FOLDER = "north-shell-"
 REVIEW_FOLDER = "north-review-"
@@ -72,7 +74,9 @@ def clear(locations: Locations, max_age_days: int = 0, seconds: float = 2.0) -> 
     to the trash. Blocks for at most about that many seconds."""
     deadline = time.monotonic() + seconds
     removed: list[Removed] = []
-    for kind, path in (*_left_over(locations), *_orphans(locations)):
+    for kind, path in chain(
+        _left_over(locations), _orphans(locations)
+    ):  # each is locked until the next one is asked for
         if time.monotonic() > deadline:
             return removed
         size = measure(path).size
@@ -125,14 +129,15 @@ def _left_over(locations: Locations) -> Iterator[tuple[str, Path]]:
 
 
 def _orphans(locations: Locations) -> Iterator[tuple[str, Path]]:
-    """Yield what belonged to conversations that are gone: outputs, snapshots, partial answers."""
-    folder = locations.conversations
+    """Yield what belonged to conversations that are gone: outputs, snapshots, partial answers. What a process that was
+    killed while it moved one to the trash left behind comes back with that one."""
+    folder, in_trash = locations.conversations, {*trashed_ids(locations)}
     for path in (*_folders(folder), *_files(folder)):
         id = path.name.partition(".")[0]
         is_output = path.name == id or path.name.endswith((".snapshot.json", ".partial.jsonl", ".partial.json"))
         if path.name == "trash" or not is_output or not valid_conversation_id(id):
             continue
-        if not (folder / f"{id}.jsonl").exists() and _age(path) > ORPHAN_DAYS * _DAY:
+        if id not in in_trash and not (folder / f"{id}.jsonl").exists() and _age(path) > ORPHAN_DAYS * _DAY:
             yield "output of a conversation that is gone", path
 
 
@@ -197,17 +202,11 @@ def _is_unused(folder: Path) -> bool:
     """Tell whether this is a folder of this user that no process holds: of a shell, a review, a tool server, an
     unsaved conversation."""
     try:
-        if folder.lstat().st_uid != unix.user() or _age(folder) < _HOUR:
+        if not systems.is_own(folder.lstat()) or _age(folder) < _HOUR:
             return False
-        descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
+        os.close(systems.lock_folder(folder))
     except OSError:
         return False
-    try:
-        unix.lock(descriptor)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True
 
 
@@ -221,12 +220,9 @@ def _is_abandoned(path: Path) -> bool:
 def is_alive(pid: int) -> bool:
     """Tell whether there is a process with this number."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
+        return systems.is_alive(pid)
+    except OverflowError:
         return True
-    return True
 
 
 def _release(path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 
 
@@ -18,13 +19,12 @@ class Locations:
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> "Locations":
         """Read the environment. Raises ValueError naming a variable whose value is not an absolute path."""
-        home = Path(environ.get("HOME") or Path.home())
-        config = _xdg(environ, "XDG_CONFIG_HOME", home / ".config")
-        state = _xdg(environ, "XDG_STATE_HOME", home / ".local" / "state")
+        home = systems.home(environ)
+        config, data, state = systems.own_folders(environ)
         return cls(
-            _override(environ, "NORTH_CONFIG_DIR", home, config / "north"),
-            _override(environ, "NORTH_DATA_DIR", home, home / ".north"),
-            _override(environ, "NORTH_STATE_DIR", home, state / "north"),
+            _override(environ, "NORTH_CONFIG_DIR", home, config),
+            _override(environ, "NORTH_DATA_DIR", home, data),
+            _override(environ, "NORTH_STATE_DIR", home, state),
         )
 
     @property
@@ -93,13 +93,9 @@ def _override(environ: Mapping[str, str], variable: str, home: Path, default: Pa
     value = environ.get(variable)
     if not value:
         return default
-    path = home / value[2:] if value == "~" or value.startswith("~/") else Path(os.path.expanduser(value))
+    path = (
+        home / value[2:] if value == "~" or value.startswith(("~/", f"~{os.sep}")) else Path(os.path.expanduser(value))
+    )
     if not path.is_absolute():
         raise ValueError(f"{variable} must be an absolute path, not {value!r}")
     return path
-
-
-def _xdg(environ: Mapping[str, str], variable: str, default: Path) -> Path:
-    # The XDG specification says to ignore a relative path.
-    value = environ.get(variable)
-    return Path(value) if value and os.path.isabs(value) else default

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import timestamp
@@ -28,7 +28,7 @@ class LockHeld:
     is_leaving: bool = False
 
     def __str__(self) -> str:
-        here = self.host in (None, unix.machine_name())
+        here = self.host in (None, systems.machine_name())
         where = "" if here else f" on {self.host}"
         process = f"process {self.pid or '(unknown)'}{where}"
         return f"{self.client}, {process}" if self.client else process
@@ -69,9 +69,9 @@ class FileLock:
 def try_lock(path: Path) -> FileLock | LockHeld:
     """Take the lock or say who has it, without waiting. Raises OSError where files cannot be locked at all."""
     for _ in range(_ATTEMPTS):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | unix.CLOEXEC, 0o600)
+        fd = systems.open_file(path, os.O_RDWR | os.O_CREAT | systems.CLOEXEC, 0o600)
         try:
-            unix.lock(fd)
+            systems.lock(fd)
             # The previous holder may have removed the file since it was opened here: then this lock means nothing.
             if _same_file(path, fd):
                 if (dead := _holder(fd)).pid not in (None, os.getpid()):
@@ -97,14 +97,14 @@ def _same_file(path: Path, fd: int) -> bool:
 
 
 def _sign(fd: int, about: Mapping[str, object]) -> None:
-    owner = json.dumps({"pid": os.getpid(), "host": unix.machine_name(), "at": timestamp(), **about})
+    owner = json.dumps({"pid": os.getpid(), "host": systems.machine_name(), "at": timestamp(), **about})
     os.ftruncate(fd, 0)
-    unix.write_at(fd, owner.encode(), 0)
+    systems.write_at(fd, owner.encode(), 0)
 
 
 def _holder(fd: int) -> LockHeld:
     try:
-        owner = json.loads(unix.read_at(fd, 4096, 0))
+        owner = json.loads(systems.read_at(fd, 4096, 0))
     except ValueError:
         return LockHeld(None, None)
     if not isinstance(owner, dict):

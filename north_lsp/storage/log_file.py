@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import sync_directory
 
@@ -105,9 +105,9 @@ class LogFile:
         try:
             if self._sync_error is not None:
                 # The system may have dropped what it could not bring to the disk: it is written again where it was.
-                fd = os.open(self._path, os.O_WRONLY | unix.CLOEXEC)
+                fd = systems.open_file(self._path, os.O_WRONLY | systems.CLOEXEC)
                 start = (self._size or 0) - len(self._unsynced)
-                unix.write_at(fd, self._unsynced, start)
+                systems.write_at(fd, self._unsynced, start)
             else:
                 fd = os.dup(self._fd)
         except OSError as error:
@@ -132,7 +132,7 @@ class LogFile:
     def _open(self) -> int:
         if self._fd is None:
             create = os.O_CREAT | os.O_EXCL if self._size is None else 0
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | unix.CLOEXEC | create, 0o600)
+            self._fd = systems.open_file(self._path, os.O_WRONLY | os.O_APPEND | systems.CLOEXEC | create, 0o600)
             actual = os.fstat(self._fd).st_size
             if self._size is not None and actual != self._size:
                 # Someone wrote without the lock. A line twice is better than a line in pieces.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
 from north_lsp.storage.locations import Locations
@@ -73,7 +73,7 @@ class MemoryFiles:
     def add_note(self, line: str) -> Path:
         """Add a line to the notes; return their path."""
         path = private_directory(self.folder) / NOTES
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | unix.CLOEXEC | unix.NOFOLLOW, 0o600)
+        fd = systems.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | systems.CLOEXEC | systems.NOFOLLOW, 0o600)
         with open(fd, "ab") as file:
             file.write(f"{line}\n".encode("utf-8", "replace"))
         return path

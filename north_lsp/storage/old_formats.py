@@ -99,7 +99,7 @@ def _flat_entries(order: list[tuple[str, Record]], model: str) -> Iterator[Recor
                 yield fixed | known | {"type": "review", "reviewId": id, "request": {}, "former": entry}
             case "command_executed":
                 typed = str(entry.get("input") or entry.get("command") or entry.get("name") or "")
-                yield fixed | {"type": kind, "input": typed, "output": _words(entry), "former": entry}
+                yield fixed | {"type": kind, "input": typed, "message": _words(entry), "former": entry}
             case "model_changed":
                 model = str(entry.get("model") or entry.get("modelId") or model)
                 yield fixed | {"type": "model_change", "model": model}

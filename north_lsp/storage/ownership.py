@@ -36,6 +36,7 @@ class Ownership:
             if isinstance(taken, FileLock):
                 self._lock = taken
                 self.sign()
+                self.want_no_more()  # what was asked of an earlier writer; who still wants it asks again
                 return None
             if attempt == _ATTEMPTS - 1:
                 return taken

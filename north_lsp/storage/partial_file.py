@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.storage.entries import Record, timestamp
 from north_lsp.storage.log_state import LogState
 from north_lsp.storage.records import encode, storable
@@ -55,8 +55,8 @@ class PartialFile:
         try:
             if self._fd is None:
                 self._unsent, self._written = self._written + self._unsent, b""
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | unix.CLOEXEC
-                self._fd = os.open(self._path, flags, 0o600)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | systems.CLOEXEC
+                self._fd = systems.open_file(self._path, flags, 0o600)
             while self._unsent:
                 count = os.write(self._fd, self._unsent)
                 self._written, self._unsent = self._written + self._unsent[:count], self._unsent[count:]

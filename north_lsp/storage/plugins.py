@@ -106,7 +106,7 @@ def _claude_plugin(full: str, written: object, root: Path) -> Plugin | None:
         level, project = "project", written.get("projectPath")
         if not isinstance(project, str) or (top := _real(Path(project))) is None or not root.is_relative_to(top):
             return None
-    folder = Path(os.path.expanduser(where))
+    folder = _expanded(where)
     bare = Plugin(full.partition("@")[0], "claude-plugin", level, folder)
     if not folder.is_absolute() or not os.path.isdir(folder):
         return replace(bare, why=f"there is no folder {where}")
@@ -161,6 +161,14 @@ def _real(path: Path) -> Path | None:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):
         return None
+
+
+def _expanded(where: str) -> Path:
+    """Return the path with the home folder in place of `~`; as it is written if no account can be called so."""
+    try:
+        return Path(os.path.expanduser(where))
+    except ValueError:
+        return Path(where)
 
 
 def _settled(found: Sequence[Plugin]) -> Iterator[Plugin]:

@@ -5,10 +5,9 @@ import re
 from north_lsp.lazy_pattern import lazy_pattern
 
 _MOST = 16
-# Scripts without blanks between words, of which SQLite's index knows no words.
-_UNSPACED = lazy_pattern(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+"""The letters of scripts without blanks between words, of which SQLite's index knows no words."""
+_UNSPACED = lazy_pattern(UNSPACED)
 
 
 def words_of(query: str) -> list[str]:

@@ -10,7 +10,6 @@ from bisect import bisect_left as bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from unicodedata import combining, normalize
@@ -19,8 +18,9 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation_index import UNREAD, ConversationIndex, Wanted, condition, rows_of
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.pages import page_of, pages_of, passages_on, phrase
 from north_lsp.storage.passages import Passage, passages_of
-from north_lsp.storage.query import is_indexed, like, prefix, words_of
+from north_lsp.storage.query import words_of
 from north_lsp.storage.sqlite import has_no_module, written
 from north_lsp.storage.summaries import Lines, Summary, grown_from
 
@@ -33,19 +33,21 @@ SNIPPET_LENGTH = 160
 SCAN_SECONDS = 5.0
 FILL_SECONDS = 2.0
 
-_SHIFT = 24  # a passage's row is numbered by its conversation's number and its own
+_SHIFT = 24  # a page's row is numbered by its conversation's number and its own
 _IN_ONE = (1 << _SHIFT) - 1
-_PLACE, _FIRST_TEXT = 2, 16
+_FIRST_TEXT, _PLACE = 16, _IN_ONE  # its folder comes last: what was said is shown before it
 # Titles and first prompts have numbers far above all others: without its own, a row's says whose it is and where.
 _FIRST_PROMPTS, _TITLES = 1 << 60, 1 << 61
 _PLACES: tuple[Place, ...] = ("title", "prompt", "text")
-_MOST_READ = 2000  # passages of a conversation in which the words are looked for, to be shown
+_IN_TEXT = 2
+_AT_ONCE = 16  # logs read in one transaction: others can write in between
 _BEFORE = 40  # characters of a snippet before the word
 
 _CREATE = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS words USING"
-    " fts5(text, entry UNINDEXED, tokenize = \"unicode61 remove_diacritics 2\", prefix = '2 3')"
+    " fts5(text, signs, entries UNINDEXED, tokenize = \"unicode61 remove_diacritics 2\", prefix = '2 3')"
 )
+_INSERT = "INSERT INTO words (rowid, text, signs, entries) VALUES (?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,13 @@ class Search:
         if connection.execute("SELECT 1 FROM forgotten LIMIT 1").fetchone() is not None:
             _clear_forgotten(connection)
         unread = f"SELECT id FROM conversations WHERE {UNREAD} ORDER BY updated_at DESC, id DESC"
-        stale = connection.execute(unread).fetchall()
-        for count, (id,) in enumerate(stale, start=1):
-            _take_words(connection, self._store.conversations / f"{id}.jsonl")
-            if count < len(stale) and self._clock() > deadline:
-                return False
+        stale = [id for (id,) in connection.execute(unread)]
+        for start in range(0, len(stale), _AT_ONCE):
+            with written(connection):
+                for count, id in enumerate(stale[start : start + _AT_ONCE], start=start + 1):
+                    _take_words(connection, self._store.conversations / f"{id}.jsonl")
+                    if count < len(stale) and self._clock() > deadline:
+                        return False
         return True
 
     # -- without an index of words -----------------------------------------------------------------------------------
@@ -147,34 +151,43 @@ def _has_words(connection: "sqlite3.Connection") -> bool:
 def _take_words(connection: "sqlite3.Connection", path: Path) -> None:
     """Read what has been added to a log since its words were read; all of it, if it is another file by now."""
     columns = "number, title, first_prompt, cwd, size, mtime_ns, words_size, words_mtime_ns, words_tail, words_next"
-    with written(connection):
-        row = connection.execute(f"SELECT {columns} FROM conversations WHERE id = ?", [path.stem]).fetchone()
-        if row is None or row[4:6] == row[6:8]:  # another process was quicker
-            return
-        number, title, first_prompt, cwd, size, time, known_size, _, known_tail, next = row
-        base = number << _SHIFT
-        try:
-            with path.open("rb") as file:
-                start = grown_from(file, known_size or 0, known_tail, size)
-                if not start:
-                    _clear(connection, number)
-                    next = _FIRST_TEXT
-                lines = Lines(file, start)
-                rows = [passage for record in lines if record is not None for passage in passages_of(record)]
-                tail = lines.tail(file.tell())
-                size = file.tell() if tail is None else max(file.tell(), size)
-        except OSError:
-            return
-        heads = {_TITLES: title, _FIRST_PROMPTS: first_prompt, _PLACE: f"{path.stem} {cwd}"}
-        for place, text in heads.items():
-            connection.execute("DELETE FROM words WHERE rowid = ?", [base + place])
-            if text:
-                connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", [base + place, text])
-        numbered = ((base + next + index, passage.text, passage.entry_id) for index, passage in enumerate(rows))
-        connection.executemany("INSERT INTO words (rowid, text, entry) VALUES (?, ?, ?)", numbered)
-        changes = "words_size = ?, words_mtime_ns = ?, words_tail = ?, words_next = ?"
-        done = [size, time, tail, next + len(rows), number]
-        connection.execute(f"UPDATE conversations SET {changes} WHERE number = ?", done)
+    row = connection.execute(f"SELECT {columns} FROM conversations WHERE id = ?", [path.stem]).fetchone()
+    if row is None or row[4:6] == row[6:8]:  # another process was quicker
+        return
+    number, title, first_prompt, cwd, size, time, known_size, _, known_tail, first = row
+    base = number << _SHIFT
+    try:
+        with path.open("rb") as file:
+            start = grown_from(file, known_size or 0, known_tail, size)
+            if not start:
+                _clear(connection, number)
+                first = _FIRST_TEXT
+            lines = Lines(file, start)
+            read = [passage for record in lines if record is not None for passage in passages_of(record)]
+            tail = lines.tail(file.tell())
+            size = file.tell() if tail is None else max(file.tell(), size)
+    except OSError:
+        return
+    _put_head(connection, base + _TITLES, title)
+    _put_head(connection, base + _FIRST_PROMPTS, first_prompt, _first_prompt(read))
+    _put_head(connection, base + _PLACE, f"{path.stem} {cwd}")
+    pages = [*pages_of(read)]
+    rows = ((base + first + index, page.text, page.signs, page.entries) for index, page in enumerate(pages))
+    connection.executemany(_INSERT, rows)
+    changes = "words_size = ?, words_mtime_ns = ?, words_tail = ?, words_next = ?"
+    done = [size, time, tail, first + len(pages), number]
+    connection.execute(f"UPDATE conversations SET {changes} WHERE number = ?", done)
+
+
+def _put_head(connection: "sqlite3.Connection", row: int, text: str | None, entry: str | None = None) -> None:
+    """Keep what the summary says, of an entry if it is one, in a row of its own."""
+    if not text:
+        return
+    page = page_of([Passage(entry, text)])
+    known = connection.execute("SELECT text FROM words WHERE rowid = ?", [row]).fetchone()
+    if known is None or known[0] != page.text:
+        connection.execute("DELETE FROM words WHERE rowid = ?", [row])
+        connection.execute(_INSERT, [row, page.text, page.signs, page.entries])
 
 
 def _clear_forgotten(connection: "sqlite3.Connection") -> None:
@@ -198,74 +211,84 @@ def _clear(connection: "sqlite3.Connection", number: int) -> None:
 
 
 def _ranked(connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> list[Found]:
-    in_title, in_head, anywhere = _having(connection, tokens)
+    end = wanted.start + wanted.limit
     where, values = condition(connection, wanted)
     order = f"SELECT number FROM conversations WHERE {where} ORDER BY updated_at DESC, id DESC"
-    newest = [number for (number,) in connection.execute(order, values) if number in anywhere]
-    by_title = [number for number in newest if number in in_title] if in_title else []
-    by_prompt = [number for number in newest if number in in_head and number not in in_title] if in_head else []
-    by_text = [number for number in newest if number not in in_head] if in_head else newest
-    hits = [(place, number) for place, rows in enumerate((by_title, by_prompt, by_text)) for number in rows]
-    return [_found(connection, tokens, *hit) for hit in hits[wanted.start :][: wanted.limit]]
+    newest = [number for (number,) in connection.execute(order, values)]
+    titles, heads = zip(*(_heads_with(connection, token) for token in tokens), strict=True)
+    in_title, in_head = set.intersection(*titles), set.intersection(*heads)
+    hits = [(0, number) for number in newest if number in in_title] if in_title else []
+    hits += [(1, number) for number in newest if number in in_head and number not in in_title] if in_head else []
+    if len(hits) >= end:
+        return [_found(connection, tokens, *hit, []) for hit in hits[wanted.start : end]]
+    pages = [_pages_with(connection, token) for token in tokens]
+    everywhere = set.intersection(*(head.union(found) for head, found in zip(heads, pages, strict=True)))
+    hits += [(_IN_TEXT, number) for number in newest if number in everywhere and number not in in_head]
+    together = _pages_with(connection, *tokens) if len(tokens) > 1 else pages[0]
+    return [
+        _found(connection, tokens, *hit, _pages_of(hit[1], together, pages) if hit[0] == _IN_TEXT else [])
+        for hit in hits[wanted.start : end]
+    ]
 
 
-def _having(connection: "sqlite3.Connection", tokens: Sequence[str]) -> tuple[set[int], set[int], set[int]]:
-    """Return the conversations that have every token in the title, in title or first prompt, and anywhere."""
-    found = [_where(connection, token) for token in tokens]
-    titles, heads, everywhere = zip(*found, strict=True)
-    return set.intersection(*titles), set.intersection(*heads), set.intersection(*everywhere)
+def _heads_with(connection: "sqlite3.Connection", token: str) -> tuple[set[int], set[int]]:
+    """Return the conversations that have a word in the title, and in title or first prompt."""
+    rows = _rows_with(connection, [token], ">=")
+    first = bisect(rows, _TITLES)
+    in_title = {row - _TITLES >> _SHIFT for row in rows[first:]}
+    return in_title, in_title.union(row - _FIRST_PROMPTS >> _SHIFT for row in rows[:first])
 
 
-def _where(connection: "sqlite3.Connection", token: str) -> tuple[set[int], set[int], set[int]]:
-    """Return the conversations that have a token in the title, in title or first prompt, and anywhere."""
-    condition, value = _matching(token)
-    rows = sorted(
-        one for (one,) in connection.execute(f"SELECT DISTINCT rowid >> {_SHIFT} FROM words WHERE {condition}", [value])
-    )
-    prompts, titles = _FIRST_PROMPTS >> _SHIFT, _TITLES >> _SHIFT
-    above, highest = bisect(rows, prompts), bisect(rows, titles)
-    in_title = {one - titles for one in rows[highest:]}
-    in_head = in_title.union(one - prompts for one in rows[above:highest])
-    return in_title, in_head, in_head.union(rows[:above])
+def _pages_with(connection: "sqlite3.Connection", *tokens: str) -> dict[int, int]:
+    """Return the conversations that have words on one page, each with its first such page."""
+    return {row >> _SHIFT: row for row in reversed(_rows_with(connection, tokens, "<"))}
 
 
-def _matching(token: str) -> tuple[str, str]:
-    """Return the condition on passages with a token. What the index knows no words of is looked for in the texts."""
-    if is_indexed(token):
-        return "words MATCH ?", prefix(token)
-    return "text LIKE ? ESCAPE '\\'", like(token)
+def _rows_with(connection: "sqlite3.Connection", tokens: Iterable[str], compare: str) -> list[int]:
+    """Return the rows that have all these words, in their order: pages, or what is above them."""
+    query = f"SELECT rowid FROM words WHERE words MATCH ? AND rowid {compare} {_FIRST_PROMPTS} ORDER BY rowid"
+    return [row for (row,) in connection.execute(query, [" AND ".join(map(phrase, tokens))])]
 
 
-def _found(connection: "sqlite3.Connection", tokens: Sequence[str], place: int, number: int) -> Found:
-    """Show the first passage that has all the words, or the most of those that title and first prompt do not have."""
-    base, is_in_text = number << _SHIFT, place == _PLACES.index("text")
-    # To ask the index for each conversation would take it longer than to read what was said there.
-    query = f"SELECT text, entry FROM words WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT {_MOST_READ}"
-    passages: Iterable[tuple[str, str | None]]
-    passages = connection.execute(query, [base + (_FIRST_TEXT if is_in_text else 0), base + _IN_ONE])
-    if not is_in_text:
-        heads = "SELECT text, entry FROM words WHERE rowid IN (?, ?) ORDER BY rowid DESC"
-        passages = chain(connection.execute(heads, [base + _TITLES, base + _FIRST_PROMPTS]), passages)
-    wanted = [folded(token) for token in tokens]
+def _pages_of(number: int, together: dict[int, int], pages: Sequence[dict[int, int]]) -> list[int]:
+    """Return the pages of a conversation that have the words: one, if they are together on one."""
+    if number in together:
+        return [together[number]]
+    return sorted({one[number] for one in pages if number in one})
+
+
+def _found(
+    connection: "sqlite3.Connection", tokens: Sequence[str], place: int, number: int, pages: Sequence[int]
+) -> Found:
+    """Show the first passage that has all the words, or the most of those that title and first prompt do not have; of
+    these `pages`, else of title and first prompt."""
     (summary,) = rows_of(connection, "number = ?", [number], "")
+    heads = [row + (number << _SHIFT) for row in (_TITLES, _FIRST_PROMPTS)]
+    wanted = [folded(token) for token in tokens]
     head = folded(f"{summary.title or ''} {summary.first_prompt or ''}")
     others = {token for token in wanted if token not in head}
     best, text, entry = (0, 0), "", None
-    for passage, its_entry in passages:
-        plain = folded(passage)
+    for passage in _passages(connection, pages or heads):
+        plain = folded(passage.text)
         has = [token for token in wanted if token in plain]
         if (score := (len(others.intersection(has)), len(has))) > best or len(has) == len(wanted):
-            best, text, entry = score, passage, its_entry
+            best, text, entry = score, passage.text, passage.entry_id
         if len(has) == len(wanted):
             break
     return Found(summary, _PLACES[place], snippet(text or summary.name, tokens), entry)
 
 
+def _passages(connection: "sqlite3.Connection", rows: Sequence[int]) -> Iterator[Passage]:
+    for row in rows:
+        for text, entries in connection.execute("SELECT text, entries FROM words WHERE rowid = ?", [row]):
+            yield from passages_on(text, entries)
+
+
 def _looked_through(store: Locations, summary: Summary, tokens: Sequence[str]) -> Found | None:
     """Look for the tokens in one conversation, as the index would."""
-    heads = [summary.title or "", summary.first_prompt or "", f"{summary.id} {summary.cwd}"]
-    passages: Iterable[Passage] = _texts(store.conversations / f"{summary.id}.jsonl")
-    every = [*(Passage(None, text) for text in heads), *passages]
+    said = [*_texts(store.conversations / f"{summary.id}.jsonl")]
+    title, prompt = Passage(None, summary.title or ""), Passage(_first_prompt(said), summary.first_prompt or "")
+    every = [title, prompt, Passage(None, f"{summary.id} {summary.cwd}"), *said]
     texts, words = [folded(one.text) for one in every], [folded(token) for token in tokens]
     firsts = []
     for word in words:
@@ -278,6 +301,10 @@ def _looked_through(store: Locations, summary: Summary, tokens: Sequence[str]) -
     whole = next((index for index in after if all(word in texts[index] for word in words)), worst)
     best = whole if worst > 1 else worst
     return Found(summary, _PLACES[min(worst, 2)], snippet(every[best].text, tokens), every[best].entry_id)
+
+
+def _first_prompt(passages: Iterable[Passage]) -> str | None:
+    return next((one.entry_id for one in passages if one.is_prompt), None)
 
 
 def _texts(path: Path) -> Iterator[Passage]:

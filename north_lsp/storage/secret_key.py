@@ -4,7 +4,7 @@ file, can try no passwords on it."""
 import os
 from contextlib import suppress
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.storage.files import private_directory, read_regular
 from north_lsp.storage.locations import Locations
 
@@ -20,7 +20,9 @@ def secret_key(locations: Locations) -> bytes:
     with suppress(OSError):
         private_directory(path.parent)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600), "wb") as file:
+        with open(
+            systems.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600), "wb"
+        ) as file:
             file.write(key)
         with suppress(FileExistsError):
             os.link(temporary, path)  # another process may have made one meanwhile, which counts

@@ -28,13 +28,22 @@ class ServerCache:
             case _:
                 return ()
 
-    def keep(self, fingerprint: str, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Keep the tools of a server in place of those before. Raises OSError."""
+    def instructions(self, fingerprint: str) -> str:
+        """Return what a server said about using its tools; empty if it said nothing, or too long ago."""
+        match self._read().get(fingerprint):
+            case {"at": int() | float() as at, "instructions": str(text)} if time.time() - at < _MAX_AGE:
+                return text
+            case _:
+                return ""
+
+    def keep(self, fingerprint: str, tools: Sequence[Mapping[str, Any]], instructions: str = "") -> None:
+        """Keep the tools of a server, and what it says about using them, in place of those before. Raises OSError."""
         with short_lock(self._locations, "mcp-cache"):
             rows = self._read()
             rows.pop(fingerprint, None)
+            said = {"instructions": instructions} if instructions else {}
             newest = dict(list(rows.items())[1 - _MAX_SERVERS :])
-            data = json_bytes({**newest, fingerprint: {"at": time.time(), "tools": list(tools)}})
+            data = json_bytes({**newest, fingerprint: {"at": time.time(), "tools": list(tools), **said}})
             if len(data) <= _MAX_BYTES:
                 private_directory(self._path.parent)
                 write_atomic(self._path, data, 0o600)

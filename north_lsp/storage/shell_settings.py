@@ -89,7 +89,10 @@ class ShellSettings:
     """How commands are run, and what is passed to them."""
 
     path: str | None = setting(
-        "shell.path", None, "The path of the bash that runs commands, instead of the one on `PATH`.", restart=True
+        "shell.path",
+        None,
+        "The path of the bash that runs commands, instead of the one on `PATH`; on Windows also of PowerShell.",
+        restart=True,
     )
     persistent: bool = setting(
         "shell.persistent",

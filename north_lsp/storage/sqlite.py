@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.storage.files import private_directory, set_aside
 from north_lsp.storage.noting import warn
 
@@ -161,10 +161,10 @@ def _connected(path: Path, migrations: Migrations) -> "sqlite3.Connection":
 
     private_directory(path.parent)
     # Created before SQLite creates it, so that it is never readable by others; the log beside it gets the same mode.
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | unix.CLOEXEC, 0o600)
+    fd = systems.open_file(path, os.O_RDWR | os.O_CREAT | systems.CLOEXEC, 0o600)
     try:
-        if (mode := os.fstat(fd).st_mode & 0o777) & 0o077:
-            unix.change_mode(fd, 0o600)
+        if systems.HAS_MODES and (mode := os.fstat(fd).st_mode & 0o777) & 0o077:
+            systems.change_mode(fd, 0o600)
             warn("mode_narrowed", path=path, mode=f"{mode:o}")
     finally:
         os.close(fd)

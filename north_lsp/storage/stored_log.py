@@ -190,9 +190,10 @@ class StoredLog:
             if os.stat(self.path).st_size == self._file.size:
                 return
             data = self.path.read_bytes()
-            before, self.state = self.state.revision, read_state(data)
+            before, self.state = self.state, read_state(data)
             self.lines.restore(self.state)
-            self.state.revision += before + 1
+            self.state.revision += before.revision + 1
+            self.state.branchings += before.branchings + 1  # whoever has read the former state begins anew
             self._file.reread(data)
 
     def _write_anew(self, records: list[Record]) -> None:

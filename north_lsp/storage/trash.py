@@ -77,9 +77,10 @@ def trashed(store: Locations) -> Iterator[Trashed]:
             yield Trashed(folder, deleted_at(folder), summarize(folder / f"{id}.jsonl").summary)
 
 
-def trashed_ids(store: Locations) -> list[str]:
-    """Return the ids of the conversations in the trash, each once, the one that was deleted last first. Blocks."""
-    return list(dict.fromkeys(id for _, id in _folders(store)))
+def trashed_ids(store: Locations, beginning: str = "") -> list[str]:
+    """Return the ids of the conversations in the trash that begin so, or of all, each once, the one that was deleted
+    last first. Blocks."""
+    return list(dict.fromkeys(id for _, id in _folders(store, beginning)))
 
 
 def restore(store: Locations, id: str) -> Trashed:
@@ -89,7 +90,7 @@ def restore(store: Locations, id: str) -> Trashed:
     Raises UnknownConversation, NotRestored if there is one with this id, ConversationBusy, and OSError. A restoring
     that was interrupted is finished by the next one.
     """
-    folder = next((folder for folder, known in _folders(store) if known == id), None)
+    folder = next((folder for folder, known in _folders(store, id) if known == id), None)
     if folder is None:
         raise UnknownConversation(id)
     log = store.conversations / f"{id}.jsonl"
@@ -106,7 +107,7 @@ def restore(store: Locations, id: str) -> Trashed:
                 continue
             # The log comes last, so that whoever finds it finds the rest. Clearing up goes by the time of a file: what
             # was restored counts as touched today.
-            os.utime(folder / name, follow_symlinks=False)
+            os.utime(folder / name, follow_symlinks=os.utime not in os.supports_follow_symlinks)
             if not os.path.lexists(store.conversations / name):
                 os.rename(folder / name, store.conversations / name)
         with suppress(OSError):
@@ -116,15 +117,27 @@ def restore(store: Locations, id: str) -> Trashed:
     return restored
 
 
-def _folders(store: Locations) -> Iterator[tuple[Path, str]]:
-    """Yield the folders in the trash that have a log, with its id, the latest first."""
+def _folders(store: Locations, beginning: str = "") -> Iterator[tuple[Path, str]]:
+    """Yield the folders in the trash that have a log, with its id, the latest first; those whose id begins so. There
+    may be many thousands, so only their names are kept."""
     trash = store.conversations / "trash"
-    named = [found for name in _names(trash) if (found := _NAME.fullmatch(name)) and valid_conversation_id(found[1])]
-    for found in sorted(named, key=lambda found: (found[2], int(found[3] or 0)), reverse=True):
-        folder = trash / found[0]
+    names = [name for name in _names(trash) if name.startswith(beginning)]
+    names.sort(key=_age, reverse=True)
+    for name in names:
+        found = _NAME.fullmatch(name)
+        if found is None or not found[1].startswith(beginning) or not valid_conversation_id(found[1]):
+            continue
+        folder = trash / name
         log = folder / f"{found[1]}.jsonl"
         if not folder.is_symlink() and log.is_file() and not log.is_symlink():
             yield folder, found[1]
+
+
+def _age(name: str) -> tuple[str, int]:
+    """Return what sorts the names of folders in the trash: when their conversation was deleted, and which one of those
+    of that second it is."""
+    found = _NAME.fullmatch(name)
+    return (found[2], int(found[3] or 0)) if found is not None else ("", 0)
 
 
 def _names(folder: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """The base classes of tools: arguments, declared needs, and the host that carries those needs out."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
@@ -101,10 +102,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose call has agents work: the call's id, and the mode of its turn."""
+    """Whose call has agents work: the call's id, the mode of its turn, and the names of the tools that it has there."""
 
     call_id: str
     mode: Mode
+    tools: frozenset[str]
 
 
 Progress = Callable[[str], Awaitable[None]]
@@ -224,7 +226,8 @@ class Tool(ABC):
     def told(self) -> tuple[str, Mapping[str, object]]:
         """Return what a model is told: the description, and the JSON Schema of the arguments. All requests share that
         object: it must not be changed."""
-        return _description(type(self)), _schema(self.args)
+        texts = descriptions(type(self))
+        return texts.get(sys.platform, texts[""]), _schema(self.args)
 
     def loaded(self) -> "Tool":
         """Return the tool that can be called, which may have to be imported."""
@@ -240,11 +243,14 @@ class Tool(ABC):
 
 
 @cache
-def _description(kind: type[Tool]) -> str:
-    """Read a tool's description for the model: the Markdown file next to the module that names the tool. Cached by the
-    tool's class: some tools are made for each turn."""
+def descriptions(kind: type[Tool]) -> Mapping[str, str]:
+    """Read a tool's description for the model: the Markdown file next to the module that names the tool, and those for
+    systems where it is another one, by what Python calls them. Cached by the tool's class: some tools are made for each
+    turn."""
     owner = next(one for one in kind.__mro__ if "name" in vars(one))
-    return Path(import_module(owner.__module__).__file__ or "").with_name(f"{kind.name}.md").read_text("utf-8").strip()
+    folder = Path(import_module(owner.__module__).__file__ or "").parent
+    found = {path.stem.removeprefix(kind.name)[1:]: path for path in folder.glob(f"{kind.name}.*md")}
+    return {system: path.read_text("utf-8").strip() for system, path in sorted(found.items())}
 
 
 @cache

@@ -5,6 +5,7 @@ importing them all, with pydantic, took a third of the time until the first answ
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -44,7 +45,8 @@ class ShippedTool(Tool):
         self._row = row
 
     def told(self) -> tuple[str, Mapping[str, object]]:
-        return self._row["description"], self._row["schema"]
+        texts = self._row["descriptions"]
+        return texts.get(sys.platform, texts[""]), self._row["schema"]
 
     def loaded(self) -> Tool:
         return _imported(self.name)

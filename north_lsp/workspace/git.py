@@ -1,16 +1,14 @@
 """Runs git in a repository that may be hostile: nothing that its configuration names is executed. Also locates what git
 keeps in files that can be read without running it."""
 
-import contextlib
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 
 _SWITCHES = (
     "core.fsmonitor=false",
@@ -140,7 +138,7 @@ def _first_line(path: Path) -> str | None:
 
 @cache
 def _git() -> str | None:
-    found = shutil.which("git")
+    found = systems.find_program("git", os.environ)
     return found if found is not None and os.path.isabs(found) else None
 
 
@@ -174,22 +172,20 @@ def _environment() -> dict[str, str]:
 def _run(command: Sequence[str], cwd: Path, timeout: float) -> tuple[int, bytes] | None:
     """Run a command and return its exit status and output; None if it could not be started or took too long."""
     try:
-        process = subprocess.Popen(
+        tree = systems.start_tree(
             command,
             cwd=cwd,
             env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
     except OSError:
         return None
-    with process:
+    with tree.process as process:
         try:
             output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                unix.signal_group(process.pid, unix.SIGKILL)
+            tree.end()
             return None
     return process.returncode, output

@@ -8,19 +8,20 @@ decision holds for what is read, and reading continues from the descriptor, what
 import errno
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Self
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.workspace.paths import ensure_regular, kind_of
 
-READ = os.O_RDONLY | unix.NOFOLLOW | unix.NONBLOCK | unix.CLOEXEC
+READ = os.O_RDONLY | systems.NOFOLLOW | systems.NONBLOCK | systems.CLOEXEC
 """Flags for reading that never block, not even on a pipe without a writer."""
-FOLDER = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
+FOLDER = os.O_RDONLY | systems.DIRECTORY | systems.NOFOLLOW | systems.CLOEXEC
 
 _OPENAT2 = 437  # on every architecture
 _AT_FDCWD = -100
@@ -57,8 +58,8 @@ def open_regular(path: Path) -> tuple[int, os.stat_result]:
 
 @contextmanager
 def open_folder(path: Path | str) -> Iterator[int]:
-    """Open the folder at a real path for the duration of the context: `os.scandir` and `os.listdir` take its
-    descriptor. Raises OSError."""
+    """Open the folder at a real path for the duration of the context: `systems.scan` takes its descriptor. Raises
+    OSError."""
     descriptor = open_real(path, FOLDER)
     try:
         yield descriptor
@@ -86,7 +87,7 @@ class OpenFolders:
         around = self._held[-1] if self._held else None
         descriptor: int | None
         try:
-            descriptor = open_real(path, FOLDER) if around is None else os.open(name, FOLDER, dir_fd=around)
+            descriptor = open_real(path, FOLDER) if around is None else systems.open_file(name, FOLDER, folder=around)
         except OSError:
             descriptor = None
         self._held.append(descriptor)
@@ -121,6 +122,8 @@ def cannot_open(path: Path, error: OSError) -> ToolError:
 def _opener() -> _Opener:
     """Return the opener for this system: a single system call (openat2) where the kernel has it, else one step per
     folder."""
+    if sys.platform == "win32":
+        return systems.open_real
     try:
         os.close(_at_once("/", FOLDER))
     except (OSError, AttributeError):
@@ -165,15 +168,15 @@ def _at_once(path: str, flags: int) -> int:
 
 def open_in_steps(path: str, flags: int) -> int:
     """Open a real path where the system has no `openat2`: folder by folder, none of which may be a link."""
-    step = getattr(os, "O_PATH", os.O_RDONLY) | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
+    step = getattr(os, "O_PATH", os.O_RDONLY) | systems.DIRECTORY | systems.NOFOLLOW | systems.CLOEXEC
     *folders, name = [part for part in path.split("/") if part] or ["."]
-    at = os.open("/", step)
+    at = systems.open_file("/", step)
     try:
         for folder in folders:
-            below = os.open(folder, step, dir_fd=at)
+            below = systems.open_file(folder, step, folder=at)
             os.close(at)
             at = below
-        return os.open(name, flags | unix.NOFOLLOW, dir_fd=at)
+        return systems.open_file(name, flags | systems.NOFOLLOW, folder=at)
     finally:
         os.close(at)
 

@@ -4,13 +4,15 @@ refused."""
 import errno
 import os
 import stat
+import sys
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import field
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from urllib.parse import unquote_to_bytes
 
+from north_lsp import systems
 from north_lsp.errors import ErrorCode, ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -115,7 +117,10 @@ class Roots:
         return self._resolve(raw_path, (*self.roots, *self.extra))
 
     def _resolve(self, raw_path: str, roots: tuple[Path, ...]) -> Resolved:
-        absolute = self._absolute(_plain(raw_path))
+        plain = _plain(raw_path)
+        if sys.platform == "win32":
+            self._check_text(raw_path, plain, roots)
+        absolute = self._absolute(plain)
         try:
             walked = _walk(absolute)
         except _Stuck as stuck:
@@ -134,11 +139,21 @@ class Roots:
         return Resolved(walked.path, relative, root, walked.exists, walked.names)
 
     def _outside(self, raw_path: str, absolute: str) -> ToolError:
-        inside = absolute.lstrip("/")
+        inside = os.path.splitdrive(absolute)[1].lstrip("/\\" if os.name == "nt" else "/")
         # The model may treat the workspace as the root of the disk.
         known = bool(inside) and os.path.lexists(self.main / inside)
         hint = f"leave out the leading slash if you mean {inside}" if known else _INSIDE
         return self._error("OUTSIDE_WORKSPACE", raw_path, "leads outside the workspace", hint)
+
+    def _check_text(self, raw_path: str, plain: str, roots: tuple[Path, ...]) -> None:
+        """Refuse what only Windows could say the meaning of, before anything is asked of it. Raises ToolError."""
+        from north_lsp.workspace.windows_paths import refused
+
+        why = refused(plain, [PureWindowsPath(root) for root in roots])
+        if why is not None:
+            inside = plain.lstrip("/")
+            hint = f"leave out the leading slash if you mean {inside}" if plain[:1] == "/" != plain[1:2] else _INSIDE
+            raise self._error("OUTSIDE_WORKSPACE", raw_path, why, hint)
 
     def _absolute(self, plain: str) -> str:
         if plain == "~" or plain.startswith("~/"):
@@ -246,6 +261,8 @@ def _plain(raw_path: str) -> str:
         raise _invalid(raw_path, "is an address, not a path")
     else:
         plain = raw_path
+    if os.name == "nt":
+        plain = plain.replace("\\", "/")
     if any(len(os.fsencode(name)) > _MAX_NAME_BYTES for name in plain.split("/")):
         raise _invalid(raw_path, "has a name that is too long for a file system")
     if len(os.fsencode(plain)) > _MAX_PATH_BYTES:
@@ -275,9 +292,14 @@ def _from_uri(uri: str) -> str:
     if not rest.startswith("/"):
         raise _invalid(uri, "names no file")
     try:
-        return unquote_to_bytes(rest).decode("utf-8")
+        plain = unquote_to_bytes(rest).decode("utf-8")
     except UnicodeDecodeError as error:
         raise _invalid(uri, "is not UTF-8 once decoded") from error
+    if os.name != "nt":
+        return plain
+    from north_lsp.workspace.windows_paths import from_uri
+
+    return from_uri(plain)
 
 
 def _invalid(raw_path: str, problem: str) -> ToolError:
@@ -299,6 +321,8 @@ def _walk(absolute: str) -> _Walked:
     Raises _Stuck for loops, for links that lead nowhere (a write through one would create a file at a place that was
     never checked), and for any other error of the file system.
     """
+    if sys.platform == "win32":
+        return _walk_on_windows(absolute)
     done, links = "/", 0
     names = [absolute]
     waiting = deque((name, False) for name in absolute.split("/"))  # each part, and whether a link brought it
@@ -329,3 +353,14 @@ def _walk(absolute: str) -> _Walked:
         if target.startswith("/"):
             done = "/"
     return _Walked(Path(done), True, tuple(names))
+
+
+def _walk_on_windows(absolute: str) -> _Walked:
+    from north_lsp.workspace.windows_paths import Stuck, follow
+
+    try:
+        found, missing, names = follow(absolute, os.lstat, os.readlink)
+    except Stuck as stuck:
+        raise _Stuck(OSError(stuck.errno, stuck.strerror), stuck.at, linked=stuck.linked) from stuck
+    # What exists is known by its true name, whatever short name or case it was called by.
+    return _Walked(Path(systems.true_path(found), *missing), not missing, names)

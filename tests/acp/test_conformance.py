@@ -68,6 +68,7 @@ async def fails(client: RawAcpClient, method: str, params: dict[str, Any]) -> Rp
 
 
 async def test_every_line_of_output_is_one_utf8_message_also_after_the_input_ended(world: World) -> None:
+    """TRANSPORT-001, TRANSPORT-002, SHUTDOWN-001."""
     async with agent(world) as client:
         session = await new_session(client, world)
         await prompt(client, session, "find é → 😀")
@@ -77,6 +78,7 @@ async def test_every_line_of_output_is_one_utf8_message_also_after_the_input_end
 
 
 async def test_the_end_of_input_in_the_middle_of_a_turn_is_an_exit(world: World) -> None:
+    """SHUTDOWN-001."""
     async with agent(world) as client:
         client.handlers["session/request_permission"] = choosing("run")
         session = await new_session(client, world)
@@ -93,6 +95,7 @@ async def test_the_end_of_input_in_the_middle_of_a_turn_is_an_exit(world: World)
 
 @pytest.mark.parametrize("id", [7, 0, -1, "text", ""])
 async def test_ids_come_back_with_their_type(world: World, id: object) -> None:
+    """JSONRPC-001, JSONRPC-002."""
     async with agent(world) as client:
         await client.send({"id": id, "method": "session/list", "params": {}})
         message = await client.wait(lambda message: message.get("id") == id and type(message["id"]) is type(id))
@@ -100,6 +103,7 @@ async def test_ids_come_back_with_their_type(world: World, id: object) -> None:
 
 
 async def test_unknown_methods_are_refused_and_unknown_notifications_ignored(world: World) -> None:
+    """JSONRPC-003, JSONRPC-004, JSONRPC-005, EXT-001."""
     async with agent(world) as client:
         for method in ("nonsense", "session/nonsense", "_custom/method", "fs/read_text_file"):
             assert (await fails(client, method, {})).code == -32601
@@ -111,6 +115,7 @@ async def test_unknown_methods_are_refused_and_unknown_notifications_ignored(wor
 
 @pytest.mark.parametrize("line", [b"{broken", b"[]", b'"text"', b"\xff\xfe", b'{"jsonrpc":"2.0"}', b"[" * 20_000])
 async def test_bad_input_is_answered_and_the_connection_lives(world: World, line: bytes) -> None:
+    """JSONRPC-005, INFO-PARSE-001, INFO-INVALIDREQ-001."""
     async with agent(world) as client:
         await client.send_raw(line + b"\n")
         message = await client.wait(lambda message: message.get("id") is None and "error" in message)
@@ -123,7 +128,7 @@ async def test_bad_input_is_answered_and_the_connection_lives(world: World, line
 
 @pytest.mark.parametrize(("asked", "got"), [(1, 1), (2, 2), (0, 2), (65535, 2)])
 async def test_the_answer_names_a_version_that_north_has(world: World, asked: int, got: int) -> None:
-    """The one that was asked for, or the latest."""
+    """INIT-001 to 004, AUTH-001, AUTH-002: the one that was asked for, or the latest."""
     async with raw_client([*SERVER, "acp"], world.environ, world.project, version=got) as client:
         result = await client.request("initialize", {"protocolVersion": asked})
         assert result["protocolVersion"] == got
@@ -133,6 +138,7 @@ async def test_the_answer_names_a_version_that_north_has(world: World, asked: in
 
 
 async def test_nothing_works_before_initialize_and_nothing_initialises_twice(world: World) -> None:
+    """INIT-001."""
     async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
         assert (await fails(client, "session/new", {"cwd": "/"})).code == -32600
         assert (await fails(client, "initialize", {})).code == -32602
@@ -144,6 +150,7 @@ async def test_nothing_works_before_initialize_and_nothing_initialises_twice(wor
 
 
 async def test_sessions_have_ids_of_their_own_and_are_not_listed_until_a_prompt(world: World) -> None:
+    """SESSION-001, SESSION-002."""
     async with agent(world) as client:
         ids = {await new_session(client, world) for _ in range(5)}
         assert len(ids) == 5
@@ -163,6 +170,7 @@ async def test_sessions_have_ids_of_their_own_and_are_not_listed_until_a_prompt(
     ],
 )
 async def test_bad_params_name_the_field(world: World, params: dict[str, Any], field: str) -> None:
+    """ERROR-001."""
     async with agent(world) as client:
         failure = await fails(client, "session/new", params)
         assert failure.code == -32602
@@ -171,6 +179,7 @@ async def test_bad_params_name_the_field(world: World, params: dict[str, Any], f
 
 
 async def test_an_unknown_session_is_a_resource_that_was_not_found(world: World) -> None:
+    """INFO-UNKNOWNSESSION-001, DELETE-002."""
     async with agent(world) as client:
         cwd = str(world.project)
         for method, params in (
@@ -211,6 +220,7 @@ async def test_list_is_newest_first_filtered_and_paged(world: World, tmp_path: P
 
 
 async def test_load_replays_before_it_answers_and_resume_does_not(world: World) -> None:
+    """LOAD-001, LOAD-002, RESUME-001, RESUME-002."""
     async with agent(world) as client:
         session = await new_session(client, world)
         await prompt(client, session, "find JSONDecodeError in json/decoder.py")
@@ -233,6 +243,7 @@ async def test_load_replays_before_it_answers_and_resume_does_not(world: World) 
 
 
 async def test_delete_then_list(world: World) -> None:
+    """DELETE-001."""
     async with agent(world) as client:
         session = await new_session(client, world)
         await prompt(client, session, "hello")
@@ -243,6 +254,7 @@ async def test_delete_then_list(world: World) -> None:
 
 @pytest.mark.parametrize("method", ["session/close", "session/delete"])
 async def test_closing_during_a_permission_request_answers_cancelled(world: World, method: str) -> None:
+    """CLOSE-002."""
     async with agent(world) as client:
 
         async def never(params: dict[str, Any]) -> None:
@@ -259,6 +271,7 @@ async def test_closing_during_a_permission_request_answers_cancelled(world: Worl
 
 
 async def test_additional_directories_are_roots(world: World, tmp_path: Path) -> None:
+    """ADDDIRS-001."""
     more = tmp_path / "more"
     more.mkdir()
     (more / "note.txt").write_text("remember this\n")
@@ -272,7 +285,7 @@ async def test_additional_directories_are_roots(world: World, tmp_path: Path) ->
 
 
 async def test_a_list_tells_the_further_roots_that_a_session_had_last(world: World, tmp_path: Path) -> None:
-    """ADDDIRS, LIST."""
+    """ADDDIRS-001, LIST-001."""
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir()
@@ -302,6 +315,7 @@ async def test_a_list_tells_the_further_roots_that_a_session_had_last(world: Wor
 
 
 async def test_what_was_announced_is_accepted_and_the_rest_refused(world: World) -> None:
+    """PROMPT-003, PROMPTCAP-002."""
     async with agent(world) as client:
         session = await new_session(client, world)
         link = {"type": "resource_link", "name": "scanner", "uri": (world.project / "json/scanner.py").as_uri()}
@@ -310,7 +324,9 @@ async def test_what_was_announced_is_accepted_and_the_rest_refused(world: World)
         for block in (
             {"type": "image", "data": "aGk=", "mimeType": "image/png"},  # no picture
             {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
-            {"type": "resource", "resource": {"uri": "file:///x", "blob": "aGk="}},
+            {"type": "resource", "resource": {"uri": "file:///x", "blob": "no base64"}},
+            {"type": "resource", "resource": {"uri": "file:///x"}},
+            {"type": "resource", "resource": 7},
             {"type": "unknown"},
         ):
             failure = await fails(client, "session/prompt", {"sessionId": session, "prompt": [block]})
@@ -369,6 +385,7 @@ async def test_a_second_prompt_waits_for_the_first(world: World) -> None:
 
 @pytest.mark.parametrize("notification", ["session/cancel", "$/cancel_request"])
 async def test_nothing_follows_the_answer_of_a_cancelled_turn(world: World, notification: str) -> None:
+    """CANCEL-001, CANCEL-002."""
     async with agent(world) as client:
 
         async def never(params: dict[str, Any]) -> None:
@@ -415,6 +432,7 @@ async def test_a_cancel_when_idle_does_nothing(world: World) -> None:
     ],
 )
 async def test_switching_the_mode_shows_in_both_forms(world: World, method: str, params: dict[str, Any]) -> None:
+    """MODES-002, CONFIG-002, CONFIG-003."""
     async with agent(world) as client:
         session = await new_session(client, world)
         await client.request(method, {"sessionId": session, **params})
@@ -449,6 +467,7 @@ async def test_the_mode_of_the_command_line_is_the_first(world: World) -> None:
 
 
 async def test_a_client_that_announces_nothing_is_asked_for_nothing_but_permission(world: World) -> None:
+    """CLIENTCAP-001 to 003, SCHEMA-001, SCHEMA-002."""
     async with agent(world) as client:
         client.handlers["session/request_permission"] = choosing("accept")
         session = await new_session(client, world)
@@ -524,7 +543,8 @@ async def test_mcp_servers_that_cannot_be_started_are_said_to_be_so(world: World
     async with agent(world) as client:
         server = {"name": "x", "command": "/bin/false", "args": [], "env": []}
         await client.request("session/new", {"cwd": str(world.project), "mcpServers": [server]})
-        await client.wait_update(lambda update: "MCP" in str(update.get("content", "")))
+        told = await client.wait_update(lambda update: "MCP" in str(update.get("content", "")))
+        assert told["messageId"]  # as every chunk has
 
 
 async def test_authentication_refuses_unknown_methods(world: World) -> None:
@@ -534,6 +554,7 @@ async def test_authentication_refuses_unknown_methods(world: World) -> None:
 
 
 async def test_nothing_is_said_on_standard_error(world: World) -> None:
+    """STDERR-001."""
     async with agent(world) as client:
         await prompt(client, await new_session(client, world), "find loads")
         await client.close_stdin()

@@ -128,6 +128,17 @@ async def test_a_client_that_has_asked_for_its_status_is_told_of_another_one(wor
         assert [len(one.get("accounts", ())) for one in told()] == [2, 0]
 
 
+async def test_instructions_of_the_client_are_refused_and_not_left_out(world: World) -> None:
+    wanted = {"cwd": str(world.project), "mcpServers": [], "systemPrompt": {"mode": "append", "content": []}}
+    async with agent(world) as client:
+        session = await new_session(client, world, systemPrompt=None)
+        await prompt(client, session, "Hello")
+        for method in ("session/new", "session/load", "session/resume", "session/fork"):
+            failure = await fails(client, method, {"sessionId": session, **wanted})
+            assert (failure.code, failure.data) == (-32602, {"field": "systemPrompt"})
+        assert len(await listed(client)) == 1
+
+
 async def test_what_is_on_or_off_is_a_switch_for_a_client_that_has_those(world: World) -> None:
     switches: dict[str, Any] = {"configOptions": {"boolean": {}}}
     async with agent(world, session=switches) as client:

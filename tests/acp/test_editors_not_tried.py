@@ -1,6 +1,7 @@
 """Editors that do not run where North is tested, played by what is published of them: which capabilities they announce,
 what they send, and what they answer. The official schema checks every message."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.world import SERVER, World
+from tests.support import mcp_server
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, call, say, think
@@ -26,7 +28,7 @@ ZED_ANSWERS = {
     "session/request_permission", "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/kill",
     "terminal/release", "terminal/output", "terminal/wait_for_exit", "elicitation/create",
 }  # fmt: skip
-JETBRAINS: dict[str, Any] = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
+JETBRAINS: dict[str, Any] = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
 class Played:
@@ -136,22 +138,59 @@ async def test_a_client_that_behaves_as_zed_does(
 
 
 async def test_a_client_that_behaves_as_jetbrains_does(world: World, server: ModelServer) -> None:
-    """The IDEs are not published. Known of them: the name `JetBrains.IntelliJ IDEA`, as their logs and other agents'
-    have it; that they refuse an answer to `initialize` which is not as the schema says; and that they wait for the
-    answer to `session/new` before they read updates of that session (both from reports of other agents' users, 2025 and
-    2026). What they announce is not known: here, files and a terminal. The IDEs themselves were not run."""
+    """The IDEs are not published. Known of them, from their documentation and from authors of other agents (2025 and
+    2026): the name `JetBrains.IntelliJ IDEA`; that they refuse an answer to `initialize` which is not as the schema
+    says; that they wait for the answer to `session/new` before they read updates of that session; that they have files
+    and no terminals; that they pass on their own MCP server, a program with a port in its variables, where the user
+    wants that; that they set options right before a prompt, load a conversation that is opened again, and show nothing
+    that comes between two prompts. The IDEs themselves were not run."""
     (world.project / "a.txt").write_text("one\ntwo\n")
     turns(server)
-    info = {"name": "JetBrains.IntelliJ IDEA", "title": "IntelliJ IDEA", "version": "2026.1.4"}
+    info = {"name": "JetBrains.IntelliJ IDEA", "title": "IntelliJ IDEA", "version": "2026.2"}
+    port = [{"name": "IJ_MCP_SERVER_PORT", "value": "64342"}]
+    idea = {"name": "idea", "command": sys.executable, "args": ["-I", mcp_server.__file__], "env": port}
+    broken = {"name": "broken", "command": "/no/such/program", "args": [], "env": []}
+    folder = {"cwd": str(world.project), "mcpServers": [idea, broken, {"command": "nameless"}]}
     async with played(world, info, JETBRAINS) as ide:
-        made = await ide.raw.request("session/new", {"cwd": str(world.project), "mcpServers": []})
+        made = await ide.raw.request("session/new", folder)
+        session = made["sessionId"]
         assert not ide.raw.updates or "result" in ide.sent()[1]
         await ide.raw.wait_update(lambda update: update["sessionUpdate"] == "available_commands_update")
         first = next(n for n, one in enumerate(ide.sent()) if one.get("method") == "session/update")
         assert "sessionId" in ide.sent()[first - 1]["result"]
+        change = {"sessionId": session, "configId": "mode", "value": "agent"}
+        assert (await ide.raw.request("session/set_config_option", change))["configOptions"]
+        assert "broken" not in str(ide.raw.updates)
         ide.presses = ["allow_once", "reject_once", "allow_once"]
-        assert await ide.prompt(made["sessionId"], text("Change it")) == "end_turn"
+        assert await ide.prompt(session, text("Change it")) == "end_turn"
         assert ide.wrote == ["a.txt"]
-        assert await ide.prompt(made["sessionId"], text("And?")) == "end_turn"
+        assert "The MCP server number 3 that this editor passes on has no name" in str(ide.raw.updates)
+        await ide.raw.request("session/close", {"sessionId": session})
+        ide.raw.updates.clear()
+        await ide.raw.request("session/load", {"sessionId": session, **folder})
+        assert "Done." in str(ide.raw.updates)
+        assert await ide.prompt(session, text("And?")) == "end_turn"
+        while "`broken`: failed" not in str(ide.raw.updates):
+            await ide.prompt(session, text("/mcp"))
+        assert await ide.prompt(session, text("/mcp")) == "end_turn"
+        assert "The MCP server broken is not available" in str(ide.raw.updates)
         assert ide.asked() == {"session/request_permission", "fs/read_text_file", "fs/write_text_file"}
         assert all("_meta" not in one.get("params", {}).get("update", {}) for one in ide.sent())
+        assert spoken_between_prompts(ide.raw) == []
+    assert "mcp_idea_echo" in [tool["name"] for tool in server.requests[-1].body["tools"]]
+
+
+def spoken_between_prompts(raw: RawAcpClient) -> list[str]:
+    """The texts that came while no prompt was answered and no conversation loaded."""
+    open_: set[object] = set()
+    found = []
+    for sender, message in raw.transcript:
+        if sender == "client" and message.get("method") in ("session/prompt", "session/load"):
+            open_.add(message["id"])
+        elif sender == "agent" and "method" not in message:
+            open_.discard(message["id"])
+        elif sender == "agent" and not open_:
+            update = message.get("params", {}).get("update", {})
+            if update.get("sessionUpdate") == "agent_message_chunk":
+                found.append(update["content"]["text"])
+    return found

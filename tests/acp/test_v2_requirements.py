@@ -32,7 +32,7 @@ def named_in(text: str) -> set[str]:
         area = whole.removeprefix("ACP-")
         found |= {f"{area}-{number}" for number in re.findall(r"\d+", numbers)}
         for first, last in re.findall(r"(\d+) to (\d+)", numbers):
-            found |= {f"{area}-{number}" for number in range(int(first), int(last) + 1)}
+            found |= {f"{area}-{number:03d}" for number in range(int(first), int(last) + 1)}
     return found
 
 

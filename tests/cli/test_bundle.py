@@ -1,5 +1,6 @@
 """What a bundle for a report has: everything that helps, nothing that is secret."""
 
+import json
 import subprocess
 import zipfile
 from pathlib import Path
@@ -17,6 +18,7 @@ from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_work_trees import first_commit
 
 STORED = "a-key-that-looks-like-nothing"
+SIGNED_IN = "what-a-sign-in-gave"
 OWN = "another-one-of-my-own"
 
 
@@ -26,12 +28,13 @@ def options(tmp_path: Path) -> Options:
     options = Options(folders | {"ACME_API_KEY": OWN}, tmp_path, None, None, None)
     store = Locations.from_environment(options.environ)
     CredentialStore(store).add("openai", STORED)
+    CredentialStore(store).keep_sign_in("mcp:1", "MCP server a", json.dumps({"access": SIGNED_IN, "refresh": ""}))
     store.config.mkdir()
     (store.config / "config.json").write_text('{"log": {"level": "debug"}, "apiKey": "in-the-settings"}')
     (store.config / "models.yml").write_text(f"providers:\n  mine:\n    apiKey: in-the-models\n    note: {STORED}\n")
     (store.config / "secrets.yml").write_text("all of them")
     log = DiagnosticsLog(store)
-    log.event("info", "app_start", note=OWN)
+    log.event("info", "app_start", note=OWN, said=f"{SIGNED_IN} is no good")
     log.report_crash("it broke")
     log.close()
     store.conversations.mkdir()
@@ -58,7 +61,7 @@ def test_it_has_what_helps_and_no_secret(options: Options, tmp_path: Path) -> No
     (crash,) = (name for name in found if name.startswith("crash/"))
     assert set(found) == {"doctor.txt", "versions.txt", "config/config.json", "config/models.yml", "north.log", crash}
     everything = "".join(found.values())
-    for secret in (STORED, OWN, "in-the-settings", "in-the-models", "all of them"):
+    for secret in (STORED, SIGNED_IN, OWN, "in-the-settings", "in-the-models", "all of them"):
         assert secret not in everything
     assert '"level": "debug"' in found["config/config.json"]
     assert "app_start" in found["north.log"]

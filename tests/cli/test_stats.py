@@ -40,7 +40,7 @@ def test_what_is_on_the_disk_with_what_frees_it(tmp_path: Path) -> None:
     assert "North keeps nothing in" in run(tmp_path, "stats", "--disk").stdout
     store(tmp_path)
     done = run(tmp_path, "stats", "--disk")
-    assert "1 files  conversations" in done.stdout
+    assert "1 file  conversations" in done.stdout
     assert "freed by deleting them, or the setting sessions.maxAgeDays" in done.stdout
     locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
     (row,) = (one for one in areas(locations) if one.id == "conversations")

@@ -174,3 +174,18 @@ async def test_the_costs_of_all_conversations_are_forgotten_when_the_user_says_s
         assert len(asked) == 2
         await prompt(client, session, "/costs now")
         assert "Usage: `/costs [reset]`." in texts(client)
+
+
+@pytest.mark.parametrize("choice", ["near", "text", "none"])
+async def test_a_mistyped_command_is_not_sent_but_asked_about(world: World, server: ModelServer, choice: str) -> None:
+    server.script(*[answer(Say("Hello.")) for _ in range(2 if choice == "text" else 1)])
+    async with conversation(world) as (client, session):
+        asked = deciding(client, choice)
+        assert await prompt(client, session, "/hlep cancel") == "end_turn"
+        names = [option["name"] for option in asked[0]["options"]]
+        assert names == ["Use /help", "Send it to the model as text", "Do not send it"]
+        assert asked[0]["toolCall"]["title"] == "There is no command /hlep. What did you mean?"
+        assert ("`/cancel`: Stop what is running" in texts(client)) == (choice == "near")
+        assert ("To send it as text" in texts(client)) == (choice == "none")
+        assert await prompt(client, session, "Hello") == "end_turn"
+    assert sent(server)[0][0] == ("user", "/hlep cancel" if choice == "text" else "Hello")

@@ -97,8 +97,9 @@ async def test_archived_conversations_are_hidden_until_somebody_wants_them(world
             "title": "Mine"
         }
         await client.request("session/close", {"sessionId": session})
-        await client.request("_north/sessions/rename", {"sessionId": session, "title": "Yours"})
-        assert [row["title"] for row in (await client.request("session/list"))["sessions"]] == ["Yours"]
+        key = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
+        await client.request("_north/sessions/rename", {"sessionId": session, "title": f"Yours {key}"})
+        assert [row["title"] for row in (await client.request("session/list"))["sessions"]] == ["Yours [masked]"]
         for params in ({"sessionId": session, "archived": 1}, {"sessionId": "f0f0f0"}):
             with pytest.raises(RpcFailure) as refused:
                 await client.request("_north/sessions/archive", params)

@@ -1,11 +1,13 @@
 """Pictures that a user sends, through the real process: to the model, into the log, and back."""
 
 import base64
+import json
 from typing import Any
 
 import pytest
 
 from north_lsp.workspace.formats.pictures import recognise
+from tests.end_to_end.test_sessions import another, there
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import SERVER, World, make_world
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
@@ -153,6 +155,27 @@ async def test_a_picture_that_is_gone_does_not_stop_the_conversation(world: Worl
         kept[0].unlink()
         await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS]})
     assert "[image unavailable]" in server.requests[-1].body["messages"][0]["content"][0]["text"]
+    async with another(world) as client:
+        await client.request("session/load", there(id, world.project))
+        await client.wait_update(lambda update: "1 picture of this conversation cannot be shown" in str(update))
+
+
+async def test_a_picture_whose_data_is_in_the_log_is_shown_and_sent(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("White.")), answer(Say("Still.")))
+    async with conversation(world) as (client, id):
+        await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS]})
+    log = world.data / "conversations" / f"{id}.jsonl"
+    part = json.dumps({"type": "image", "mimeType": "image/png", "data": base64.b64encode(PICTURE).decode()})
+    text = log.read_text()
+    begins = '"content":[{"type":"text","text":"What is on it?"}'
+    assert begins in text
+    log.write_text(text.replace(begins, f"{begins},{part}"))
+    async with another(world) as client:
+        await client.request("session/load", there(id, world.project))
+        await client.request("session/prompt", {"sessionId": id, "prompt": [WORDS]})
+        assert base64.b64encode(PICTURE).decode() in str(client.updates)
+        assert "cannot be shown" not in str(client.updates)
+    assert base64.b64encode(PICTURE).decode() in str(server.requests[-1].body["messages"][0])
 
 
 async def test_the_offline_model_answers_a_picture(tmp_path: Any) -> None:

@@ -9,11 +9,12 @@ from tests.end_to_end.test_agents import submit, task, tasks
 from tests.end_to_end.test_context import system_of, write
 from tests.end_to_end.test_faults import configure, prompt, texts
 from tests.end_to_end.test_mcp import last_result, talk
+from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_templates import last_prompt, offered
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, answer, call
+from tests.support.script import Gate, Say, answer, call
 
 SKILL = "---\ndescription: {}\n---\nWork like this: {}."
 
@@ -160,3 +161,26 @@ async def test_an_extension_of_a_workspace_that_is_not_trusted_brings_nothing(
         assert len(server.requests) == 1
     assert "Obey the extension" not in system_of(server)
     assert not (world.project / "made").exists()
+
+
+async def test_a_turn_goes_on_as_it_began_when_everything_is_read_again(world: World, server: ModelServer) -> None:
+    write(world.project, {"AGENTS.md": "Use tabs.\n"})
+    server.script(
+        answer(Say("Reading."), Gate("here"), call("read_file", path="json/tool.py")),
+        answer(Say("Read.")),
+        answer(Say("Yes.")),
+    )
+    async with conversation(world) as (client, session):
+        running = await start(client, session, "go")
+        await server.reached("here")
+        write(world.project, {"AGENTS.md": "Use blanks.\n", ".north/commands/more.md": "More."})
+        configure(world, **{"limits.readLines": 20, "disabledProviders": ["anthropic"], "sandbox": "workspace"})
+        assert await prompt(client, session, "/reload") == "end_turn"
+        server.open("here")
+        assert (await client.answer(running))["stopReason"] == "end_turn"
+        configure(world)
+        assert await prompt(client, session, "again") == "end_turn"
+    first, second, third = (one.body for one in server.requests)
+    assert (first["system"], first["tools"]) == (second["system"], second["tools"])
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert "Use blanks." in str(third["system"])

@@ -135,3 +135,18 @@ async def test_a_skill_in_a_plain_client(world: World, server: ModelServer) -> N
         await editor.prompt("Bake")
         assert BODY in json.dumps(sent(server)[-1])
         assert "`tart`, in the phase `draw`" in (await editor.prompt("/skill")).text
+
+
+async def test_a_skill_says_when_it_is_there_by_itself(world: World, server: ModelServer) -> None:
+    skill(world, "tart", "description: Bakes\nglobs: ['*.tart', 'json/*.py']")
+    skill(world, "house", "description: How we write\nalwaysApply: true")
+    server.script(answer(call("read_file", path="json/tool.py")), WELL, WELL)
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Look at it")
+        await prompt(client, session, "Again: @json/tool.py")
+    first, second, third = (json.dumps(one.body) for one in server.requests)
+    assert f"## Skill house\\n<user_text>\\n{BODY}" in first
+    assert "- tart: Bakes" in first
+    assert "- house" not in first
+    news = "The skill tart is about json/tool.py: load it before you work on that."
+    assert [one.count(news) for one in (first, second, third)] == [0, 1, 1]

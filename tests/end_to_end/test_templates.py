@@ -2,14 +2,21 @@
 
 from typing import Any
 
+import pytest
+
+from tests.end_to_end.test_agents import submit, task, tasks
 from tests.end_to_end.test_context import messages_of, notices, system_of, write
-from tests.end_to_end.test_faults import prompt
-from tests.end_to_end.test_turns import conversation
+from tests.end_to_end.test_faults import configure, prompt, sent
+from tests.end_to_end.test_file_blocks import deciding
+from tests.end_to_end.test_mcp import questions
+from tests.end_to_end.test_queue import ask, start
+from tests.end_to_end.test_secrets_campaign import agree
+from tests.end_to_end.test_turns import conversation, text_blocks
 from tests.end_to_end.test_web import Told
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, answer, call
+from tests.support.script import Gate, Say, answer, call
 
 
 def last_prompt(server: ModelServer) -> str:
@@ -178,7 +185,7 @@ async def test_a_command_says_for_its_turn_who_answers_and_what_may_be_used(worl
         await prompt(client, session, "/look a.py")
         assert "haiku" in str(server.requests[0].body["model"])
         assert {"read_file", "search_text"} <= tools_of(server)
-        assert not {"shell_run", "edit_replace_exact", "list_root"} & tools_of(server)
+        assert not {"shell_run", "edit_replace_exact", "list_root", "search_tools"} & tools_of(server)
         assert "not available in ask mode" in str(server.requests[1].body["messages"])
         assert any("Haiku" in text and "/look says so" in text for text in notices(client))
         await prompt(client, session, "And now?")
@@ -199,3 +206,94 @@ async def test_a_command_gives_nothing_that_the_conversation_does_not_have(world
     assert "names tools that are not there: codebase, so it has all of them" in shown
     assert "read_file" in tools_of(server)
     assert "shell_run" not in tools_of(server)
+
+
+async def test_agents_get_no_tool_that_a_command_has_taken_away(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/commands/look.md": "---\nallowed-tools: Read, task\n---\nHave it looked at."})
+    server.script(tasks(task("task", "Do it")), submit("Done."), answer(Say("Well.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "/look")
+    assert "read_file" in {tool["name"] for tool in server.requests[1].body["tools"]}
+    assert not {"shell_run", "edit_replace_exact", "search_text"} & {
+        tool["name"] for tool in server.requests[1].body["tools"]
+    }
+
+
+def said(server: ModelServer, at: int) -> list[str]:
+    return [text for role, text in sent(server)[at] if role == "user"]
+
+
+@pytest.mark.parametrize("ahead", [(), ("first",)], ids=["as steering", "with others"])
+async def test_a_command_that_says_what_holds_for_its_turn_shares_it_with_no_other_prompt(
+    world: World, server: ModelServer, ahead: tuple[str, ...]
+) -> None:
+    configure(world, **{"queue.followUpMode": "all"})
+    write(world.project, {".north/commands/look.md": "---\nmode: ask\n---\nLook at it."})
+    server.script(answer(Say("Working."), Gate("here")), *[answer(Say("Done.")) for _ in (*ahead, "/look", "last")])
+    async with conversation(world) as (client, session):
+        running = await start(client, session, "go")
+        await server.reached("here")
+        rest = [await start(client, session, text, "followUp") for text in ahead]
+        rest.append(await start(client, session, "/look"))
+        assert (await ask(client, session, "steer", prompt=text_blocks("/look")))["delivered"] is False
+        rest.append(await start(client, session, "last", "followUp"))
+        server.open("here")
+        for request in (running, *rest):
+            assert (await client.answer(request))["stopReason"] == "end_turn"
+    requests = {said(server, at)[-1]: server.requests[at] for at in range(len(server.requests))}
+    looked = next(one for text, one in requests.items() if "Look at it." in text)
+    assert "shell_run" not in {tool["name"] for tool in looked.body["tools"]}
+    for text in ("go", *ahead, "last"):
+        assert "shell_run" in {tool["name"] for tool in requests[text].body["tools"]}
+
+
+RUNS = "---\nallowed-tools: Read, Bash(echo:*)\n---\nSaid: !`echo one $1`\nAnd !{sh -c 'printf two; exit 3'}."
+
+
+async def test_what_a_command_wants_to_know_is_run_once_the_user_agrees(world: World, server: ModelServer) -> None:
+    write(world.project, {".claude/commands/ask.md": RUNS})
+    server.script(answer(Say("Heard.")))
+    async with conversation(world) as (client, session):
+        client.handlers["session/request_permission"] = agree
+        assert await prompt(client, session, "/ask more") == "end_turn"
+        asked = [one["toolCall"]["rawInput"]["command"] for one in questions(client)]
+        assert asked == ["echo one more", "sh -c 'printf two; exit 3'"]
+        ends = [one for one in updates(client, "tool_call_update") if one.get("status") in ("completed", "failed")]
+        assert [one["status"] for one in ends] == ["completed", "failed"]
+        await client.request("session/close", {"sessionId": session})
+        shown = len(updates(client, "tool_call"))
+        await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        titles = [one["title"] for one in updates(client, "tool_call")[shown:]]
+        assert titles == ["Running echo one more", "Running sh -c 'printf two; exit 3'"]
+    said = "\n".join(text for _, text in sent(server)[-1])
+    assert "Said: (the output of `echo one more`; if it is not below, run it)" in said
+    assert "/ask wants to know what this command prints:\necho one more\n\n(exit code 0)\none more" in said
+    assert "/ask wants to know what this command prints:\nsh -c 'printf two; exit 3'\n\n(exit code 3)\ntwo" in said
+
+
+@pytest.mark.parametrize(
+    ("mode", "choice", "told"),
+    [("agent", "reject", "the user denied it"), ("ask", "accept", "shell_run is not available in ask mode")],
+)
+async def test_what_is_not_run_is_told(world: World, server: ModelServer, mode: str, choice: str, told: str) -> None:
+    write(world.project, {".north/commands/ask.md": "Said: !`echo one`"})
+    server.script(answer(Say("Heard.")))
+    async with conversation(world) as (client, session):
+        deciding(client, choice)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": mode})
+        assert await prompt(client, session, "/ask") == "end_turn"
+        assert len(questions(client)) == (mode == "agent")
+    assert "/ask wants to know what this command prints:\necho one\n\n(not run:" in last_prompt(server)
+    assert told in last_prompt(server)
+
+
+async def test_a_command_that_holds_a_question_can_be_cancelled_with_it(world: World, server: ModelServer) -> None:
+    write(world.project, {".north/commands/ask.md": "Said: !`echo one`"})
+    async with conversation(world) as (client, session):
+
+        async def cancel(params: dict[str, Any]) -> dict[str, Any]:
+            return {"outcome": {"outcome": "cancelled"}}
+
+        client.handlers["session/request_permission"] = cancel
+        assert await prompt(client, session, "/ask") == "cancelled"
+    assert server.requests == []

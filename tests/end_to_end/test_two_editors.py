@@ -1,8 +1,11 @@
 """One conversation in two editors: one writes, the other shows what happens there, live, and may take over."""
 
 import json
+import os
+import time
 from typing import Any
 
+import anyio
 import pytest
 
 from north_lsp.agent.session.sharing import Sharing
@@ -16,6 +19,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient, RpcFailure
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Gate, Say, Think, answer, call
 
 
@@ -39,6 +43,16 @@ def thoughts(client: RawAcpClient) -> str:
 async def shown(client: RawAcpClient, text: str) -> None:
     async with client._news:
         await client._news.wait_for(lambda: text in texts(client))
+
+
+async def test_what_is_open_does_not_count_as_old(world: World) -> None:
+    async with client_of(world, **NORTH) as client:
+        log = world.data / "conversations" / f"{await new_session(client, world)}.jsonl"
+        long_ago = time.time() - 8 * 24 * 60 * 60
+        os.utime(log, (long_ago, long_ago))
+        with anyio.fail_after(PATIENCE):
+            while log.stat().st_mtime < long_ago + 60:
+                await anyio.sleep(0.01)
 
 
 async def test_a_turn_elsewhere_is_shown_as_it_goes_on(world: World, server: ModelServer) -> None:
@@ -115,6 +129,24 @@ async def test_it_is_taken_over_when_nothing_runs_there_and_back_again(world: Wo
         assert await prompt(first, session, "fourth") == "end_turn"
         await shown(second, "Four.")
         assert texts(first) == texts(second) == "One.Two.Three.Four."
+
+
+async def test_two_that_want_it_at_once_get_it_one_after_the_other(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with (
+        client_of(world, **NORTH) as first,
+        client_of(world, **NORTH) as second,
+        client_of(world, **NORTH) as third,
+    ):
+        session = await new_session(first, world)
+        assert await prompt(first, session, "first") == "end_turn"
+        await load(second, world, session)
+        await load(third, world, session)
+        takings = [
+            await one.start_request("_north/sessions/takeOver", {"sessionId": session}) for one in (second, third)
+        ]
+        for one, taking in zip((second, third), takings, strict=True):
+            assert await one.answer(taking) == {"ok": True}
 
 
 async def test_an_answer_and_a_question_of_a_killed_process_are_there_at_once(

@@ -66,7 +66,7 @@ async def test_nobody_asks_while_an_answer_is_waited_for(locations: Locations, t
 
 
 async def test_a_program_starts_again_with_another_token(locations: Locations, tmp_path: Path) -> None:
-    sign_ins, spec = SignIns({}, CredentialStore(locations)), program(sign_in_url=SIGNED_IN_AT)
+    sign_ins, spec = SignIns({}, CredentialStore(locations), list[str]().extend), program(sign_in_url=SIGNED_IN_AT)
     connector = Connector({}, frozenset, locations)
     with pytest.raises(ToolError, match="wants you to sign in"):
         async with connector(spec, [tmp_path], Heard()):

@@ -55,11 +55,13 @@ def test_addresses_of_sign_ins(address: str, server: ServerSpec, safe: bool) -> 
 
 async def test_nobody_signs_in_to_a_server_that_others_could_listen_to(store: CredentialStore) -> None:
     with pytest.raises(ToolError, match="https://"):
-        await SignIns({}, store).sign_in(ServerSpec("a", "user", "", "http", url="http://a.example/mcp"), nothing)
+        await SignIns({}, store, list[str]().extend).sign_in(
+            ServerSpec("a", "user", "", "http", url="http://a.example/mcp"), nothing
+        )
 
 
 async def test_what_is_damaged_is_no_sign_in(store: CredentialStore) -> None:
-    sign_ins = SignIns({}, store)
+    sign_ins = SignIns({}, store, list[str]().extend)
     request = httpx2.Request("POST", REMOTE.url)
     flow = SignedIn(REMOTE, sign_ins).async_auth_flow(request)
     assert "authorization" not in (await anext(flow)).headers
@@ -120,7 +122,8 @@ class Answered(SignIns):
             self.carriers.append((scheme, proxy))
             return httpx2.MockTransport(handle)
 
-        super().__init__({}, store, resolve, carry)
+        self.noted: list[str] = []
+        super().__init__({}, store, self.noted.extend, resolve, carry)
         self.looked_up: list[str] = []
         self.carriers: list[tuple[str, str]] = []
         self.reads = threading.Event()

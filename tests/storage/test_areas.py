@@ -122,6 +122,26 @@ def test_what_is_open_stays(store: Locations, full: Path, new: New, scope: Scope
     assert not store.project(project_hash(full)).exists()
 
 
+@pytest.mark.parametrize("scope", ["project", "all"])
+def test_what_is_opened_while_the_question_waits_stays(store: Locations, full: Path, new: New, scope: Scope) -> None:
+    conversation = new(full, project_hash(full))
+    conversation.append("message", message=USER)
+    conversation.close()
+    told: list[str] = []
+
+    def opened(_: str) -> str:
+        conversation.append("message", message=USER)
+        return "yes"
+
+    code = purge(options(store, full), scope, opened, told.append, told.append)
+    assert code == (1 if scope == "all" else 0)
+    assert "opened meanwhile in a running North: " + conversation.id in " ".join(told)
+    assert conversation.path.exists()
+    assert store.project(project_hash(full)).exists()
+    assert len(list(store.conversations.glob("*.jsonl"))) == (3 if scope == "all" else 2)
+    conversation.close()
+
+
 def test_a_folder_that_is_not_only_norths_is_not_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "projects").mkdir()

@@ -589,3 +589,16 @@ def test_nobody_takes_the_lock_of_a_conversation_that_was_closed_for_good(store:
     with conversation.borrowed() as is_mine:
         assert not is_mine
     assert Conversation.open(store, conversation.id).lock() is None
+
+
+def test_what_was_asked_of_an_earlier_writer_is_not_asked_of_the_next(store: Locations, new: New) -> None:
+    former = new()
+    former.append("message", message=user())
+    conversation = Conversation.open(store, former.id)
+    conversation.ownership.want(stop=True)
+    former.close()  # before it has looked
+    conversation.append("message", message=user())
+    assert conversation.ownership.wanted() is None
+    Conversation.open(store, former.id).ownership.want()
+    assert conversation.ownership.wanted() == "let_go"
+    conversation.close()

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from north_lsp.storage import copying
+from north_lsp.storage.artifacts import Artifacts
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.copying import NotCopied, Place
 from north_lsp.storage.listing import delete_conversation, list_conversations
@@ -214,10 +215,26 @@ def test_full_outputs_are_copied_and_outlive_the_original(
     other, whole = copying.fork(source, store)
     assert whole
     assert (store.conversations / other / "2.shell_run.log").read_text() == "more"
-    monkeypatch.setattr("shutil.copyfile", refuse)
+    assert (store.conversations / other / "2.shell_run.log").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr("shutil.copyfileobj", refuse)
     without, whole = copying.fork(source, store)
     assert not whole
     assert Conversation.open(store, without).entries == source.entries
+    artifacts = Artifacts(store.conversations / without)
+    assert "not copied" in artifacts.read(2)
+    assert artifacts.add("shell_run", "its own") == 3
+    source.close()
+
+
+def test_a_fork_has_a_plan_of_its_own(store: Locations, new: New) -> None:
+    source = new()
+    source.append("message", message=user())
+    source.folder.mkdir()
+    plan = source.folder / "plan.md"
+    plan.write_text("first")
+    id, _ = copying.fork(source, store)
+    plan.write_text("changed in place, as editors do")
+    assert (store.conversations / id / "plan.md").read_text() == "first"
     source.close()
 
 

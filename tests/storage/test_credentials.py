@@ -48,6 +48,14 @@ def test_forgetting(store: CredentialStore) -> None:
     assert b"a-key-0" not in store.path.read_bytes()  # gone from the file, not only from the table
 
 
+def test_the_tokens_of_sign_ins_are_known_so_that_they_can_be_masked(store: CredentialStore) -> None:
+    assert store.sign_in_tokens() == []
+    store.add("openai", "a key", "label")
+    for name, kept in (("a", '{"access": "x", "refresh": "y"}'), ("b", '{"access": "z", "refresh": ""}'), ("c", "no")):
+        store.keep_sign_in(name, "label", kept)
+    assert store.sign_in_tokens() == ["x", "y", "z"]
+
+
 def test_it_is_readable_by_its_user_alone(store: CredentialStore) -> None:
     before = os.umask(0)
     try:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,19 +23,24 @@ from north_lsp.agent.session import unsaved
 from north_lsp.agent.session.environment import Environment
 from north_lsp.mcp.stdio import empty_folder
 from north_lsp.shell import factory as making
+from north_lsp.storage import janitor
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.housekeeping import Housekeeping
-from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear, clear_daily, clear_project
-from north_lsp.storage.listing import list_conversations
+from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear_project
+from north_lsp.storage.listing import delete_conversation, is_open, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.prompt_history import PromptHistory
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.trash import restore
+from tests.support.patience import PATIENCE
 
 New = Callable[..., Conversation]
 Child = Callable[..., Any]
 DAY = 24 * 60 * 60
 USER = {"role": "user", "content": [{"type": "text", "text": "hello"}]}
+clear = partial(janitor.clear, seconds=PATIENCE)
+clear_daily = partial(janitor.clear_daily, seconds=PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +132,19 @@ def test_old_conversations_without_a_word_go(store: Locations, new: New) -> None
     held.close()
     left = {path.name for path in store.conversations.iterdir()}
     assert left == {conversation.path.name for conversation in (young, spoken, held)}
+
+
+def test_nobody_can_begin_in_an_empty_conversation_while_it_goes(
+    store: Locations, new: New, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = new()
+    empty.keep()
+    aged(empty.path, (EMPTY_DAYS + 1) * DAY)
+    held: list[bool] = []
+    monkeypatch.setattr(janitor, "_remove", lambda path: held.append(is_open(store, path.stem)))
+    clear(store)
+    assert held == [True]
+    assert not is_open(store, empty.id)
 
 
 def test_the_trash_is_emptied_after_a_month(store: Locations) -> None:
@@ -273,6 +292,18 @@ def test_what_belonged_to_a_conversation_that_is_gone_goes(store: Locations, new
         aged(path, 8 * DAY)
     assert sorted(names(clear(store))) == sorted(path.name for path in left)
     assert all(path.exists() for path in (*others, kept.folder))
+
+
+def test_outputs_that_did_not_follow_their_conversation_to_the_trash_wait_for_it(store: Locations, new: New) -> None:
+    deleted = new()
+    deleted.append("message", message=USER)
+    deleted.close()
+    delete_conversation(store, deleted.id)
+    deleted.folder.mkdir()  # the process was killed after it had moved the log
+    aged(deleted.folder, 8 * DAY)
+    assert names(clear(store)) == []
+    restore(store, deleted.id)
+    assert deleted.folder.exists()
 
 
 def _blob(store: Locations, data: bytes) -> Path:

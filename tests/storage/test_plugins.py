@@ -1,9 +1,12 @@
 """Plugins of Claude's and extensions with a manifest: which there are, and what counts of them."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import Plugin, find_plugins
@@ -143,3 +146,33 @@ def test_a_manifest_that_leads_out_of_the_project_is_not_read(tmp_path: Path, ro
     plugins, problems = found(tmp_path, root)
     assert plugins == []
     assert "leads out of the project" in problems[0]
+
+
+_TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["~\x00", "~nobody/x", "/", "..", "a\x00", "x" * 5000]))
+_VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.floats(), _TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(_TEXTS, inner, max_size=2)),
+    max_leaves=6,
+)
+_KEYS = ("name", "description", "mcpServers", "contextFileName", "context", "installPath", "scope", "projectPath")
+_OBJECTS = st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_OBJECTS, st.one_of(_VALUES, st.dictionaries(_TEXTS, st.lists(_OBJECTS, max_size=2), max_size=2)), _VALUES)
+@example({}, {"a": [{"installPath": "~\x00"}]}, None)
+def test_nothing_that_a_file_says_is_in_the_way(manifest: object, installed: object, switches: object) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home, root = Path(folder, "home"), Path(folder, "repo")
+        files = {
+            home / ".claude/plugins/installed_plugins.json": {"plugins": installed},
+            home / ".claude/settings.json": {"enabledPlugins": switches},
+            root / ".gemini/extensions/one/gemini-extension.json": manifest,
+        }
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(content))
+        locations = Locations(home / "config", home / "data", home / "state")
+        found = find_plugins(root, home, locations, of_project=True)
+        assert [one.folder.name for one in found.all if one.family == "extension"] == ["one"]
+        assert all(Path(one.folder, name).is_file() for one in found.all for name in one.context_files)

@@ -17,6 +17,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.trash import NotRestored, deleted_at, restore, trashed
 from tests.storage.conftest import New
 from tests.storage.test_copying import state, user
+from tests.support.patience import PATIENCE
 
 
 def stored(new: New, text: str = "hello") -> Conversation:
@@ -134,10 +135,10 @@ def test_what_was_restored_is_not_cleared_away_for_its_age(store: Locations, new
         os.utime(path, (0, 0))
     restore(store, one.id)
     (store.conversations / f"{one.id}.jsonl").rename(store.data / "aside")  # as at the moment before it is there
-    clear(store, max_age_days=1)
+    clear(store, max_age_days=1, seconds=PATIENCE)
     (store.data / "aside").rename(store.conversations / f"{one.id}.jsonl")
     assert (one.folder / "1.shell_run.log").read_text() == "all of it"
-    clear(store, max_age_days=1)
+    clear(store, max_age_days=1, seconds=PATIENCE)
     assert one.path.exists()
 
 

@@ -20,7 +20,7 @@ from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_json_schema import json_schema, value_schema
-from north_lsp.tools.base import Tool
+from north_lsp.tools.base import Tool, descriptions
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.support.search_tools import SearchTools
 
@@ -61,7 +61,6 @@ def tool_table() -> str:
 
 def _tool_row(tool: Tool) -> dict[str, object]:
     kind = type(tool)
-    description, schema = tool.told()
     return {
         "class": f"{kind.__module__.removeprefix('north_lsp.tools.')}:{kind.__name__}",
         "parts": list(getattr(tool, "parts", ())),
@@ -71,8 +70,8 @@ def _tool_row(tool: Tool) -> dict[str, object]:
         "modes": sorted(tool.modes),
         "parallel": tool.parallel,
         "discoverable": tool.discoverable,
-        "description": description,
-        "schema": schema,
+        "descriptions": descriptions(kind),
+        "schema": tool.told()[1],
     }
 
 

@@ -7,6 +7,7 @@ Modes, hostile ones first:
     die             exits when a tool is called
     exit            exits at once, with a word on its standard error
     flood           sends notifications without end, and lines that are not JSON
+    noise           sends two lines that are no messages before its first list
     huge            offers results and lists that are too large
     lies            offers tools with damaged schemas, and answers with wrong types
     changes         its tools change after the first call
@@ -105,7 +106,8 @@ class Server:
             about = {"name": "test-server", "version": "1.2"}
             offered = {"tools": {"listChanged": True}, "logging": {}, "resources": {}, "prompts": {}}
             version = "1999-01-01" if "old" in MODES else params["protocolVersion"]
-            self.answer(id, {"protocolVersion": version, "capabilities": offered, "serverInfo": about})
+            said = {"instructions": MODES["instructions"]} if "instructions" in MODES else {}
+            self.answer(id, {"protocolVersion": version, "capabilities": offered, "serverInfo": about, **said})
         elif method == "notifications/initialized":
             self.begin()
         elif method == "tools/list":
@@ -128,10 +130,14 @@ class Server:
         elif method == "prompts/list":
             argument = {"name": "topic", "description": "what about", "required": True}
             rows = [{"name": "plan", "description": "Makes a plan.", "arguments": [argument, {"name": "tone"}]}]
-            self.answer(id, {"prompts": [*rows, {"name": "a b"}, 7]})
+            if "cursor" in params:
+                self.answer(id, {"prompts": [{"name": "later", "description": "On the second page."}]})
+            else:
+                self.answer(id, {"prompts": [*rows, {"name": "a b"}, 7], "nextCursor": "2"})
         elif method == "prompts/get":
             given = params.get("arguments") or {}
-            said = {"type": "text", "text": f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."}
+            whole = f"Plan {given.get('topic')}, in a {given.get('tone', 'plain')} tone."
+            said = {"type": "text", "text": str(given.get("tone")) if given.get("topic") == "tone" else whole}
             self.answer(id, {"messages": [{"role": "user", "content": said}]})
         elif method == "notifications/cancelled":
             self.log(f"cancelled: {params.get('reason')}")
@@ -148,6 +154,9 @@ class Server:
     def begin(self) -> None:
         self.send({"jsonrpc": "2.0", "id": "r1", "method": "roots/list"})
         self.send({"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": {"messages": []}})
+        if "noise" in MODES:
+            self.send("no JSON")
+            self.send({"neither": "request nor answer"})
         if "child" in MODES:
             child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
             with open(MODES["child"], "w") as file:
@@ -306,6 +315,7 @@ class Handler(BaseHTTPRequestHandler):
         if "oauth" in MODES and not self.may_come(message):
             where = f"{self.home()}/.well-known/oauth-protected-resource/mcp"
             return self.plain(401, b"sign in first", {"www-authenticate": f'Bearer resource_metadata="{where}"'})
+        os.environ["AUTHORIZATION"] = self.headers.get("authorization") or ""  # for the tool that shows variables
         session = self.headers.get("mcp-session-id")
         if message.get("method") == "initialize":
             session = f"session-{len(self.sessions)}"

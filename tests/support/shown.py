@@ -20,7 +20,7 @@ def shown(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         if kind == "notice" and "stopped" not in update.get("_meta", {}).get("north", {}):
             continue  # it is not part of the conversation
-        if kind.endswith("_chunk") and "messageId" not in update:
+        if kind.endswith("_chunk") and update["messageId"].startswith("notice-"):
             continue  # the same, for a client that knows no notices
         if kind in _LAST_COUNTS:
             last[kind] = update

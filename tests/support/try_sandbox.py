@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.agent.shell.setup import sandbox_of
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.runner import CommandRunner
@@ -96,7 +96,7 @@ def main() -> int:
     if isinstance(held, str) or not held.holds:
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        wrong = anyio.run(try_all, Path(unix.true_path(folder)))
+        wrong = anyio.run(try_all, Path(systems.true_path(folder)))
     sys.stdout.write("".join(f"{one}\n" for one in wrong) or "everything is as it should be\n")
     return 1 if wrong else 0
 

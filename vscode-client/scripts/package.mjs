@@ -1,12 +1,11 @@
-/**
- * Packs north.vsix. Its README has no pictures: VS Code's page of an extension shows neither files that lie beside the
- * README nor pictures inside it, and there is no public address to load them from.
- */
+/** Packs north.vsix, with the addresses of the clone's public remote, if it has one, and says which. */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { withHome, withPictures } from "./home.mjs";
+import { checkout, python } from "./python.mjs";
 import { contributed, withSettings } from "./settings.mjs";
 
 /** Without the wheel. */
@@ -31,26 +30,29 @@ const contents = [
 
 const read = (name) => JSON.parse(readFileSync(join(client, name), "utf8"));
 
-/** The server's settings are VS Code's, too. */
-function addSettings(stage) {
+/** The server's settings are VS Code's, too; the manifest names where the project is at home. */
+function completeManifest(stage) {
   const { section, english, german } = contributed(read("config.schema.json"), read("l10n/settings.de.json"));
   const write = (name, value) => writeFileSync(join(stage, name), `${JSON.stringify(value, null, 2)}\n`);
-  write("package.json", withSettings(read("package.json"), section));
+  write("package.json", withHome(withSettings(read("package.json"), section), home));
   write("package.nls.json", { ...read("package.nls.json"), ...english });
   write("package.nls.de.json", { ...read("package.nls.de.json"), ...german });
 }
 
-function withoutPictures(text) {
-  return text.replace(/^!\[[^\]]*\]\(images\/[\w.-]+\.png\)\n+/gm, "");
-}
+const home = JSON.parse(execFileSync(python(), [join(checkout, "hatch_build.py")], { encoding: "utf8" }));
+console.log(
+  home.Repository === undefined
+    ? "No public remote `origin`: the extension names no repository, and its page has no pictures."
+    : `Repository: ${home.Repository}; issues: ${home.Issues ?? "not known for this host"}`,
+);
 
 const stage = mkdtempSync(join(tmpdir(), "north-vsix-"));
 try {
   for (const name of contents) {
     if (existsSync(join(client, name))) cpSync(join(client, name), join(stage, name), { recursive: true });
   }
-  writeFileSync(join(stage, "README.md"), withoutPictures(readFileSync(join(client, "README.md"), "utf8")));
-  addSettings(stage);
+  writeFileSync(join(stage, "README.md"), withPictures(readFileSync(join(client, "README.md"), "utf8"), home));
+  completeManifest(stage);
   const options = ["--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--out", vsix];
   execFileSync(join(client, "node_modules/.bin/vsce"), ["package", ...options], { cwd: stage, stdio: "inherit" });
 } finally {

@@ -8,8 +8,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { checkout, python } from "./python.mjs";
+
 const client = join(import.meta.dirname, "..");
-const checkout = join(client, "..");
 const out = join(client, "server");
 const about = join(out, "server.json");
 
@@ -20,23 +21,7 @@ function youngest(path) {
   return Math.max(mtimeMs, ...names.map((name) => youngest(join(path, name))));
 }
 
-/** A Python that has pip: the one named, the checkout's own, or the system's. */
-function python() {
-  const own = join(checkout, ".venv/bin/python");
-  const named = [process.env.PYTHON, existsSync(own) ? own : undefined, "python3", "python"].filter(Boolean);
-  const found = named.find((program) => {
-    try {
-      execFileSync(program, ["-m", "pip", "--version"], { stdio: "ignore" });
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) throw new Error("No Python with pip was found; name one in the variable PYTHON.");
-  return found;
-}
-
-const sources = ["north_lsp", "docs", "pyproject.toml", "README.md", "LICENSE"].map((name) => join(checkout, name));
+const sources = ["north_lsp", "docs", "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"].map((name) => join(checkout, name));
 if (!existsSync(about) || statSync(about).mtimeMs < Math.max(...sources.map(youngest))) {
   const folder = mkdtempSync(join(tmpdir(), "north-wheel-"));
   try {

@@ -61,8 +61,10 @@ export interface CallMeta {
   retry?: { attempt?: number; maxAttempts?: number; remainingMs?: number; reason?: string; kind?: string };
   /** Calls that look, one after the other, have the same one. */
   group?: string;
+  /** Of a command that has ended. */
+  exitCode?: number;
   /** The model got a part of the result. */
-  truncation?: { totalLines?: number; outputLines?: number };
+  truncation?: { totalLines?: number; outputLines?: number; artifactId?: string };
   /** What agents do for it: rows, which are looked at before they are shown. */
   tasks?: unknown;
 }

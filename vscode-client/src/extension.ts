@@ -71,7 +71,7 @@ export function activate(context: vscode.ExtensionContext): void {
     createStatus(conversations),
     announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
     notifyInBackground(conversations, questions),
-    registerSetup({ conversations, installer, log }),
+    registerSetup({ extensionId: context.extension.id, conversations, installer, log }),
     registerPromptCommands(conversations, log),
     registerCommands({ conversations, panel, questions, proposals, permissions, log, manifest: context.extension.packageJSON as unknown }),
   );

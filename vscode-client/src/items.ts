@@ -53,6 +53,8 @@ export interface ToolItem {
   kind: "tool";
   id: string;
   title: string;
+  /** The title as the server says it, where another one is shown. */
+  told?: string;
   /** `read`, `search`, `edit`, `execute` …: what it does, in ACP's words. */
   does: string;
   status: ToolStatus;
@@ -65,6 +67,10 @@ export interface ToolItem {
   parts: ToolPart[];
   /** The model got a part of the result: which, in words. */
   shortened?: string;
+  /** The server has all of it under this name. */
+  artifact?: string;
+  /** Of a command that has ended. */
+  exitCode?: number;
   /** What became of its edit since; empty while it stands. */
   note?: string;
 }
@@ -131,6 +137,8 @@ export interface Question {
   title: string;
   /** What is asked, in words. */
   heading: string;
+  /** What it is about, where the heading does not say it. */
+  about?: string;
   markdown: string;
   options: Option[];
   /** There are texts to compare. */

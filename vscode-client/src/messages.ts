@@ -228,6 +228,7 @@ export type FromPage =
   | { type: "work"; prompt: string }
   /** What a summary took the place of. */
   | { type: "replaced"; compaction: string }
+  | { type: "wholeOutput"; artifact: string }
   | { type: "elsewhere"; act: ElsewhereAct }
   /** The page has got the keyboard's focus. */
   | { type: "focused" }

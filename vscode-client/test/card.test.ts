@@ -47,6 +47,12 @@ test("a command runs as it was asked about, unless it was changed", () => {
   assert.deepEqual(decided.pop(), ["deny", ""]);
 });
 
+test("what allows it once stands out, and nothing else does", () => {
+  const page = shown();
+  const main = [...page.querySelectorAll("button")].filter((one) => one.className === "");
+  assert.deepEqual(main.map((one) => one.textContent), ["Run"]);
+});
+
 test("what lasts is about the command that was asked about: it is not offered for another", () => {
   const page = shown();
   const lasting = named(page, "Always run this command…").parentElement;

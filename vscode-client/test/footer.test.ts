@@ -43,7 +43,7 @@ test("a button says what is chosen, and asks for the list of what can be", () =>
 
 test("of a long name, what is left out stands before its end", () => {
   showState({ ...state, pickers: [{ id: "model", label: "Claude Sonnet 4.5 (Bedrock)", title: "Model" }] });
-  assert.deepEqual([...at("#model").children].map((part) => part.textContent), ["Claude Sonnet 4.5 (", "Bedrock)"]);
+  assert.deepEqual([...at("#model").querySelectorAll(".begin, .end")].map((part) => part.textContent), ["Claude Sonnet 4.5 (", "Bedrock)"]);
   showState({ ...state, pickers: [{ id: "model", label: "Claude Sonnet 4", title: "Model" }] });
   assert.equal(at("#model .begin").textContent, "Claude Sonnet 4");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 
-import { CLOSED, commandLine, exitOf, Output, plainOf, readableLine } from "../src/places/output";
+import { CLOSED, commandLine, exitOf, Output, plainOf, readableLine, terminalFor } from "../src/places/output";
 
 test("colours, titles and shell integration's marks are no text", () => {
   const written = "\x1b]633;C\x07\x1b[31mred\x1b[0m\x1b]0;title\x07 plain\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\r\n\x1b(B\x1b[?25l";
@@ -76,4 +76,10 @@ test("an exit code is told where there is one", () => {
   assert.deepEqual(exitOf(130), { exitCode: 130, signal: null });
   assert.deepEqual(exitOf(undefined), { exitCode: null, signal: null });
   assert.equal(CLOSED.exitCode, null);
+});
+
+test("on Windows a command is typed into the shell that it is for, elsewhere quoted for bash", () => {
+  const argv = ["C:\\Program Files\\Git\\bin\\bash.exe", "--noprofile", "--norc", "-c", "echo \"it's\""];
+  assert.deepEqual(terminalFor(argv, "win32"), { shellPath: argv[0], line: "echo \"it's\"", env: {} });
+  assert.deepEqual(terminalFor(["ls"], "linux"), { shellPath: "bash", line: "'ls'", env: {} });
 });

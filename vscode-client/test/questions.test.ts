@@ -37,6 +37,15 @@ test("a question is said once: not below its heading again", () => {
   assert.equal(below("Go on?", "Some words."), "Some words.");
 });
 
+test("an edit of several files is asked about by their number, with what stands below it", () => {
+  const { rows, ask } = asking();
+  const content = ["a", "b"].map((name) => ({ type: "diff", path: `/repo/${name}.py`, oldText: "", newText: "x" }));
+  const question = { kind: "edit", text: "Edit a.py, b.py (+2/-0)?" };
+  for (const files of [content, content.slice(1)]) void ask({ toolCall: { toolCallId: "c", title: "Edit", content: files }, _meta: { north: { question } } });
+  const told = rows.map((row) => ("options" in row ? [row.heading, row.about] : []));
+  assert.deepEqual(told, [["North asks to change 2 files", question.text], [`North asks to change files: ${question.text}`, undefined]]);
+});
+
 test("a window that goes away answers no question, since only the user does", async () => {
   const { questions, ask } = asking();
   let answer: unknown = "none";

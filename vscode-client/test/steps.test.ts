@@ -153,7 +153,7 @@ test("why it failed is read from what was printed", () => {
     [
       "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<x>: Failed to establish a new connection: [Errno -2] Name or service not known')': /simple/pygls/\nERROR: No matching distribution found for pygls",
       "network",
-      "NewConnectionError",
+      "Name or service not known",
     ],
     ["ERROR: Could not find a version that satisfies the requirement ripgrep<15,>=14.1 (from versions: none)\nERROR: No matching distribution found for ripgrep<15,>=14.1", "package", "ripgrep"],
     ["  × No solution found when resolving dependencies:\n  ╰─▶ Because lsprotocol was not found in the package registry", "package", "solution"],
@@ -188,4 +188,15 @@ test("programs run in a folder of their own, with their output told, and end whe
 test("variables that would lead out of the environment are not passed on; the index is", () => {
   const given = environmentFor({ PYTHONPATH: "/evil", PIP_TARGET: "/x", PIP_INDEX_URL: "https://example.com/simple", PIP_USER: "1" });
   assert.deepEqual(given, { PIP_INDEX_URL: "https://example.com/simple", PIP_USER: "0", PYTHONNOUSERSITE: "1", PYTHONUTF8: "1" });
+});
+
+test("what pip says about the network is told in plain words", () => {
+  const retry = "WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by";
+  for (const [broken, words] of [
+    ["'NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f61cf9c7fd0>: Failed to establish a new connection: [Errno 111] Connection refused')': /simple/anthropic/", "Failed to establish a new connection: [Errno 111] Connection refused"],
+    [`'ReadTimeoutError("HTTPSConnectionPool(host='index', port=443): Read timed out. (read timeout=15)")': /simple/anthropic/`, "HTTPSConnectionPool(host='index', port=443): Read timed out. (read timeout=15)"],
+  ] as const) {
+    assert.deepEqual(causeOf(`Collecting anthropic\n${retry} ${broken}\nERROR: No matching distribution found for anthropic`), ["network", words]);
+  }
+  assert.deepEqual(causeOf("error: Failed to fetch: dns error"), ["network", "error: Failed to fetch: dns error"]);
 });

@@ -1,4 +1,4 @@
-import { div, said } from "./support/page";
+import { at, div, said } from "./support/page";
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -70,6 +70,7 @@ test("the buttons of a block take the code as it is now, with its name", () => {
     ["insert", "x = 1", "a.py", "py"],
     ["apply", "x = 1", "a.py", "py"],
   ]);
+  assert.equal(at("#announce").textContent, "Copied");
 });
 
 test("what a shell runs can be typed into the terminal, once its language is known", () => {

@@ -57,6 +57,13 @@ test("a Python that the user chose is the only one, also where uv is there", asy
   assert.deepEqual(await find(programs, "/none", ["/a/uv"]), { kind: "noPython", program: "/none" });
 });
 
+test("on Windows Python is also looked for where its installer puts it, and uv where its own does", () => {
+  const places = placesOf({ PATH: "C:\\repo\\venv;bin;D:\\tools" }, "C:\\Users\\ann", "win32", (folder) => folder.startsWith("C:\\repo"));
+  assert.deepEqual(places.uv.slice(0, 2), ["D:\\tools\\uv.exe", "C:\\Users\\ann\\.local\\bin\\uv.exe"]);
+  assert.ok(places.python.includes("C:\\Users\\ann\\AppData\\Local\\Programs\\Python\\Python313\\python.exe"));
+  assert.ok([...places.uv, ...places.python].every((file) => /^[CD]:/.test(file) && !file.startsWith("C:\\repo")));
+});
+
 test("programs are looked for in absolute folders that are not the workspace's, the usual ones included", () => {
   const places = placesOf({ PATH: "/repo/.venv/bin:bin:.:/opt/bin" }, "/home/ann", "linux", (folder) => folder.startsWith("/repo"));
   assert.deepEqual(places.uv.slice(0, 3), ["/opt/bin/uv", "/home/ann/.local/bin/uv", "/home/ann/.cargo/bin/uv"]);

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import type { ToolStatus, Update } from "../src/acp";
-import { titleWhenDone } from "../src/chat/titles";
+import type { ToolContent, ToolStatus, Update } from "../src/acp";
+import { titleOf } from "../src/chat/titles";
 import { Transcript } from "../src/chat/transcript";
 import type { Item, ToPage } from "../src/messages";
 
@@ -50,14 +50,32 @@ test("a call keeps what an update does not tell", () => {
   });
 });
 
-test("a call that is done says so, one that failed or is not known stays as it is", () => {
+test("a call's title says whether it waits, runs or is done; one that is not known stays as it is", () => {
   const title = (told: string, status: ToolStatus) => only(after(called({ title: told }), called({ status })), "tool").title;
   assert.equal(title("Reading a.py", "completed"), "Read a.py");
   assert.equal(title("Reading a.py", "failed"), "Reading a.py");
-  assert.equal(title("Reading a.py", "in_progress"), "Reading a.py");
+  assert.equal(title("Applying 4 edits", "pending"), "Apply 4 edits");
+  assert.equal(title("Applying 4 edits", "in_progress"), "Applying 4 edits");
+  assert.equal(title("Running npm test", "failed"), "Run npm test");
   assert.equal(title("Searching \"x\" - 1 matches", "completed"), "Searched \"x\" - 1 matches");
   assert.equal(title("Running Reading", "completed"), "Ran Reading");
   for (const other of ["Compiling a", "Reading", "Edited a.py", ""]) assert.equal(title(other, "completed"), other);
+});
+
+test("a call is told by the title of its state, whichever update said it", () => {
+  const transcript = after(called({ title: "Running npm test", status: "pending" }));
+  assert.equal(only(transcript, "tool").title, "Run npm test");
+  for (const [status, title] of [["in_progress", "Running npm test"], ["completed", "Ran npm test"]] as const) {
+    transcript.take(called({ status }));
+    assert.equal(only(transcript, "tool").title, title);
+  }
+});
+
+test("the lines that an edit changes are not said twice", () => {
+  const diff = { type: "diff", path: "/repo/a.py", oldText: "a\n", newText: "b\n" } as const;
+  const title = (...content: ToolContent[]) => only(after(called({ title: "Applying 4 edits (+7/-15)", status: "completed", content })), "tool").title;
+  assert.equal(title(diff), "Applied 4 edits");
+  assert.equal(title(), "Applied 4 edits (+7/-15)");
 });
 
 test("that the user stopped is told once, by whoever is first", () => {
@@ -196,6 +214,6 @@ test("the titles of all tools that the server has are said as done, once they ar
   const sources = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py")).map((name) => readFileSync(join(folder, name), "utf8"));
   const words = new Set(sources.flatMap((text) => [...text.matchAll(/(?:return (?:one_line\()?|title = |"\w+": )f?"([A-Z][a-z]+ing:?) /g)].map((match) => match[1] ?? "")));
   assert.ok(words.size > 15, `${[...words]}`);
-  const unknown = [...words].filter((word) => titleWhenDone(`${word} it`) === `${word} it` && word !== "Nothing");
+  const unknown = [...words].filter((word) => titleOf(`${word} it`, "completed") === `${word} it` && word !== "Nothing");
   assert.deepEqual(unknown, []);
 });

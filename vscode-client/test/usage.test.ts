@@ -9,6 +9,7 @@ test("beside the buttons stand how full the context is and what it has cost", ()
   assert.equal(usageText({ used: 2_400, size: 200_000 }), "1 %");
   assert.equal(usageText({ used: 50_000, size: 200_000, cost: usd(0.0094) }), "25 % · $0.009");
   assert.equal(usageText({ used: 0, size: 0, cost: usd(12.345) }), "$12.35");
+  assert.equal(usageText({ used: 0, size: 0, cost: usd(0.0001) }), "<$0.001");
   assert.equal(usageText({ used: 0, size: 100, cost: { amount: 2, currency: "EUR" } }), "0 % · 2.00 EUR");
 });
 

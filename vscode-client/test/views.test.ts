@@ -10,7 +10,7 @@ import { fill } from "../src/webview/views";
 const called: string[] = [];
 const note = (name: string) => (...parts: unknown[]) => void called.push([name, ...parts].join(" "));
 const actions: Actions = {
-  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), fill: note("fill"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"), onTask: note("onTask"),
+  open: note("open"), openDiff: note("openDiff"), decide: note("decide"), fill: note("fill"), review: note("review"), retry: note("retry"), showTerminal: note("showTerminal"), showWhole: note("showWhole"), afterFailure: note("afterFailure"), onPrompt: note("onPrompt"), onTask: note("onTask"),
 };
 
 function shown(item: Item): { row: HTMLElement; show: (item: Item) => void } {
@@ -74,6 +74,23 @@ test("a failed call says why, and its mark is said in words", () => {
   const { row } = shown({ ...tool, status: "failed", parts: output("nope.py is no file") });
   assert.equal(row.querySelector(".reason")?.textContent, "nope.py is no file");
   assert.equal(row.querySelector(".call")?.textContent, "failed: Running npm test");
+});
+
+test("a command that failed says its exit code and its last lines, without what is told to the model alone", () => {
+  const printed = `${Array.from({ length: 9 }, (_, index) => `line ${index}`).join("\n")}\n\n-----\nFAILED\nexit code 2\n(the last 20 of 43 lines)\nComplete output: artifact://1`;
+  const { row, show } = shown({ ...tool, status: "failed", exitCode: 2, parts: output(printed) });
+  assert.equal(row.querySelector(".reason")?.textContent, "line 6\nline 7\nline 8\nFAILED");
+  assert.equal(row.querySelector(".note")?.textContent, "exit code 2");
+  show({ ...tool, status: "completed", exitCode: 0, parts: output("fine") });
+  assert.equal(row.querySelector(".note")?.textContent, "");
+  assert.equal(row.querySelector<HTMLElement>(".reason")?.hidden, true);
+});
+
+test("an output of which there is a part offers all of it", () => {
+  const { row } = shown({ ...tool, status: "completed", parts: output("end"), shortened: "The model got 20 of 43 lines.", artifact: "1" });
+  click(row.querySelector(".icon"));
+  click([...row.querySelectorAll("button")].find((one) => one.textContent === "Show the Whole Output"));
+  assert.equal(called.pop(), "showWhole 1");
 });
 
 test("a call opens its file, one without a file opens itself", () => {

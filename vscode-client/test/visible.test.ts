@@ -18,7 +18,7 @@ test("what cannot be seen, or turns the text around, becomes a mark", () => {
 });
 
 test("nothing of a call is shown with such characters", () => {
-  const words = { nameOf: (path: string) => path, finished: (title: string) => title, shortened: () => "", left: () => "" };
+  const words = { nameOf: (path: string) => path, titleOf: (title: string) => title, shortened: () => "", left: () => "" };
   const hidden = "x\u202ey\u200bz";
   const item = callAfter(undefined, {
     toolCallId: "c",

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.workspace.git import exclude_file, run_git, top_level
 
 SWITCHES = ".north/autoaccept.json"
@@ -26,7 +26,9 @@ def keep_out(root: Path) -> Path:
         raise FileNotFoundError(2, "this folder is in no git repository", str(root))
     path = exclude_file(top)
     path.parent.mkdir(exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | unix.NOFOLLOW | unix.CLOEXEC, 0o666)
+    descriptor = systems.open_file(
+        path, os.O_RDWR | os.O_CREAT | os.O_APPEND | systems.NOFOLLOW | systems.CLOEXEC, 0o666
+    )
     with open(descriptor, "r+b", buffering=0) as file:
         before = file.read(_MOST_BYTES) or b""
         known = before.decode("utf-8", "replace").splitlines()

@@ -195,7 +195,8 @@ class CallHost:
         ToolError."""
         self._ensure("agents")
         await self._abilities.ports.show(CallRunning(self._call.id))
-        return await work(Caller(self._call.id, self._context.mode))
+        tools = frozenset(tool.name for tool in self._context.tools.tools())
+        return await work(Caller(self._call.id, self._context.mode, tools))
 
     async def change_goal(self, change: GoalChange) -> Result:
         """Change the goal, or look at it. Raises ToolError."""

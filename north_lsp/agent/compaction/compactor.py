@@ -12,11 +12,12 @@ import anyio
 
 from north_lsp.agent.compaction.cut import Cut, cut_before_last, find_cut
 from north_lsp.agent.compaction.entry_sizes import sizes_of
+from north_lsp.agent.compaction.extension_hooks import ExtensionHooks, KeptWhole
 from north_lsp.agent.compaction.files import files_of
 from north_lsp.agent.compaction.limits import limits_of, tighter
 from north_lsp.agent.compaction.pruning import prunable
 from north_lsp.agent.compaction.serialize import rows_of
-from north_lsp.agent.compaction.summarizer import NoSummary, Part, Summarizer
+from north_lsp.agent.compaction.summarizer import NoSummary, Part, Summarizer, Wanted
 from north_lsp.agent.costs.account import Account
 from north_lsp.agent.costs.limits import LimitReached
 from north_lsp.agent.costs.sizes import RequestSizes
@@ -71,6 +72,7 @@ class Compactor:
         self._sizes = sizes
         self._ports = ports
         self._root = root
+        self._hooks = ExtensionHooks(ports)
 
     async def make_room(self, occasion: Occasion) -> bool:
         """Shorten the conversation if that can be done; a failure is shown. Returns whether it is shorter now."""
@@ -108,6 +110,7 @@ class Compactor:
             attempt.is_done = True
             for event in compaction_shown(logged):
                 await self._ports.show(event)
+            await self._hooks.after(entry, is_supplied=not entry.model)
             after = entry.tokens_after
             self._ports.diagnostics.event("compaction_complete", ok=True, tokensBefore=occasion.used, tokensAfter=after)
         return attempt.is_done
@@ -126,7 +129,7 @@ class Compactor:
                     await attempt.show("cancelled")
                 ports.diagnostics.event("compaction_complete", ok=False, cancelled=True)
                 raise
-            except (NoSummary, LimitReached) as error:
+            except (NoSummary, LimitReached, KeptWhole) as error:
                 await attempt.show("failed", str(error))
                 ports.diagnostics.event("compaction_complete", ok=False)
             finally:
@@ -168,26 +171,40 @@ class Compactor:
         parts += [Part("compaction_turn", turn)] if turn else []
         if not parts:
             raise NoSummary(_NOTHING)
-        candidates = self._summarizer.candidates(occasion.settings, occasion.model)
-        told = occasion.instructions
-        summaries, model = await self._summarizer.summarize(parts, told, candidates, attempt.note_progress)
-        texts = [*([] if history or not previous else [previous]), *(one.text for one in summaries)]
         replaced = [*earlier, *cut.history, *cut.turn]
-        return CompactionEntry(
-            _TURN.join(texts),
-            cut.first_kept or attempt.id,
-            occasion.used,
-            reason=occasion.reason,
+        entry = CompactionEntry("", cut.first_kept or attempt.id, occasion.used, reason=occasion.reason)
+        entry = replace(entry, files=files_of(replaced, self._root))
+        supplied = await self._hooks.before(replaced, _preparation(entry, occasion))
+        if supplied.summary is not None:
+            return replace(entry, summary=supplied.summary, short=supplied.short, more={"fromExtension": True})
+        candidates = self._summarizer.candidates(occasion.settings, occasion.model)
+        wanted = Wanted(occasion.instructions, supplied.prompt, supplied.added)
+        summaries, model = await self._summarizer.summarize(parts, wanted, candidates, attempt.note_progress)
+        texts = [*([] if history or not previous else [previous]), *(one.text for one in summaries)]
+        return replace(
+            entry,
+            summary=_TURN.join(texts),
             short=summaries[0].short,
             structured=summaries[0].structured if len(texts) == 1 else None,
-            files=files_of(replaced, self._root),
             model=model.selector,
+            more={"preserveData": dict(supplied.kept)} if supplied.kept else {},
         )
 
     async def _prune(self, pruned: Mapping[str, int], model: Model) -> None:
         self._ports.diagnostics.event("results_pruned", results=len(pruned), tokens=sum(pruned.values()))
         self._log.append(PrunedEntry(pruned))
         await self._account.report(model)
+
+
+def _preparation(entry: CompactionEntry, occasion: Occasion) -> dict[str, object]:
+    """Say what is known of a summary before it is written."""
+    return {
+        "reason": entry.reason,
+        "tokensBefore": entry.tokens_before,
+        "firstKeptEntryId": entry.first_kept,
+        "instructions": occasion.instructions,
+        "details": entry.files.to_json(),
+    }
 
 
 class _Attempt:

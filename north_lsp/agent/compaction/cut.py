@@ -111,7 +111,9 @@ def _starts_turn(one: Logged) -> bool:
     match one.entry:
         case PromptEntry(by_north=by_north):
             return not by_north
-        case OwnCommandEntry() | BranchSummaryEntry():
+        case OwnCommandEntry(called_by=called_by):
+            return not called_by
+        case BranchSummaryEntry():
             return True
         case _:
             return False

@@ -15,7 +15,9 @@ from north_lsp.providers.base import Text, ToolCall
 
 _WORDS = 20_000
 _OUTPUT = 2_000
-_FRAME = lazy_pattern(r"<(?=/?(?:conversation|previous-summary|additional-instructions)\b)", re.IGNORECASE)
+_FRAME = lazy_pattern(
+    r"<(?=/?(?:conversation|previous-summary|additional-instructions|additional-context)\b)", re.IGNORECASE
+)
 
 
 def rows_of(entries: Iterable[Logged]) -> list[str]:

@@ -53,6 +53,22 @@ class Part:
     previous: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a summary has to be like: the user's `instructions`; of extensions, a `prompt` in place of North's own if
+    it is not empty, and `context` that is told with the conversation."""
+
+    instructions: str = ""
+    prompt: str = ""
+    context: str = ""
+
+    @property
+    def added(self) -> str:
+        """What stands before the conversation."""
+        parts = (("additional-instructions", self.instructions), ("additional-context", self.context))
+        return "".join(f"\n<{tag}>\n{text}\n</{tag}>\n" for tag, text in parts if text)
+
+
 class Summarizer:
     """Writes the summaries of one conversation. What it asks for is counted like any other request."""
 
@@ -73,15 +89,15 @@ class Summarizer:
         self._first_wait_seconds = first_wait_seconds
 
     async def summarize(
-        self, parts: Sequence[Part], instructions: str, candidates: Sequence[Model], progress: Progress
+        self, parts: Sequence[Part], wanted: Wanted, candidates: Sequence[Model], progress: Progress
     ) -> tuple[list[Summary], Model]:
         """Return a summary of each part, and the model that wrote them. Raises NoSummary, LimitReached."""
         failures: list[str] = []
         for model in candidates:
             try:
                 provider = await self._models.providers.get(model)
-                writer = _Writer(self, model, provider, progress)
-                return [await writer.write(part, instructions) for part in parts], model
+                writer = _Writer(self, model, provider, progress, wanted)
+                return [await writer.write(part) for part in parts], model
             except MissingCredential as error:
                 failures.append(f"{model.title}: {error}")
             except _Refused as refused:
@@ -149,20 +165,23 @@ class _Refused(Exception):
 class _Writer:
     """One model that writes summaries."""
 
-    def __init__(self, summarizer: Summarizer, model: Model, provider: Provider, progress: Progress) -> None:
+    def __init__(
+        self, summarizer: Summarizer, model: Model, provider: Provider, progress: Progress, wanted: Wanted
+    ) -> None:
         self._summarizer = summarizer
         self._model = model.with_level("off")
         self._provider = provider
         self._progress = progress
+        self._wanted = wanted
         window = model.window if has_limit(model) else DEFAULT_WINDOW
         self._longest = min(_LONGEST_ANSWER, self._model.output_limit, int(window * _ANSWER_SHARE))
         self._room = max(window - self._longest - _FRAME_TOKENS, _LEAST_TOKENS)
 
-    async def write(self, part: Part, instructions: str) -> Summary:
+    async def write(self, part: Part) -> Summary:
         """Summarize a part, piece by piece if it is too long: each piece with the summary of those before it. If the
         vendor refuses a piece for its length, the rest is asked for in smaller ones."""
         previous, last, room = part.previous, None, self._summarizer.characters(self._room, self._model)
-        added = f"\n<additional-instructions>\n{instructions}\n</additional-instructions>\n" if instructions else ""
+        added = self._wanted.added
         rows, refusals = part.rows, 0
         while rows:
             earlier = cut_in_the_middle(previous, room // 3)
@@ -192,7 +211,7 @@ class _Writer:
         if not answer.strip():
             raise _Refused(Failed("bad_request", "it returned no text", AssistantMessage(())))
         repaired: Summary | None = None
-        if self._model.provider.api != SUMMARIES:  # a server for summaries gives them whatever form it likes
+        if self._model.provider.api != SUMMARIES and not self._wanted.prompt:  # those choose the form themselves
             messages += [AssistantMessage((Text(answer),)), UserMessage(render("compaction_repair"))]
             repaired = read_summary(await self._ask(messages))
         summary = repaired or raw_summary(answer)
@@ -201,6 +220,6 @@ class _Writer:
 
     async def _ask(self, messages: Sequence[Message]) -> str:
         model = self._model
-        system = render("compaction_system")
+        system = self._wanted.prompt or render("compaction_system")
         request = ModelRequest(model.id, system, list(messages), (), self._longest, reasoning=model.reasoning)
         return await self._summarizer.ask(request, model, self._provider, self._progress)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.context.editor import editor_text
 from north_lsp.agent.context.environment_facts import branch_of, environment_text, has_changes
 from north_lsp.agent.context.goal_news import concerns_goal, news_of_goal
@@ -17,7 +18,13 @@ from north_lsp.agent.context.own_prompt import model_hint
 from north_lsp.agent.context.profile import with_profile
 from north_lsp.agent.context.project import ProjectContext, load_project
 from north_lsp.agent.context.rules import Rule
-from north_lsp.agent.context.system_prompt import Section, joined, rules_left_out, system_sections
+from north_lsp.agent.context.system_prompt import (
+    Section,
+    joined,
+    rules_left_out,
+    servers_section,
+    system_sections,
+)
 from north_lsp.agent.context.telling import (
     attached_files,
     bears_news,
@@ -28,7 +35,7 @@ from north_lsp.agent.context.telling import (
     touched_files,
 )
 from north_lsp.agent.context.todo_news import news_of_edits, news_of_todo
-from north_lsp.agent.log.context import shortens
+from north_lsp.agent.log.context import shortens, unpruned_context_of
 from north_lsp.agent.log.editor_state import EditorState
 from north_lsp.agent.log.fields import Content
 from north_lsp.agent.log.log import Log
@@ -51,8 +58,9 @@ if TYPE_CHECKING:
 
 
 class ConversationContext:
-    """That of one conversation. `skills` lists what a model can look up, `more_news` returns once what else has to be
-    told; a session sets them."""
+    """That of one conversation. `skills` lists what a model can look up, `more_rules` returns what else is told with
+    files, `more_news` once what else has to be told, `servers` what tool servers say about using them; a session sets
+    them."""
 
     def __init__(
         self,
@@ -73,7 +81,9 @@ class ConversationContext:
         self._diagnostics = diagnostics
         self.project = ProjectContext()
         self.skills: Callable[[], Awaitable[str]] | None = None
+        self.more_rules: Callable[[Sequence[Path]], Sequence[News]] = lambda paths: ()
         self.more_news: Callable[[], Sequence[str]] = tuple
+        self.servers: Callable[[], Sequence[tuple[str, str]]] = tuple
         self._skills = ""
         self._environment = ""
         self._is_loaded = False
@@ -103,7 +113,7 @@ class ConversationContext:
 
     def _read_project(self) -> ProjectContext:
         decided = self._trust.decided()
-        home = Path(self._environ.get("HOME") or Path.home())
+        home = systems.home(self._environ)
         trusted, settings = decided[0] if decided is not None else None, self._settings().context
         disabled = (*settings.disabled_rules, *settings.disabled_items)
         project = load_project(self._workspace, self._locations, home, disabled, trusted)
@@ -140,26 +150,39 @@ class ConversationContext:
         if is_on(self._environ, "NORTH_NULL_PROMPT"):
             return []
         if not self._environment:
-            roots, shell = self._workspace.roots.roots, self._environ.get("SHELL", "")
-            facts = partial(environment_text, roots, self._started, shell, self._editor)
-            self._environment = await anyio.to_thread.run_sync(facts)
+            self._environment = await anyio.to_thread.run_sync(self._machine)
         hint = await anyio.to_thread.run_sync(model_hint, self._locations, model.provider.id, model.id)
         sections = system_sections(self._environment, project, hint, self._settings().context.max_rule_bytes)
         skills = Section("skills", "Skills", "SKILL.md files", self._skills)
         learned = (("profile", "Project profile", project.profile), ("memory", "Memory", project.memory))
         told = [Section(id, title, one.shown, one.text) for id, title, one in learned if one is not None]
-        return [*sections, *([skills] if self._skills else []), *told]
+        servers = servers_section(self.servers())
+        return [*sections, *([skills] if self._skills else []), *told, *([servers] if servers is not None else [])]
+
+    def _machine(self) -> str:
+        """Describe the machine and the project. Looks at the disk."""
+        shell = self._environ.get("SHELL", "")
+        if not systems.CAN_KEEP_SHELLS:
+            from north_lsp.agent.shell.setup import find_shell
+
+            found = find_shell(self._settings().shell.path, self._environ)
+            shell = "none was found" if found is None else f"{found.words}, a fresh one for each command"
+        return environment_text(self._workspace.roots.roots, self._started, shell, self._editor)
 
     async def system(self, model: Model) -> str:
         """Return the system text, the same as before if nothing has changed that it is made of."""
         return joined(await self.sections(model))
 
-    async def report(self, model: Model, specs: Sequence[ToolSpec], messages: Sequence[Message]) -> "Report":
-        """Add up what the next request to a model has, from what is in the files now."""
+    async def report(
+        self, model: Model, specs: Sequence[ToolSpec], messages: Sequence[Message], servers: Mapping[str, str]
+    ) -> "Report":
+        """Add up what the next request to a model has, from what is in the files now; `servers` says of tools which
+        server has them."""
         from north_lsp.agent.context.report import Report, context_items, context_parts  # not needed for a turn
 
         project = await anyio.to_thread.run_sync(self._read_project)
-        parts = context_parts(await self._sections(model, project), specs, messages)
+        entries = unpruned_context_of(self._log.path())
+        parts = context_parts(await self._sections(model, project), specs, messages, entries, servers)
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
 
@@ -222,6 +245,7 @@ class ConversationContext:
         if not paths:
             return []
         news = await anyio.to_thread.run_sync(partial(rules_for, list(paths), self.project, self._told))
+        news += [one for one in self.more_rules(paths) if one.about not in self._told]
         self._told |= {one.about: one.text for one in news}
         return news
 

@@ -5,9 +5,11 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from north_lsp import systems
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -26,7 +28,8 @@ _MAX_FOUND = 200
 _MAX_LOOKED_AT = 5_000
 _MAX_DEPTH = 6
 _FRAME = lazy_pattern(
-    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|context|system-interrupt|system-reminder)\b)", re.IGNORECASE
+    r"<(?=\s*+(?:/\s*+)?(?:project_text|user_text|server_text|tool_servers|context|system-interrupt|system-reminder)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -75,20 +78,22 @@ def read_document(path: Path) -> tuple[str, int]:
 
 
 def documents_in(folder: Path, suffixes: Sequence[str], *, deep: bool) -> tuple[list[Path], str]:
-    """List the files with these suffixes in a real folder, by path; links to folders are not followed. Also say what
-    was left out because there is too much; empty if nothing was."""
+    """List the files with these suffixes in a real folder, by path; links to folders are not followed, and hidden files
+    and folders are left out. Also say what was left out because there is too much; empty if nothing was."""
     found: list[Path] = []
     waiting, looked = [(folder, 0)], 0
     while waiting:
         here, depth = waiting.pop()
         entries: list[tuple[str, bool]] = []
-        with suppress(OSError), open_folder(here) as descriptor, os.scandir(descriptor) as listed:
+        with suppress(OSError), open_folder(here) as descriptor, systems.scan(descriptor) as listed:
             for entry in listed:
                 looked += 1
                 if looked > _MAX_LOOKED_AT:
                     return sorted(found)[:_MAX_FOUND], f"only {_MAX_LOOKED_AT:,} entries were looked at"
                 entries.append((entry.name, entry.is_dir(follow_symlinks=False)))
         for name, is_folder in entries:
+            if name.startswith("."):
+                continue
             if is_folder and deep and depth < _MAX_DEPTH:
                 waiting.append((here / name, depth + 1))
             elif not is_folder and name.endswith(tuple(suffixes)):
@@ -97,10 +102,23 @@ def documents_in(folder: Path, suffixes: Sequence[str], *, deep: bool) -> tuple[
     return sorted(found)[:_MAX_FOUND], more
 
 
+def folders_in(folder: Path, *, may_be_links: bool) -> list[Path]:
+    """List the folders in a real folder, by name, without hidden ones."""
+    with suppress(OSError), open_folder(folder) as descriptor, os.scandir(descriptor) as listed:
+        rows = islice(listed, _MAX_LOOKED_AT)
+        names = [row.name for row in rows if not row.name.startswith(".") and row.is_dir(follow_symlinks=may_be_links)]
+        return [folder / name for name in sorted(names)[:_MAX_FOUND]]
+    return []
+
+
 def framed(level: Level, body: str, **named: str) -> str:
     """Put a file's text into a frame that says whose it is and that the text cannot close; hidden characters are
     shown as marks. `named` are attributes of the frame."""
-    tag = f"{level}_text"
+    return in_frame(f"{level}_text", body, **named)
+
+
+def in_frame(tag: str, body: str, **named: str) -> str:
+    """Put a text into a frame that it cannot close; hidden characters are shown as marks."""
     attributes = "".join(f' {name}="{attribute(value)}"' for name, value in named.items())
     return f"<{tag}{attributes}>\n{plain(body)}\n</{tag}>"
 

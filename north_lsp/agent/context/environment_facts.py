@@ -42,7 +42,7 @@ def environment_text(roots: Sequence[Path], started: date, shell: str, editor: s
     return render(
         "environment",
         system=f"{platform.system()} {platform.release()}",
-        shell=one_line(os.path.basename(shell), 40),
+        shell=one_line(os.path.basename(shell), 60),
         root=one_line(str(roots[0]), 1000),
         other_roots=", ".join(one_line(str(root), 1000) for root in roots[1:]) or "none",
         editor=one_line(editor, 80),

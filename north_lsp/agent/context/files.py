@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from north_lsp.agent.context.above import folders_between
 from north_lsp.agent.context.documents import (
     Level,
     Place,
@@ -28,7 +29,6 @@ _NATIVE = ".north/AGENTS.md"
 _FOREIGN = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md")
 MAX_BYTES = 32 * 1024
 MAX_TOTAL_BYTES = 64 * 1024
-MAX_DEPTH = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +97,6 @@ def files_in(folder: Path, place: Place) -> list[ContextFile]:
     rows = [one if one is used or not one.applies else _shadowed(one, used) for one in found]
     beside = folder / _BESIDE
     return [*rows, _read_in(beside, place)] if beside.is_file() else rows
-
-
-def folders_between(top: Path, folder: Path) -> list[Path]:
-    """Return the folders from `top` down to `folder`, both included; hidden ones and very deep ones are left out."""
-    names = folder.relative_to(top).parts
-    found = [top]
-    for name in names[:MAX_DEPTH]:
-        if name.startswith("."):
-            break
-        found.append(found[-1] / name)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from north_lsp.agent.log.editor_state import EditorState
-from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
+from north_lsp.agent.log.prompt import Attached, FileLink, Part, typed
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -66,7 +66,7 @@ async def from_sources(parts: Sequence[Part], workspace: Workspace) -> list[Part
     """Return what the sources say that the words of a prompt mention, or why they say nothing. A symbol that is not
     found remains text, and what the client itself attached of a source (as `diff:…`, `problems:…`, or the lines of a
     file) is not attached again."""
-    words = [part.text for part in parts if isinstance(part, TextPart) and "@" in part.text]
+    words = [text for text in typed(parts) if "@" in text]
     state = next((part for part in reversed(parts) if isinstance(part, EditorState)), None)
     given = {_kind_of(part.name) for part in parts if isinstance(part, Attached)}
     found: list[Part] = []

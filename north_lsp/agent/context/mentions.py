@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.context.mentioned_sources import from_sources
-from north_lsp.agent.log.prompt import Attached, FileLink, Part, TextPart
+from north_lsp.agent.log.prompt import Attached, FileLink, Part, typed
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
@@ -49,7 +49,7 @@ async def with_mentions(parts: tuple[Part, ...], workspace: Workspace, skill: Ca
     """Return the parts of a prompt, followed by what its words mention and is not attached already. `skill` reads what
     stands behind `skill://`, and raises ToolError. Files that are closed to tools are not attached by a mention: words
     may have been copied from anywhere."""
-    words = [part.text for part in parts if isinstance(part, TextPart) and "@" in part.text]
+    words = [text for text in typed(parts) if "@" in text]
     if not words:
         return parts
     mentioned = [one for text in words for one in find_mentions(text)]

@@ -1,13 +1,12 @@
 """All that rules and context files say about a workspace at one moment."""
 
-import os
-import stat
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from north_lsp.agent.context.above import folders_between, resolver_above
 from north_lsp.agent.context.documents import Place, Resolve
 from north_lsp.agent.context.files import (
     ContextFile,
@@ -15,7 +14,6 @@ from north_lsp.agent.context.files import (
     files_around,
     files_in,
     fitted,
-    folders_between,
     plugin_files,
     touched_folders,
     user_files,
@@ -26,11 +24,9 @@ from north_lsp.agent.context.rules import Rule, settled
 from north_lsp.agent.context.sources import nested_rules, project_rules, rules_above, user_rules
 from north_lsp.agent.ports.stream_rules import StreamRule
 from north_lsp.display import one_line
-from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import find_plugins
-from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.git import top_level
 from north_lsp.workspace.workspace import Workspace
 
@@ -123,13 +119,12 @@ def load_project(
         note = UNTRUSTED
     else:
         tops = {root: top_level(root) or root for root in roots}
-        places = Places(roots, Place("project", _gate(workspace)), Place("project", _above(tuple(tops.values()))))
+        places = Places(
+            roots, Place("project", _gate(workspace)), Place("project", resolver_above(tuple(tops.values())))
+        )
         for root, top in tops.items():
-            above = folders_between(top, root)[:-1]
             own_rules = project_rules(root, places.inside)
-            found.append(own_rules)
-            if all(rule.provider != "cline" for rule in own_rules.rules):
-                found.append(rules_above(above, places.above))
+            found += [own_rules, rules_above(root, places.above, own_rules.rules)]
             known = {one.path for one in files}
             files += [one for one in files_around(root, top, places) if one.path not in known]
         folders = folders_between(tops[roots[0]], roots[0])
@@ -147,28 +142,3 @@ def _gate(workspace: Workspace) -> Resolve:
         return resolved.path, one_line(resolved.relative, 300)
 
     return resolve
-
-
-def _above(tops: Sequence[Path]) -> Resolve:
-    """Decide on files and folders above the roots, in the same repository: real ones that no list there closes."""
-    rules = {top: IgnoreRules.of(top) for top in dict.fromkeys(tops)}
-
-    def resolve(path: Path) -> tuple[Path, str]:
-        top = next((top for top in rules if path.is_relative_to(top)), None)
-        if top is None or not _is_real(path):
-            raise ToolError("OUTSIDE_WORKSPACE", f"{path} leads outside the workspace")
-        if (reason := rules[top].closing(path.relative_to(top).as_posix())) is not None:
-            raise ToolError("IGNORED", f"{path} is closed: {reason}")
-        return path, one_line(str(path), 300)
-
-    return resolve
-
-
-def _is_real(path: Path) -> bool:
-    """Tell whether a path is a folder's or a file's only name, and has no link in it."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    is_own = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1)
-    return is_own and os.path.realpath(path) == str(path)

@@ -2,23 +2,28 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from north_lsp.agent.context.documents import size_of
 from north_lsp.agent.context.project import ProjectContext
 from north_lsp.agent.context.system_prompt import Section
 from north_lsp.agent.costs.estimates import message_tokens, tokens_of
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.messages import Mention, News, PromptEntry
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Message, ToolResult, ToolSpec, UserMessage
 
 _MOST_TOOLS = 10
+_SUMMARY = "<summary>"
 _HINTS = {
     "rules": "give rules globs, so that they are only told with files that match, or disable some (`disabledRules`)",
     "files": "move what is about a folder into that folder's own `AGENTS.md`",
     "profile": "shorten the file of the project's profile: it is yours to edit",
     "memory": "have less of the memory told (`memories.summaryInjectionTokenLimit`)",
     "tools": "ask mode has fewer tools; `tools.discoveryThreshold` lists rare ones by name only",
+    "attachments": "attach the lines that matter (`@file:10-40`), not whole files",
     "results": "begin a new conversation for another task",
 }
 
@@ -80,10 +85,16 @@ class Report:
         return _items_in_markdown(self)
 
 
-def context_parts(sections: Sequence[Section], specs: Sequence[ToolSpec], messages: Sequence[Message]) -> list[Part]:
-    """Measure the parts of a request."""
-    tools = "".join(f"{one.name}{one.description}{json.dumps(dict(one.schema))}" for one in specs)
-    rows = [_part("tools", f"Tools ({len(specs)})", "North", tools)]
+def context_parts(
+    sections: Sequence[Section],
+    specs: Sequence[ToolSpec],
+    messages: Sequence[Message],
+    entries: Iterable[Logged],
+    servers: Mapping[str, str],
+) -> list[Part]:
+    """Measure the parts of a request; `entries` are those that its messages were made of, `servers` says of tools which
+    server has them."""
+    rows = _tools(specs, servers)
     rows += [_part(one.id, one.title, one.source, one.text) for one in sections]
     by_role: dict[str, list[Message]] = defaultdict(list)
     by_tool: dict[str, list[Message]] = defaultdict(list)
@@ -91,17 +102,51 @@ def context_parts(sections: Sequence[Section], specs: Sequence[ToolSpec], messag
         match one:
             case ToolResult(tool=tool):
                 by_tool[tool].append(one)
+            case UserMessage(text) if text.startswith(_SUMMARY):
+                by_role["summary"].append(one)
             case UserMessage():
                 by_role["user"].append(one)
             case _:
                 by_role["assistant"].append(one)
-    titles = {"user": "Prompts, with what is attached and told", "assistant": "Answers"}
-    rows += [_messages(role, titles[role], by_role[role]) for role in titles if by_role[role]]
+    titles = {"summary": "Summary of the older part", "user": "Prompts", "assistant": "Answers"}
+    of_role = {role: _messages(role, titles[role], by_role[role]) for role in titles if by_role[role]}
+    rows += _told_apart(of_role, entries) if "user" in of_role else of_role.values()
     largest = sorted(by_tool.items(), key=lambda row: -message_tokens(row[1]))
     rows += [_messages("results", f"Results of {tool} ({len(found)})", found) for tool, found in largest[:_MOST_TOOLS]]
     if rest := [one for _, found in largest[_MOST_TOOLS:] for one in found]:
         rows.append(_messages("results", f"Results of other tools ({len(rest)})", rest))
     return rows
+
+
+def _tools(specs: Sequence[ToolSpec], servers: Mapping[str, str]) -> list[Part]:
+    """Measure North's tools, and those of each server."""
+    by_server: dict[str, list[ToolSpec]] = {"": []}
+    for one in specs:
+        by_server.setdefault(servers.get(one.name, ""), []).append(one)
+    rows = []
+    for name, found in by_server.items():
+        text = "".join(f"{one.name}{one.description}{json.dumps(dict(one.schema))}" for one in found)
+        title = f"Tools of {name} ({len(found)})" if name else f"Tools ({len(found)})"
+        rows.append(_part("tools", title, "MCP server" if name else "North", text))
+    return rows
+
+
+def _told_apart(parts: Mapping[str, Part], entries: Iterable[Logged]) -> Iterator[Part]:
+    """Tell what was attached to prompts, and what North has told with them, apart from their words."""
+    attached, told = 0, 0
+    for one in entries:
+        if isinstance(one.entry, PromptEntry) and not one.entry.excluded:
+            attached += sum(size_of(part.preview) for part in one.entry.parts if isinstance(part, Mention))
+            told += sum(size_of(part.text) for part in one.entry.parts if isinstance(part, News))
+    more = [("attachments", "Attachments", attached), ("told", "Rules and news told with prompts", told)]
+    rows = [_part(id, title, "the conversation", "x" * size) for id, title, size in more if size]
+    for role, part in parts.items():
+        if role != "user":
+            yield part
+            continue
+        bytes, tokens = sum(one.bytes for one in rows), sum(one.tokens for one in rows)
+        yield replace(part, bytes=max(part.bytes - bytes, 0), tokens=max(part.tokens - tokens, 0))
+        yield from rows
 
 
 def context_items(project: ProjectContext) -> list[Item]:

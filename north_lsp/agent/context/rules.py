@@ -85,8 +85,8 @@ def parse_rule(text: str, about: Rule) -> Rule:
     """Make a rule of a file's text; `about` has what its place says. A broken head costs only the fields in it."""
     front = split_front(text)
     problems = [front.problem] if front.problem else []
-    fields = _Fields(front.fields, problems)
-    globs = dict.fromkeys(glob for name in _GLOB_FIELDS for glob in fields.globs(name))
+    fields = HeadFields(front.fields, problems)
+    globs = fields.every_glob()
     always = fields.flag("alwaysApply", default=False)
     trigger = fields.text("trigger")  # Windsurf's
     enabled = fields.flag("enabled", default=True)
@@ -105,7 +105,7 @@ def parse_rule(text: str, about: Rule) -> Rule:
         about,
         body=front.body,
         description=one_line(fields.text("description"), 500),
-        globs=tuple(globs),
+        globs=globs,
         always=always or trigger == "always_on",
         by_name=trigger == "manual" and not always,
         condition=condition,
@@ -115,7 +115,7 @@ def parse_rule(text: str, about: Rule) -> Rule:
 
 
 @dataclass
-class _Fields:
+class HeadFields:
     """Reads fields by type; one of the wrong type is dropped and told of."""
 
     fields: Mapping[str, object]
@@ -141,7 +141,11 @@ class _Fields:
             return self.fields[name]
         return next((value for key, value in self.fields.items() if _plain_name(key) == _plain_name(name)), None)
 
-    def globs(self, name: str) -> list[str]:
+    def every_glob(self) -> tuple[str, ...]:
+        """Return the wildcards of the files that the text is about, under whatever name they are there."""
+        return tuple(dict.fromkeys(glob for name in _GLOB_FIELDS for glob in self._globs(name)))
+
+    def _globs(self, name: str) -> list[str]:
         value = self._value(name)
         if isinstance(value, str):
             found = split_globs(value)

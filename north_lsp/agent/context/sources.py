@@ -1,10 +1,11 @@
 """Where rules are looked for: the folders and files of North and of other tools, in the project and in the user's home.
 The table is all there is to add for another tool."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from north_lsp.agent.context.above import found_above
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
 from north_lsp.agent.context.rules import Provider, Rule, parse_rule
 from north_lsp.display import one_line
@@ -45,8 +46,6 @@ NESTED = tuple(
     source for source in PROJECT if source.suffixes and source.provider in ("north", "claude", "cursor", "windsurf")
 )
 """What also counts in a folder further in, for the files there."""
-ABOVE = tuple(source for source in PROJECT if source.provider == "cline")
-"""What also counts above a root, in the nearest folder of its repository that has it."""
 USER = (
     Source("claude", ".claude/rules", _MD, deep=True),
     Source("cursor", ".cursor/rules", (".mdc", ".md")),
@@ -75,13 +74,16 @@ def nested_rules(folder: Path, root: Path, place: Place) -> tuple[Rule, ...]:
     return tuple(replace(rule, name=one_line(f"{prefix}/{rule.name}", 120)) for rule in found.rules)
 
 
-def rules_above(folders: Sequence[Path], place: Place) -> Found:
-    """Read the rules of the last of these folders that has some; they are about what is in it."""
-    for folder in reversed(folders):
-        found = _all(_of(source, folder / source.path, folder, place) for source in ABOVE)
-        if found.rules or found.problems:
-            return found
-    return Found()
+def rules_above(root: Path, place: Place, known: Iterable[Rule]) -> Found:
+    """Read the rules of folders above a root, in the same repository. Those of names that are `known` do not count:
+    they are nearer."""
+    names = {rule.name: rule.shown for rule in known if rule.applies}
+    places = ((source, *one) for source in PROJECT for one in found_above(root, source.path))
+    found = _all(_of(source, path, folder, place) for source, folder, path in places)
+    rules = (
+        replace(rule, why=f"shadowed by {names[rule.name]}") if rule.name in names else rule for rule in found.rules
+    )
+    return Found(tuple(rules), found.problems)
 
 
 def user_rules(locations: Locations, home: Path) -> Found:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from north_lsp.agent.context.documents import cut, framed, size_of
+from north_lsp.agent.context.documents import cut, framed, in_frame, size_of
 from north_lsp.agent.context.own_prompt import OwnText
 from north_lsp.agent.context.project import ProjectContext
 from north_lsp.agent.context.rules import Rule
@@ -12,6 +12,8 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 
 _MAX_LISTED = 100
+_MAX_SERVER_BYTES = 2 * 1024
+_MAX_SERVERS_BYTES = 8 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,16 @@ def system_sections(
         Section("rulebook", "Rules to look up", "rule files", _rulebook(project)),
     ]
     return [section for section in sections if section.text]
+
+
+def servers_section(servers: Sequence[tuple[str, str]]) -> Section | None:
+    """Make the part that says how tool servers want to be used, each as far as there is room; None if none says it."""
+    rows, left = list[dict[str, str]](), _MAX_SERVERS_BYTES
+    for name, said in servers:
+        body = cut(said, min(left, _MAX_SERVER_BYTES), "[truncated]") if left > 0 else ""
+        left -= size_of(body)
+        rows += [{"text": in_frame("server_text", body, server=name)}] if body else []
+    return Section("servers", "Tool servers", "MCP servers", render("tool_servers", servers=rows)) if rows else None
 
 
 def joined(sections: Sequence[Section]) -> str:

@@ -3,6 +3,7 @@ it is given."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import ModelEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.entries import Logged, UnknownEntry
 from north_lsp.agent.log.header import Header
-from north_lsp.agent.log.images import PREFIX, Find
+from north_lsp.agent.log.images import Find, picture_in
 from north_lsp.agent.log.messages import AnswerEntry, Mention, News, OtherMessage, PromptEntry
 from north_lsp.agent.log.projection import events_by_entry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
@@ -331,14 +332,9 @@ class _Builder:
             yield Picture(image.mime_type, self._data(image) if image.mime_type in _SHOWN_TYPES else "")
 
     def _data(self, image: Image) -> str:
-        try:
-            if image.data.startswith(PREFIX):
-                data = self._picture(image.data.removeprefix(PREFIX)) or b""
-            else:  # other programs keep a picture's data in the log
-                data = base64.b64decode(image.data, validate=True)
-        except (OSError, ValueError):
-            return ""
-        return base64.b64encode(data).decode("ascii")
+        with suppress(OSError):
+            return base64.b64encode(picture_in(image, self._picture) or b"").decode("ascii")
+        return ""
 
 
 def _summed(path: Iterable[Logged]) -> StoredUsage | None:

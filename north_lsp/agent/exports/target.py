@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace as replaced
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.display import one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -116,17 +116,17 @@ def write_target(target: Target, text: str, *, replace: bool) -> None:
 
 def _write(folder: int, name: str, data: bytes, *, replace: bool) -> None:
     made = f".{name[:100]}.{os.urandom(4).hex()}.tmp" if replace else name
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.NOFOLLOW | unix.CLOEXEC
-    descriptor = os.open(made, flags, _MODE, dir_fd=folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.NOFOLLOW | systems.CLOEXEC
+    descriptor = systems.open_file(made, flags, _MODE, folder=folder)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if replace:
-            os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+            systems.rename_in(folder, made, name)
     except BaseException:
-        os.unlink(made, dir_fd=folder)
+        systems.unlink_in(folder, made)
         raise
 
 

@@ -26,18 +26,18 @@ class SlashEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "SlashEntry":
-        known = FIXED | {"input", "name", "args", "ok", "output"}
+        known = FIXED | {"input", "name", "args", "ok", "message", "output"}
         return cls(
             as_text(record.get("input")),
             as_text(record.get("name")),
             tuple(map(as_text, as_list(record.get("args")))),
-            as_text(record.get("output")),
+            as_text(record.get("message", record.get("output"))),  # its former name
             bool(record.get("ok", True)),
             unknown(record, known),
         )
 
     def to_json(self) -> dict[str, Any]:
-        said = {"input": self.input, "name": self.name, "args": list(self.args), "ok": self.ok, "output": self.output}
+        said = {"input": self.input, "name": self.name, "args": list(self.args), "ok": self.ok, "message": self.output}
         return {"type": "command_executed", **said, **self.more}
 
 
@@ -154,7 +154,8 @@ class ToolSelectionEntry:
 
     @classmethod
     def from_json(cls, record: Json) -> "ToolSelectionEntry":
-        return cls(tuple(map(as_text, as_list(record.get("tools")))), unknown(record, FIXED | {"tools"}))
+        names = as_list(record.get("selectedToolNames", record.get("tools")))  # its former name
+        return cls(tuple(map(as_text, names)), unknown(record, FIXED | {"selectedToolNames", "tools"}))
 
     def to_json(self) -> dict[str, Any]:
-        return {"type": "mcp_tool_selection", "tools": list(self.tools), **self.more}
+        return {"type": "mcp_tool_selection", "selectedToolNames": list(self.tools), **self.more}

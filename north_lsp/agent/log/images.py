@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
+from north_lsp.agent.log.entries import Logged
+from north_lsp.agent.log.messages import PromptEntry
+from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.ports.events import Event, UserSaid
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest
@@ -47,9 +51,27 @@ def loaded_images(images: Iterable[Image], find: Find) -> Iterator[Image]:
     """Yield pictures with their data in base64, without those that are gone."""
     for image in images:
         with suppress(ToolError):
-            data = find(image.data.removeprefix(PREFIX)) if image.data.startswith(PREFIX) else None
+            data = picture_in(image, find)
             if data is not None:
                 yield replace(image, data=_base64(data))
+
+
+def picture_in(image: Image, find: Find) -> bytes | None:
+    """Return the data of a picture, which is a blob, or stands in the log; None if it is gone, or is none. Raises what
+    `find` does."""
+    if image.data.startswith(PREFIX):
+        return find(image.data.removeprefix(PREFIX))
+    try:
+        return base64.b64decode(image.data, validate=True) or None
+    except ValueError:
+        return None
+
+
+def gone_from(path: Iterable[Logged], folder: Path) -> int:
+    """Count the pictures of a path whose blobs are not in their folder any more."""
+    shown = (image for one in path if isinstance(one.entry, PromptEntry | ResultEntry) for image in one.entry.images)
+    names = {image.data.removeprefix(PREFIX) for image in shown if image.data.startswith(PREFIX)}
+    return sum(not (folder / name).is_file() for name in names)
 
 
 class _Room:
@@ -71,7 +93,7 @@ def _filled(message: Message, find: Find, room: _Room, *, takes_images: bool) ->
     images: list[Image] = []
     words: list[str] = []
     for image in message.images:
-        data = find(image.data.removeprefix(PREFIX)) if takes_images else None
+        data = picture_in(image, find) if takes_images else None
         if data is None:
             words.append(_UNAVAILABLE if takes_images else _OMITTED)
         elif room.take(len(data)):

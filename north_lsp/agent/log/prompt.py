@@ -1,7 +1,7 @@
 """The parts of a prompt: text and attachments."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Self
@@ -37,7 +37,11 @@ _WHOLE_LINES, _WHOLE_CHARACTERS = 120, 8 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
+    """What the user typed; or what a command has made of it (`is_made`), maybe of words of others: then nothing in it
+    is a command or a mention."""
+
     text: str
+    is_made: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,11 @@ Keep = Callable[[Mapping[str, bytes]], Awaitable[None]]
 """Stores contents by their digests."""
 
 
+def typed(parts: Iterable[Part]) -> list[str]:
+    """Return the texts that the user typed."""
+    return [part.text for part in parts if isinstance(part, TextPart) and not part.is_made]
+
+
 def is_blank(parts: tuple[Part, ...]) -> bool:
     return all(isinstance(part, TextPart) and not part.text.strip() for part in without_editor(parts))
 
@@ -99,9 +108,10 @@ async def to_log(parts: tuple[Part, ...], workspace: Workspace, keep: Keep) -> l
     content: list[PromptPart] = []
     for part in parts:
         match part:
-            case TextPart(text):
+            case TextPart(text, is_made):
                 content.append(messages.Words(text))
-                content += [await _resource(name, workspace) for name in _RESOURCE.findall(text)[:_MOST_RESOURCES]]
+                named = [] if is_made else _RESOURCE.findall(text)[:_MOST_RESOURCES]
+                content += [await _resource(name, workspace) for name in named]
             case Attached(name, text):
                 content.append(await _placed(name, text, workspace))
             case FileLink():

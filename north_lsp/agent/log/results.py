@@ -33,7 +33,7 @@ _DETAIL_KEYS = frozenset({"title", "text", "ok", "changed", "refused", "seen", "
 _COMMAND_KEYS = frozenset(
     {
         "role", "command", "cwd", "output", "exitCode", "cancelled", "truncated", "totalLines", "artifactId",
-        "excludeFromContext", "timestamp",
+        "excludeFromContext", "timestamp", "calledBy",
     }
 )  # fmt: skip
 _RESULT_PART_KEYS = {"text": frozenset({"type", "text"}), "image": frozenset({"type", "mimeType", "data"})}
@@ -167,7 +167,8 @@ def _result_part_to_json(part: Text | Image) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class OwnCommandEntry:
     """A command that the user ran in `cwd` (`!ls`); `excluded` (`!!ls`) keeps it from the model. Of a long output, the
-    last of `total_lines` are here; `artifact` is the number of the whole one, if it could be kept."""
+    last of `total_lines` are here; `artifact` is the number of the whole one, if it could be kept. One that was
+    `called_by` a template, by its name, was not typed."""
 
     command: str
     output: str = ""
@@ -179,6 +180,7 @@ class OwnCommandEntry:
     cwd: str | None = None
     total_lines: int | None = None
     artifact: int | None = None
+    called_by: str = ""
     more: Json = field(default_factory=dict)
     beside: Json = field(default_factory=dict)
 
@@ -206,6 +208,7 @@ class OwnCommandEntry:
             text_or_none(message.get("cwd")),
             whole_number(message.get("totalLines")),
             int(artifact) if artifact.isdecimal() and artifact.isascii() else None,
+            as_text(message.get("calledBy")),
             unknown(message, _COMMAND_KEYS),
             unknown(record, BESIDE),
         )
@@ -222,6 +225,7 @@ class OwnCommandEntry:
         }
         message |= given(timestamp=self.at_ms, cwd=self.cwd, totalLines=self.total_lines)
         message |= {"artifactId": str(self.artifact)} if self.artifact is not None else {}
+        message |= {"calledBy": self.called_by} if self.called_by else {}
         return {"type": "message", "message": message | dict(self.more), **self.beside}
 
 

@@ -11,6 +11,7 @@ from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
 from north_lsp.agent.prompts import render
+from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.base import (
@@ -153,14 +154,22 @@ def _user_text(prompt: PromptEntry) -> str:
     for part in prompt.parts:
         match part:
             case Mention(path, preview, range):
-                lines = f' lines="{range}"' if range else ""
-                tag = "selection" if range else "folder" if path.endswith("/") else "file"
-                parts.append(f'<{tag} path="{path}"{lines}>\n{preview}\n</{tag}>')
+                kind = "selection" if range else "folder" if path.endswith("/") else "file"
+                tag, lines = _free_tag(kind, preview), f' lines="{range}"' if range else ""
+                name = visible(path).replace("\n", " ").replace('"', "&quot;")
+                parts.append(f'<{tag} path="{name}"{lines}>\n{preview}\n</{tag}>')
             case Image():
                 pass  # it goes along as such
             case _:
                 parts.append(part.text)
     return "\n\n".join(parts)
+
+
+def _free_tag(tag: str, body: str) -> str:
+    """Return the tag for a text that has to stay as it is: one that the text cannot close, with a number if need be."""
+    closed = {match[1].lower() for match in re.finditer(rf"<\s*/\s*({tag}(?:-\d+)?)", body, re.IGNORECASE)}
+    tags = (tag, *(f"{tag}-{number}" for number in range(2, len(closed) + 2)))
+    return next(one for one in tags if one not in closed)
 
 
 def broke_off(path: Sequence[Logged]) -> bool:
@@ -192,10 +201,15 @@ def _results_after(part: Sequence[_Stored], index: int) -> dict[str, ToolResult]
 
 
 def _own_command_text(entry: OwnCommandEntry) -> str:
-    """Return the text that the model reads for a command that the user ran."""
+    """Return the text that the model reads for a command that the user ran, or that a template has called."""
     code = entry.exit_code
-    ended = f"exit code {code}" if code is not None else "it did not end on its own"
-    parts = ["I ran this command myself:", entry.command, "", f"({ended})", entry.output]
+    ended = f"(exit code {code})" if code is not None else "(it did not end on its own)"
+    if entry.called_by:
+        was_run = code is not None or entry.cancelled
+        parts = [f"/{entry.called_by} wants to know what this command prints:", entry.command, ""]
+        parts += [ended, entry.output] if was_run else [entry.output]
+    else:
+        parts = ["I ran this command myself:", entry.command, "", ended, entry.output]
     return "\n".join([*parts, entry.left_out] if entry.left_out else parts)
 
 

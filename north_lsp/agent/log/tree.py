@@ -163,7 +163,13 @@ def _is_of_a_call(entry: Entry) -> bool:
 
 
 def _is_norths(entry: Entry) -> bool:
-    return isinstance(entry, PromptEntry) and entry.by_north
+    match entry:
+        case PromptEntry(by_north=by_north):
+            return by_north
+        case OwnCommandEntry(called_by=called_by):
+            return called_by != ""
+        case _:
+            return False
 
 
 def _matches(words: Iterable[str], said: _Said, label: str) -> bool:

@@ -20,7 +20,7 @@ _FRAMING_OF = {
     "leaf_moved": frozenset({"reason"}),
     "compaction": frozenset({"reason"}),
     "conversation_ended": frozenset({"reason"}),
-    "mcp_tool_selection": frozenset({"tools"}),
+    "mcp_tool_selection": frozenset({"selectedToolNames", "tools"}),
 }
 _HASHES = frozenset({"before", "after"})
 _WHOLE = frozenset({"session_moved", "roots_changed", "archived"})

@@ -4,6 +4,7 @@ thread."""
 import os
 from pathlib import Path
 
+from north_lsp import systems
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.plans import last_plan
 from north_lsp.agent.planning.plan_text import name_of
@@ -27,7 +28,7 @@ def read_plan(log: Log) -> str | None:
     """Read the plan as it is now; None if there is none, or if a link is on the way to it in the project."""
     path = plan_file(log)
     try:
-        with open(os.open(path, os.O_RDONLY) if path.parent == log.folder else open_real(path), "rb") as file:
+        with open(systems.open_file(path, os.O_RDONLY) if path.parent == log.folder else open_real(path), "rb") as file:
             return file.read(MOST_BYTES).decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return None

@@ -1,6 +1,6 @@
 """What the core asks of a client for tool servers (MCP): a connection to one, and what the server says."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import field
 from pathlib import Path
@@ -15,17 +15,26 @@ Origin = Literal["client", "user", "project"]
 Carrier = Literal["stdio", "http", "sse", "acp"]
 
 Heard = Callable[[str, Mapping[str, object]], None]
-"""Takes what a server says of a request that it answers: method and params."""
+"""Takes what a server says of a request that it answers, or by itself: method and params."""
 
 
 class Channel(Protocol):
-    """Carries requests to servers that the editor has in itself."""
+    """Carries requests to servers that the editor has in itself: each for itself, or on a connection, which is how the
+    protocol had it before. Raises RpcError."""
 
     async def ask(
         self, server_id: str, request_id: str, method: str, params: Mapping[str, object], heard: Heard
     ) -> object:
-        """Send a request, and return what comes back, as it is. Raises RpcError."""
+        """Send a request, and return what comes back, as it is."""
         ...
+
+    async def connect(self, server_id: str, heard: Heard) -> str: ...
+
+    async def send(self, connection: str, method: str, params: Mapping[str, object]) -> object: ...
+
+    async def tell(self, connection: str, method: str, params: Mapping[str, object]) -> None: ...
+
+    async def close(self, connection: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,16 @@ class Connection(Protocol):
         """What the server calls itself, with its version."""
         ...
 
+    @property
+    def instructions(self) -> str:
+        """What the server says about using it; empty if it says nothing."""
+        ...
+
+    @property
+    def skipped(self) -> int:
+        """How many of its messages made no sense."""
+        ...
+
     async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
         """Return the tools, and what is wrong with those that are left out."""
         ...
@@ -167,6 +186,11 @@ class Listener(Protocol):
 
 class Connect(Protocol):
     """Opens connections."""
+
+    @property
+    def given(self) -> Collection[str]:
+        """What is secret of what servers were given: tokens of sign-ins, headers, variables. It only ever grows."""
+        ...
 
     def __call__(
         self, spec: ServerSpec, roots: Sequence[Path], listener: Listener

@@ -5,6 +5,7 @@ from dataclasses import field
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Event
+from north_lsp.agent.ports.extension_events import NO_EXTENSIONS, ExtensionEvents
 from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.status import Status
 from north_lsp.lazy_dataclass import dataclass
@@ -18,6 +19,7 @@ class Ports:
     status: Status
     diagnostics: Diagnostics
     calls: RunningCalls = field(default_factory=RunningCalls)
+    extensions: ExtensionEvents = NO_EXTENSIONS
 
     async def show(self, event: Event) -> None:
         await self.editor.show(event)

@@ -1,6 +1,6 @@
 """Makes what masks secrets: for a conversation in its folders, and for what is asked outside of all conversations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -19,9 +19,11 @@ def secrets_in(
     environ: Mapping[str, str],
     catalog: Catalog,
     settings: Callable[[], SecretSettings],
+    given: Callable[[], Collection[str]],
 ) -> Secrets:
-    """Make the placeholders of a conversation in these folders, none of which have been given yet."""
-    sources = Sources(environ, roots, locations.config, partial(known_secrets, catalog, environ))
+    """Make the placeholders of a conversation in these folders, none of which have been used yet. `given` returns what
+    is secret of what tool servers were given."""
+    sources = Sources(environ, roots, locations.config, partial(known_secrets, catalog, environ), given)
     return Secrets(sources, cache(partial(secret_key, locations)), lambda: is_on(settings(), roots))
 
 

@@ -37,6 +37,11 @@ _MOST_FOUND = 1000
 class Source(Protocol):
     """Says what is secret now."""
 
+    @property
+    def has_news(self) -> bool:
+        """Whether to read it again at once, and not only with the next request."""
+        ...
+
     def read(self) -> Found: ...
 
 
@@ -210,7 +215,7 @@ class Secrets:
             self._replaces = False
 
     def _load(self) -> None:
-        if not self._is_loaded:
+        if not self._is_loaded or self._source.has_news:
             self.refresh()
 
     def _mask(self, text: str) -> str:

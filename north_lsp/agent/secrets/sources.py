@@ -1,13 +1,13 @@
 """Reads what is secret for one conversation: variables, `.env` files of its folders, the keys that North has."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from north_lsp.agent.secrets.names import LEAST, of_environment, secrets_of, variables_of
+from north_lsp.agent.secrets.names import LEAST, is_secret, of_environment, secrets_of, variables_of
 from north_lsp.agent.secrets.secrets_file import BadFile, Entry, SecretsFile, read_secrets_file
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
@@ -43,27 +43,43 @@ _NOT_OF_A_PROJECT = (
 
 class Sources:
     """The sources of one conversation; reading them takes a moment, so it is done on a thread. `known` returns the keys
-    that North has; `config` is the folder with the user's own `secrets.yml`."""
+    that North has, `given` what tool servers have been given; `config` is the folder with the user's own
+    `secrets.yml`."""
 
     def __init__(
-        self, environ: Mapping[str, str], roots: Sequence[Path], config: Path, known: Callable[[], Iterable[str]]
+        self,
+        environ: Mapping[str, str],
+        roots: Sequence[Path],
+        config: Path,
+        known: Callable[[], Iterable[str]],
+        given: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._environ = environ
         self._roots = roots
         self._known = known
+        self._given = given
+        self._read_of_given = 0
         # Those of the project come first: they count before the user's.
         self._files = [_File(path) for path in (*(root / ".north" / _NAME for root in roots), config / _NAME)]
         self._stamps: list[Stamp] | None = None
         self._of_files: frozenset[str] = frozenset()
         self._left_out: tuple[str, ...] = ()
 
+    @property
+    def has_news(self) -> bool:
+        """Whether tool servers have been given more since the last reading: it is in what they answer at once."""
+        return len(self._given()) != self._read_of_given
+
     def read(self) -> Found:
         """Return what is secret now; files that have not changed are not read again."""
+        given = self._given()
+        self._read_of_given = len(given)
         stamps = [stamp for root in self._roots for stamp in islice(_files(root), _MOST_FILES + 1)]
         if stamps != self._stamps:
             self._stamps = stamps
             self._of_files, self._left_out = _of_files([path for path, *_ in stamps])
         values = self._of_files | frozenset(of_environment(self._environ)) | frozenset(self._known())
+        values |= frozenset(filter(is_secret, given))
         entries: dict[str, Entry] = {}
         instead: list[Entry] = []
         problems = [*self._left_out]

@@ -1,5 +1,5 @@
-"""What is remembered of a server from one session to the next: the tools that it told last, and how it described each
-when that was first seen."""
+"""What is remembered of a server from one session to the next: the tools that it told last, what it said about using
+them, and how it described each when that was first seen."""
 
 import hashlib
 import json
@@ -34,14 +34,18 @@ class ServerMemory:
                     pass
         return tuple(tool for tool in found if self.spec.offers(tool.name))
 
-    async def keep(self, tools: tuple[OfferedTool, ...]) -> None:
-        """Keep the tools for the next session, as far as that is possible."""
+    def recall_instructions(self) -> str:
+        """Return what the server said last about using it. Reads a file: for a thread."""
+        return self.cache.instructions(self._fingerprint)
+
+    async def keep(self, tools: tuple[OfferedTool, ...], instructions: str) -> None:
+        """Keep the tools for the next session, and what is said about using them, as far as that is possible."""
         rows = [
             {"name": one.name, "description": one.description, "schema": one.schema, "onlyReads": one.only_reads}
             for one in tools
         ]
         with suppress(OSError):
-            await anyio.to_thread.run_sync(self.cache.keep, self._fingerprint, rows)
+            await anyio.to_thread.run_sync(self.cache.keep, self._fingerprint, rows, instructions)
 
     async def first_seen(self, tools: Sequence[OfferedTool]) -> Mapping[str, str]:
         """Return how the tools were described when they were first seen, as digests by name. Raises OSError,

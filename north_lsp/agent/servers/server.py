@@ -54,6 +54,7 @@ class Server:
         self.state: State = "off"
         self.error = ""
         self.title = ""
+        self.instructions = ""
         self.tools: tuple[OfferedTool, ...] = ()
         self.prompts: tuple[OfferedPrompt, ...] = ()
         self.problems: tuple[str, ...] = ()
@@ -104,6 +105,7 @@ class Server:
             with scope:
                 if not self.tools:
                     await self._take(await anyio.to_thread.run_sync(self._memory.recall))
+                    self.instructions = await anyio.to_thread.run_sync(self._memory.recall_instructions)
                 if self.tools:  # they are there at once; a call waits for the connection
                     self.settled.set()
                 await self._stay_connected()
@@ -189,12 +191,13 @@ class Server:
         listed, problems = await connection.tools()
         tools = tuple(tool for tool in listed if self.spec.offers(tool.name))
         await self._take(tools)
+        self.instructions = connection.instructions
         self.problems = tuple(problems)
         try:
             self.prompts = tuple(await connection.prompts())
         except ToolError as error:  # its tools are there all the same
             self.logged(f"its prompts cannot be listed: {error.message}")
-        await self._memory.keep(self.tools)
+        await self._memory.keep(self.tools, self.instructions)
 
     async def _take(self, tools: tuple[OfferedTool, ...]) -> None:
         """Offer tools from now on."""
@@ -216,6 +219,11 @@ class Server:
         news, self._news = self._news, anyio.Event()
         news.set()
         self._on_change(self)
+
+    @property
+    def skipped(self) -> int:
+        """How many messages of the present connection made no sense."""
+        return self._connection.skipped if self._connection is not None else 0
 
     # -- what it says by itself -------------------------------------------------------------------------------------
 

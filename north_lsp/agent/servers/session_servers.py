@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
@@ -179,7 +180,7 @@ class SessionServers:
 
     @property
     def _home(self) -> Path:
-        return Path(self._means.environ.get("HOME") or Path.home())
+        return systems.home(self._means.environ)
 
     def _find(self) -> tuple[Found, bool]:
         means, root = self._means, self._roots[0]
@@ -310,6 +311,11 @@ class SessionServers:
                 self._told.add(warning)
                 self._diagnostics.warning("capability_warning", path=None, key=None, message=warning)
         return [ServerTool(name, server, tool) for name, (server, tool) in zip(names, offered, strict=True)]
+
+    def instructions(self) -> list[tuple[str, str]]:
+        """Return what the servers whose tools are offered say about using them, by the server's name."""
+        usable = (server for server in self._servers.values() if server.state in ("ready", "lost", "connecting"))
+        return sorted((server.spec.name, server.instructions) for server in usable if server.instructions)
 
     async def read(self, address: str) -> str:
         """Read what stands behind `mcp://<server>/<address>`; without an address, list what the server has. Raises

@@ -33,6 +33,7 @@ class ServerTool(DescribedTool):
     def __init__(self, name: str, server: Server, offered: OfferedTool) -> None:
         spec = server.spec
         self.name = name
+        self.server = spec.name
         self.description = offered.description or f"The tool {offered.name} of the MCP server {spec.name}."
         self.schema = offered.schema
         self.is_believed = offered.only_reads and not server.has_changed(offered)
@@ -55,12 +56,13 @@ class ServerTool(DescribedTool):
 
     @property
     def asks(self) -> bool:
-        """Whether a call of it needs the user's word. A project's own file can spare nobody a question."""
+        """Whether a call of it needs the user's word. A project's own file can spare nobody a question, and an editor's
+        entry, which may come from a project, only as far as the server says that a tool only reads."""
         spec = self._server.spec
         if spec.origin == "project":
             return True
-        named = self._offered.name in spec.auto_approve and not self._server.has_changed(self._offered)
-        return not (self.is_believed or named)
+        is_named = spec.origin == "user" and self._offered.name in spec.auto_approve
+        return not (self.is_believed or (is_named and not self._server.has_changed(self._offered)))
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         spec, offered = self._server.spec, self._offered

@@ -53,7 +53,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import Text
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.model import Model
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import now_ms
@@ -107,7 +107,7 @@ class Shared:
     place: Place
     choice: ModelChoice
     asking: anyio.Lock
-    runners: set[CommandRunner]
+    runners: set[Runner]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class AgentRun:
         conversation.keep()
         return conversation
 
-    async def _work_on(self, log: Log, workspace: Workspace, runner: CommandRunner, ports: Ports) -> Outcome:
+    async def _work_on(self, log: Log, workspace: Workspace, runner: Runner, ports: Ports) -> Outcome:
         means, work = self._means, self._work
         settings = means.environment.settings
         most = min(work.agent.max_requests or settings.tasks.max_requests, settings.tasks.max_requests)
@@ -234,7 +234,7 @@ class AgentRun:
         log.append(PromptEntry(Content((*news, *loaded, *content)), at_ms=now_ms()))
         await anyio.to_thread.run_sync(log.conversation.sync)
 
-    async def _parts(self, log: Log, runner: CommandRunner, ports: Ports) -> SessionParts:
+    async def _parts(self, log: Log, runner: Runner, ports: Ports) -> SessionParts:
         """Make the parts of the agent's turn: its own log and shells, and reviews, checkpoints and costs of its
         conversation."""
         means = self._means

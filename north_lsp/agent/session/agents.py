@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import Notice, TaskRow
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.subagents.request import TaskRequest
     from north_lsp.agent.subagents.slots import Slots
     from north_lsp.agent.subagents.sources import Definitions
-    from north_lsp.shell.runner import CommandRunner
+    from north_lsp.shell.port import Runner
     from north_lsp.tools.base import Caller, Output, Tool
 
 
@@ -68,7 +69,7 @@ class Agents:
         self._means = means
         self._surroundings = surroundings
         self._asking, self._integrating = anyio.Lock(), anyio.Lock()
-        self._runners: set[CommandRunner] = set()
+        self._runners: set[Runner] = set()
         self._slots: Slots | None = None
         self._told: set[str] = set()
         self._hidden: frozenset[str] = frozenset()
@@ -105,7 +106,7 @@ class Agents:
 
         decided = self._means.stored.approvals.trust.decided()
         place = Place("project", resolve) if decided is not None and decided[0] else None
-        home = Path(environment.environ.get("HOME") or Path.home())
+        home = systems.home(environment.environ)
         known = load_definitions(self._session.roots, place, environment.locations, home)
         waiting = untrusted(self._session.roots) if decided is None else ()
         known = replace(known, problems=(*waiting, *known.problems))
@@ -126,7 +127,7 @@ class Agents:
 
         every = await self._surroundings.for_agents()
         self._hidden = every.hidden
-        tools = [tool for tool in every.tools() if caller.mode in tool.modes]
+        tools = [tool for tool in every.tools() if caller.mode in tool.modes and tool.name in caller.tools]
         return await self._run(args, caller, Asker(caller.mode, tools, self._session.choice.model))
 
     async def _run(self, args: Mapping[str, Any], caller: "Caller", asker: "Asker") -> "Output":

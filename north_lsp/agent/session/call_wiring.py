@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.shell.quarantine import Quarantine
     from north_lsp.agent.shell.run import ShellCommands
     from north_lsp.agent.web.means import WebMeans
-    from north_lsp.shell.runner import CommandRunner
+    from north_lsp.shell.port import Runner
 
 
 def _without_web() -> "WebMeans":
@@ -38,7 +38,7 @@ class SessionTools:
     with; `abandoned` takes over what a cancelled turn cannot wait for, and `has_secret` tells whether arguments have a
     value in them that no model is told."""
 
-    runner: "Callable[[], CommandRunner]"
+    runner: "Callable[[], Runner]"
     checkpoints: Checkpoints
     artifacts: Artifacts | None
     abandoned: AbandonedTasks
@@ -61,7 +61,7 @@ class _Carriers:
         self._ports = ports
 
     @cached_property
-    def _runner(self) -> "CommandRunner":
+    def _runner(self) -> "Runner":
         return self._means.runner()
 
     @cached_property

@@ -66,6 +66,7 @@ class Compacting:
                 title = one_line(f"{_HANDED_OVER}{means.saved.title or log.id}", _TITLE_LENGTH)
                 record = {**entry.to_json(), "id": id}
                 begun = await anyio.to_thread.run_sync(hand_over, log.conversation, locations, record, title)
+                means.environment.process.switches.has_made(begun, "handoff")
                 cwd = log.header.cwd
                 await means.ports.show(ConversationWanted(begun, cwd, title))
         except (ValueError, LimitReached, OSError) as error:

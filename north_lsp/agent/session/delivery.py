@@ -52,6 +52,7 @@ class PromptDelivery:
         self._editor = editor
         self._saved = saved
         self.templates = templates
+        queue.stands_alone = templates.stands_alone
         self._joined: list[QueuedPrompt] = []
         self._looked_up: dict[str, _Said] = {}
 

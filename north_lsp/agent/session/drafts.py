@@ -29,7 +29,7 @@ class DraftMaker:
         match one.entry:
             case PromptEntry(by_north=False) as prompt:
                 return await anyio.to_thread.run_sync(self._draft, prompt)
-            case OwnCommandEntry(command, excluded=excluded):
+            case OwnCommandEntry(command, excluded=excluded, called_by=""):
                 return Draft(f"{'!!' if excluded else '!'}{command}")
             case SlashEntry(input):
                 return Draft(input)

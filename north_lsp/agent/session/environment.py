@@ -10,6 +10,7 @@ from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.ports.servers import Connect
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.turn.retry import RetrySettings
 from north_lsp.background import Background
 from north_lsp.lazy_dataclass import dataclass
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ProcessParts:
     """What belongs to the process as such. `load_tools` may take a while the first time, so it is called in a thread;
-    `remembered` are the projects whose memory this process has worked on."""
+    `remembered` are the projects whose memory this process has worked on; `switches` are told where the user goes."""
 
     load_tools: Callable[[], "Registry"]
     retry: RetrySettings
     abandoned: AbandonedTasks
+    switches: Switches
     shells: ShellPool | None = None
     connect: Connect | None = None
     remembered: set[str] = field(default_factory=set)

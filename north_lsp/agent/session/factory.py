@@ -1,8 +1,6 @@
 """Makes sessions: new ones, and ones from a stored conversation. An adapter only says which editor each one gets."""
 
 import contextlib
-import os
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +17,7 @@ from north_lsp.agent.log.choices import ModeEntry, ServiceTierEntry, ThinkingEnt
 from north_lsp.agent.log.chosen import chosen_on
 from north_lsp.agent.log.context import context_of
 from north_lsp.agent.log.export import OtherConversations
+from north_lsp.agent.log.images import gone_from
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.modes import DEFAULT_MODE
 from north_lsp.agent.log.seen_files import sightings_of
@@ -32,8 +31,10 @@ from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.session.unsaved import NOT_SAVED, unsaved_place
 from north_lsp.agent.session.unveiling import unveil
+from north_lsp.display import counted
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed, Choice
 from north_lsp.providers.model import Model
@@ -44,7 +45,7 @@ from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.files import inode_of
+from north_lsp.storage.files import inode_of, note_use
 from north_lsp.storage.locks import LockHeld
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
@@ -53,8 +54,6 @@ from north_lsp.workspace.paths import Roots, extra_roots
 from north_lsp.workspace.project_root import project_hash
 from north_lsp.workspace.seen import Seen
 from north_lsp.workspace.workspace import Workspace
-
-_HALF_A_DAY = 12 * 60 * 60.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,11 @@ class SessionFactory:
         self._editor_for = editor_for
         self._language_for = language_for
 
+    @property
+    def switches(self) -> Switches:
+        """What is told where the user goes."""
+        return self._environment.process.switches
+
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """Make a session with a new conversation; nothing is written until its first prompt, or until it is kept."""
         choice, store = self._choice(roots.main), self._environment.locations
@@ -121,9 +125,14 @@ class SessionFactory:
     def _secrets(self, roots: Roots) -> Secrets:
         """Return what masks the secrets of a conversation in these folders."""
         environment, catalog = self._environment, self._environment.models.catalog
-        settings = environment.settings_file
+        settings, connect = environment.settings_file, environment.process.connect
         return secrets_in(
-            roots.roots, environment.locations, environment.environ, catalog, lambda: settings.current().secrets
+            roots.roots,
+            environment.locations,
+            environment.environ,
+            catalog,
+            lambda: settings.current().secrets,
+            lambda: connect.given if connect is not None else (),
         )
 
     def _stored_model(self, selector: str, roots: Roots) -> tuple[Model, tuple[str, ...]]:
@@ -153,7 +162,10 @@ class SessionFactory:
         log = Log(conversation)
         settle = partial(self._finish_interrupted_reviews, log, roots, agreed=agreed)
         held, moved = await anyio.to_thread.run_sync(settle)
-        session = self._bind(log, roots, secrets, held=held, moved_from=moved)
+        blobs = self._environment.locations.blobs
+        gone = await anyio.to_thread.run_sync(gone_from, log.path(), blobs)
+        notices = (f"{counted(gone, 'picture')} of this conversation cannot be shown: not in {blobs}",) if gone else ()
+        session = self._bind(log, roots, secrets, notices, held=held, moved_from=moved)
         session.sharing.opened(held)
         return session
 
@@ -193,8 +205,7 @@ class SessionFactory:
         if held is None:
             conversation.close()
         with contextlib.suppress(OSError):
-            if time.time() - conversation.path.stat().st_mtime > _HALF_A_DAY:
-                os.utime(conversation.path)  # what is open is not cleared away for its age
+            note_use(conversation.path)
         log.path()  # takes a while the first time
         return held, place.former
 

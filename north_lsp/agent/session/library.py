@@ -20,6 +20,7 @@ from north_lsp.storage.conversation_index import Archived, ConversationIndex, Wa
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import UnknownConversation
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.masking import KEY_FORMS, MASK
 from north_lsp.storage.prompt_history import OldPrompt, PromptHistory
 from north_lsp.storage.search import Results, Search
 from north_lsp.storage.summaries import Summary
@@ -87,7 +88,7 @@ class Library:
 
     async def rename(self, id: str, title: str) -> str:
         """Give a conversation the user's own title. Raises ValueError for an empty one, and what `archive` raises."""
-        name = title_of(title)
+        name = title_of(KEY_FORMS.sub(MASK, title))  # its own secrets are known only while it is open
         await _on_thread(partial(self._write, id, lambda log: log.rename(name)))
         return name
 

@@ -15,7 +15,9 @@ from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports import trace
 from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.results import StopTurn
 from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.prompts import Prompts
@@ -23,7 +25,7 @@ from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.shell import SessionShell
 from north_lsp.agent.session.surroundings import ModelSurroundings
-from north_lsp.agent.session.template_turns import template_turn
+from north_lsp.agent.session.template_turns import TemplateTurn, template_turn
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
@@ -103,13 +105,13 @@ class ModelTurns:
         means.spending.begin_turn()
         is_stopped = False
         try:
-            stopped = await turn.run(left)
+            stopped = await self._called(wanted, parts, context) or await turn.run(left)
             is_stopped = stopped == "cancelled"
             if (following := turn.next) is not None and not is_stopped:
                 if following.compacts:
                     with suppress(ValueError):  # there is nothing to summarize
                         await parts.builder(context, self._choice).summarize_now(model, "", None)
-                queue.put("followUp", (TextPart(following.text),), following.mode)
+                queue.put("followUp", (TextPart(following.text, is_made=True),), following.mode)
             return stopped
         except anyio.get_cancelled_exc_class():
             is_stopped = True
@@ -129,6 +131,22 @@ class ModelTurns:
                     await self._finish_costs()
             duration, state = round((anyio.current_time() - started) * 1000), status.current
             diagnostics.event("cancel_complete" if state == "cancelling" else "turn_end", durationMs=duration)
+
+    async def _called(self, wanted: TemplateTurn, parts: "SessionParts", context: TurnContext) -> Stopped | None:
+        """Run the commands that the templates of the turn want the output of; return how the turn has ended if the user
+        stops it there."""
+        means = self._means
+        stopped: Stopped | None = None
+        with means.ports.diagnostics.guarded("running the commands of a template"):
+            try:
+                for name, commands in wanted.commands:
+                    from north_lsp.agent.shell.user_commands import KeptCommands
+
+                    kept = KeptCommands(means.stored.log, means.stored.artifacts, means.saved.sync)
+                    await parts.called_commands(context, kept).run(name, commands)
+            except StopTurn:
+                stopped = "cancelled"
+        return stopped
 
     async def _finish_costs(self) -> None:
         costs = self._means.environment.costs

@@ -25,6 +25,7 @@ from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, Notic
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.replay import Show
+from north_lsp.agent.session.switching import Switches
 from north_lsp.agent.session.tree_events import TreeEvents
 from north_lsp.display import one_line, visible
 from north_lsp.lazy_dataclass import dataclass
@@ -107,12 +108,14 @@ class Navigation:
         drafts: DraftMaker,
         summaries: BranchSummaries,
         locations: Locations,
+        switches: Switches,
     ) -> None:
         self._session = session
         self._log = log
         self._drafts = drafts
         self._summaries = summaries
         self._locations = locations
+        self._switches = switches
         self._events = TreeEvents(log, locations.config / "extensions")
 
     # -- places ------------------------------------------------------------------------------------------------------
@@ -264,13 +267,16 @@ class Navigation:
             raise ValueError("a branch begins at one of the user's messages: choose one of those")
         draft = await self._drafts.of(one)
         id, whole = await anyio.to_thread.run_sync(copying.branch, self._log.conversation, self._locations, one.id)
+        self._switches.has_made(id, "branch")
         return Copied(id, "branch", draft, whole)
 
     async def fork(self, root: Path | None = None) -> Copied:
         """Copy all of the conversation, into the project of a folder if one is given. Raises ValueError while a turn
         runs; OSError."""
         async with self._session.between_turns():
-            return await anyio.to_thread.run_sync(fork, self._log, self._locations, root)
+            copied = await anyio.to_thread.run_sync(fork, self._log, self._locations, root)
+            self._switches.has_made(copied.id, "fork")
+            return copied
 
     async def show_copy(self, copied: Copied) -> None:
         """Have the client open a copy, if it can."""
@@ -290,15 +296,10 @@ class Navigation:
 def fork(log: Log, locations: Locations, root: Path | None = None) -> Copied:
     """Copy a whole conversation, into the project of a folder if one is given, and say so in the copy's title. Raises
     NotCopied, OSError. Blocks."""
-    source = log.conversation
+    source, title = log.conversation, log.conversation.title
     place = Place(root, project_hash(root)) if root is not None else None
-    id, whole = copying.fork(source, locations, place)
-    if source.title is not None and not source.title.startswith(_FORKED):
-        copy = Log(source.open(locations, id))
-        title = one_line(f"{_FORKED}{source.title}", _TITLE_LENGTH)
-        name = copy.set_title if source.title_source == "auto" else copy.rename
-        name(title)
-        copy.conversation.close()
+    named = one_line(f"{_FORKED}{title}", _TITLE_LENGTH) if title and not title.startswith(_FORKED) else None
+    id, whole = copying.fork(source, locations, place, named)
     return Copied(id, "fork", is_whole=whole)
 
 
@@ -316,7 +317,7 @@ def said_text(one: Logged) -> str:
     match one.entry:
         case PromptEntry(by_north=False) as prompt:
             return shown_prompt(prompt)
-        case OwnCommandEntry(command, excluded=excluded):
+        case OwnCommandEntry(command, excluded=excluded, called_by=""):
             return f"{'!!' if excluded else '!'}{command}"
         case SlashEntry(input):
             return input

@@ -36,7 +36,9 @@ class OnDemand:
         one = self._whole
         drafts = DraftMaker(one.workspace.roots, one._checkpoints.content)
         summaries = BranchSummaries(one._log, one.choice, one._environment, one.roots[0], one.questions)
-        return Navigation(one, one._log, drafts, summaries, one._environment.locations)
+        return Navigation(
+            one, one._log, drafts, summaries, one._environment.locations, one._environment.process.switches
+        )
 
     @cached_property
     def compacting(self) -> "Compacting":

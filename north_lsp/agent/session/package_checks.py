@@ -29,7 +29,7 @@ from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.storage.blobs import Blobs
 from north_lsp.tools.base import Command
 from north_lsp.workspace.apply.apply import apply
@@ -122,7 +122,7 @@ class PackageChecks:
         code = (result.details or {}).get("exitCode")
         return _Ran(code, result.text) if isinstance(code, int) else _Ran(None, "the user did not want it")
 
-    def _runner(self, place: Place) -> CommandRunner:
+    def _runner(self, place: Place) -> Runner:
         means = self.means
         resources = shell_resources(means.stored, means.environment, place.workspace.roots.main)
         runner = make_runner(means.environment.settings, place.workspace, resources)
@@ -130,7 +130,7 @@ class PackageChecks:
             runner.containment.on_taken = means.shell.runner.containment.on_taken
         return runner
 
-    async def _shell(self, place: Place, runner: CommandRunner) -> ShellCommands:
+    async def _shell(self, place: Place, runner: Runner) -> ShellCommands:
         means = self.means
         stored, process = means.stored, means.environment.process
         ports = Ports(self.editor, means.ports.status, means.ports.diagnostics)

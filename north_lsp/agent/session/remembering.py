@@ -59,6 +59,7 @@ class Remembering:
     def prompt(self, text: str) -> None:
         """Keep a prompt that the user has sent; empty for one that must not be stored."""
         store = self._environment.locations
+        self._environment.process.switches.is_in(self._log.id)
         if not self._log.conversation.is_kept:
             return
         if text.strip() and self._environment.settings.sessions.prompt_history:

@@ -26,6 +26,7 @@ from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
@@ -70,6 +71,7 @@ from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.agent.session.python_commands import PythonCommands
     from north_lsp.shell.jobs import Jobs
     from north_lsp.slash.base import Host
     from north_lsp.tools.base import Tool
@@ -103,7 +105,7 @@ class Session(OnDemand):
             commands,
             lambda: environment.settings.context,
         )
-        stored.context.skills = self.templates.skills_for_model
+        stored.context.skills, stored.context.more_rules = self.templates.skills_for_model, self.templates.news_for
         workspace = replace(workspace, skill=self.templates.skill, skill_path=self.templates.skill_path)
         self.mentioning = Mentioning(conversation.id, workspace, stored.context, self.templates, environment.locations)
         guarded = GuardedEditor(editor, diagnostics)
@@ -119,6 +121,7 @@ class Session(OnDemand):
             self.running_calls,
         )
         self.servers = session_servers(environment, stored, workspace.roots.roots, self._editor, diagnostics)
+        stored.context.servers = self.servers.instructions
         workspace = replace(workspace, resource=self.servers.read, attached_resource=self.servers.attach)
         stored.secrets.on_news = secrets_notice(self._editor.show)
         self._environment = environment
@@ -148,12 +151,15 @@ class Session(OnDemand):
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
         self._surroundings.offer(self._skill_tools)
-        self._slash = SlashCommands(log, self._editor, self._slash_host, self.templates, commands)
+        self._slash = SlashCommands(
+            log, self._editor, self._slash_host, self.templates, commands, self._python_commands
+        )
         self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        ports, shell = Ports(self._editor, self.status, diagnostics, self.running_calls), self._shell
+        extensions, shell = ExtensionEvents(environment.locations.config / "extensions"), self._shell
+        ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions)
         self._preparation = Preparation(self._settings, stored, shell, self.choice, self._delivery, self.servers, ports)
         prompts = Prompts(self.queue, self._delivery, self.unsent)
         self._means = means = TurnMeans(stored, history, shell, environment, spending, ports, self.saved)
@@ -260,7 +266,7 @@ class Session(OnDemand):
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason}; {SALVAGE}"] if reason is not None else []
+        told = [f"read only: {reason} ({self._conversation.path}); {SALVAGE}"] if reason is not None else []
         return [*self._conversation.warnings, *told]
 
     async def keep(self) -> None:
@@ -333,6 +339,11 @@ class Session(OnDemand):
         from north_lsp.agent.session.slash_host import SessionHost
 
         return SessionHost(self, self._log, self._editor, self._environment)
+
+    def _python_commands(self) -> "PythonCommands":
+        from north_lsp.agent.session.python_commands import PythonCommands
+
+        return PythonCommands(self, self._log, self._editor, self._environment.locations)
 
     async def _mentioned_page(self, address: str) -> str:
         from north_lsp.agent.session.mentioned_pages import MentionedPages

@@ -22,10 +22,12 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.conversation import ConversationBusy
 from north_lsp.storage.entries import Record
+from north_lsp.storage.files import note_use
 from north_lsp.storage.locks import LockHeld
 
 _SECONDS = 0.2
 _SECONDS_ALONE = 0.5
+_ASKED_AGAIN = 1.0
 _DELETED = "it was deleted in another editor or chat"
 
 
@@ -140,7 +142,8 @@ class Sharing:
             while await anyio.to_thread.run_sync(self._conversation.lock) is not None:
                 self._freed = anyio.Event()
                 await anyio.to_thread.run_sync(ownership.want)
-                await self._freed.wait()
+                with anyio.move_on_after(_ASKED_AGAIN):  # a third process may have been quicker
+                    await self._freed.wait()
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(ownership.want_no_more)
@@ -180,6 +183,8 @@ class Sharing:
         conversation = self._conversation
         if conversation.is_gone:
             return _Look(is_gone=True)
+        with suppress(OSError):  # one that is not stored, or a disk that only reads
+            note_use(conversation.path)
         if conversation.is_writer:
             return _Look(wanted=conversation.ownership.wanted())
         holder = conversation.holder()  # first: what is read then was written before it let go

@@ -26,7 +26,7 @@ from north_lsp.workspace.project_root import project_hash
 if TYPE_CHECKING:
     from north_lsp.agent.shell.setup import ShellResources
     from north_lsp.agent.shell.user_commands import UserCommands
-    from north_lsp.shell.runner import CommandRunner
+    from north_lsp.shell.port import Runner
     from north_lsp.shell.watch import QuarantinedFiles
 
 _ELSEWHERE = "this conversation continued in another process of North, so the shell is a new one, in the main folder"
@@ -55,10 +55,10 @@ class SessionShell:
         self._saved = saved
         self._stored = stored
         self._log = stored.log
-        self._runner: CommandRunner | None = None
+        self._runner: Runner | None = None
 
     @property
-    def runner(self) -> "CommandRunner":
+    def runner(self) -> "Runner":
         """What runs commands."""
         if self._runner is None:
             from north_lsp.agent.shell.setup import make_runner

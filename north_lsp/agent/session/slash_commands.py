@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from north_lsp.agent.log.choices import SlashEntry
 from north_lsp.agent.log.log import Log
@@ -18,9 +19,13 @@ from north_lsp.slash.base import Command, CommandError, Host, Reply
 from north_lsp.slash.parsing import Found, Invocation, find_command
 from north_lsp.slash.registry import Commands
 
+if TYPE_CHECKING:
+    from north_lsp.agent.session.python_commands import PythonCommands
+
 
 class SlashCommands:
-    """The slash commands of one session; `make_host` makes what they run on, for the first one."""
+    """The slash commands of one session; `make_host` makes what they run on, for the first one, and
+    `make_python` what those in Python run on."""
 
     def __init__(
         self,
@@ -29,16 +34,22 @@ class SlashCommands:
         make_host: Callable[[], Host],
         templates: ConversationTemplates,
         commands: Commands,
+        make_python: "Callable[[], PythonCommands]",
     ) -> None:
         self._log = log
         self._editor = editor
         self._make_host = make_host
         self._templates = templates
         self._commands = commands
+        self._make_python = make_python
 
     @cached_property
     def _host(self) -> Host:
         return self._make_host()
+
+    @cached_property
+    def _python(self) -> "PythonCommands":
+        return self._make_python()
 
     @property
     def infos(self) -> tuple[CommandInfo, ...]:
@@ -74,12 +85,12 @@ class SlashCommands:
         found = find_command(words[0].text, self._commands)
         if found.command is None and await self._calls_template(found):
             return parts
+        if (own := self._templates.find_python(found.unknown)) is not None:
+            return await self._run_python(own, parts, words[0].text)
         if found.unknown:
-            told = self._commands.unknown(found.unknown)
-            await self._keep(f"/{found.unknown}", Invocation(found.unknown, (), ""), told, ok=False)
-            return None
+            return await self._take_unknown(parts, words[0], found.unknown)
         if found.command is None:
-            return tuple(replace(part, text=found.text) if part is words[0] else part for part in parts)
+            return _with_text(parts, words[0], found.text)
         typed = " ".join(part.text.strip() for part in words)
         command = find_command(typed, self._commands).command or found.command
         try:
@@ -92,7 +103,37 @@ class SlashCommands:
         if reply.then is not None:
             await reply.then()
         attached = tuple(part for part in parts if not isinstance(part, TextPart))
-        return (*attached, TextPart(reply.prompt)) if reply.prompt else None
+        return (*attached, TextPart(reply.prompt, is_made=True)) if reply.prompt else None
+
+    async def _run_python(self, own: Template, parts: tuple[Part, ...], typed: str) -> tuple[Part, ...] | None:
+        """Run a command in Python; returns the prompt that takes its place, None if it makes none."""
+        words = typed.strip().removeprefix(f"/{own.name}").strip()
+        invocation = Invocation(own.name, (words,) if words else (), typed.strip())
+        try:
+            text = await self._python.run(own, words)
+        except CommandError as error:
+            await self._keep(typed.strip(), invocation, sentence(str(error)), ok=False)
+            return None
+        if not text.strip():
+            await self._keep(typed.strip(), invocation, "", ok=True)
+            return None
+        attached = tuple(part for part in parts if not isinstance(part, TextPart))
+        return (*attached, TextPart(text, is_made=True))
+
+    async def _take_unknown(self, parts: tuple[Part, ...], words: TextPart, name: str) -> tuple[Part, ...] | None:
+        """Ask what is meant by a word that looks like a command; it is not sent without an answer."""
+        near = self._commands.nearest(name)
+        options = [("near", f"Use /{near}")] if near is not None else []
+        options += [("text", "Send it to the model as text"), ("none", "Do not send it")]
+        match await self._host.choose(f"There is no command /{name}. What did you mean?", options):
+            case "near":
+                return await self.take(_with_text(parts, words, words.text.replace(f"/{name}", f"/{near}", 1)))
+            case "text":
+                return parts
+            case _:
+                told = self._commands.unknown(name)
+                await self._keep(f"/{name}", Invocation(name, (), ""), told, ok=False)
+                return None
 
     async def _calls_template(self, found: Found) -> bool:
         """Tell whether a prompt calls a template, or has one's name behind a backslash: the words become part of the
@@ -118,6 +159,10 @@ class SlashCommands:
             typed = bare if typed == bare else f"{bare} …"
         for event in slash_shown(self._log.append(SlashEntry(typed, invocation.name, tuple(args), output, ok))):
             await self._editor.show(event)
+
+
+def _with_text(parts: tuple[Part, ...], words: TextPart, text: str) -> tuple[Part, ...]:
+    return tuple(replace(words, text=text) if part is words else part for part in parts)
 
 
 def _offered(template: Template) -> Command:

@@ -5,12 +5,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
 from north_lsp.display import counted, fenced, one_line, visible
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.plugins import Plugin, find_plugins, plugin_files
@@ -79,7 +79,7 @@ class UpkeepHost:
 
     def _extensions(self) -> Iterator[str]:
         locations, root = self._environment.locations, self._session.roots[0]
-        home = Path(self._environment.environ.get("HOME") or Path.home())
+        home = systems.home(self._environment.environ)
         trusted = self._session.approvals.trusted
         plugins = find_plugins(root, home, locations, of_project=trusted is None or trusted[0])
         for plugin in plugins.all:

@@ -98,7 +98,10 @@ class ModelSurroundings:
     async def report(self, mode: Mode, history: History) -> "Report":
         """Add up what the next request has."""
         model, tools = self._choice.model, await self.tools()
-        report = await self._told.report(model, tools.specs(mode), history.messages(model))
+        from north_lsp.agent.servers.tool import ServerTool
+
+        servers = {one.name: one.server for one in tools.tools() if isinstance(one, ServerTool)}
+        report = await self._told.report(model, tools.specs(mode), history.messages(model), servers)
         return replace(report, secrets=state_of(self._secrets.count, is_on=self._secrets.is_on))
 
     async def exported(self, mode: Mode) -> "Surroundings":

@@ -8,7 +8,7 @@ import anyio.to_thread
 
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, Words
-from north_lsp.agent.log.prompt import TextPart
+from north_lsp.agent.log.prompt import typed
 from north_lsp.agent.log.unfinished import Unfinished
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.editor import Editor
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TemplateTurn:
-    """The wishes for one turn, and the template that they come from."""
+    """The wishes for one turn, and the template that they come from; and the `commands` that are run before it, each
+    with the name of its template."""
 
     wishes: Wishes = NO_WISHES
     template: Template | None = None
+    commands: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def mode(self, mode: Mode) -> Mode:
         return "ask" if self.wishes.only_reads and mode == "agent" else mode
@@ -82,7 +84,7 @@ def _chosen(words: Sequence[str], tools: Sequence["Tool"]) -> tuple[set[str], li
     from north_lsp.agent.subagents.tool_words import NEVER, chosen_tools
 
     found, unknown = chosen_tools(words, tools)
-    there = {tool.name for tool in tools}
+    there = {tool.name for tool in tools} - {"search_tools"}  # all that is left is described
     return {tool.name for tool in found} | (NEVER & there if found else set()), unknown
 
 
@@ -95,5 +97,8 @@ async def template_turn(
         prompts = [one.entry for one in log.path() if one.id == left.prompt_id and isinstance(one.entry, PromptEntry)]
         texts = [part.text for entry in prompts for part in entry.parts if isinstance(part, Words)]
     else:
-        texts = [part.text for one in batch for part in one.parts if isinstance(part, TextPart)]
-    return TemplateTurn(*templates.wishes(texts[0])) if texts else TemplateTurn()
+        texts = [text for one in batch for text in typed(one.parts)[:1]]
+    if not texts:
+        return TemplateTurn()
+    called = [one for text in texts if left is None and (one := templates.called(text)) is not None and one.commands]
+    return TemplateTurn(*templates.wishes(texts[0]), tuple((one.name, one.commands) for one in called))

@@ -40,7 +40,7 @@ class Trash:
         return list(islice(wanted, limit))
 
     def _restore(self, target: str) -> Trashed:
-        ids = [id for id in trashed_ids(self._store) if target and id.startswith(target)]
+        ids = trashed_ids(self._store, target) if target else []
         if target in ids:
             return restore(self._store, target)
         if not ids:

@@ -5,7 +5,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.agent.session.environment import Environment
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import free_conversation_id
@@ -27,8 +27,7 @@ def unsaved_place(environment: Environment, root: Path) -> Path | None:
     parent = environment.locations.temporary
     folder = parent / f"{UNSAVED_FOLDER}{free_conversation_id(parent)}"
     with suppress(OSError):
-        _held[folder] = os.open(private_directory(folder), os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
-        unix.lock(_held[folder])
+        _held[folder] = systems.lock_folder(private_directory(folder))
     return folder
 
 

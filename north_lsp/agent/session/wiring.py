@@ -42,6 +42,8 @@ from north_lsp.providers.base import Provider
 
 if TYPE_CHECKING:
     from north_lsp.agent.calls.host import HostServices
+    from north_lsp.agent.shell.user_commands import KeptCommands
+    from north_lsp.agent.turn.called_commands import CalledCommands
     from north_lsp.agent.web.means import WebMeans
 
 Remind = Callable[[TurnContext, Log, StreamRules, Ports], Reminders]
@@ -66,6 +68,13 @@ class SessionParts:
         summarizer = Summarizer(log, choice, choice.models, account, sizes, wait_seconds)
         compactor = Compactor(log, summarizer, account, sizes, self.ports, context.workspace.roots.roots[0])
         return RequestBuilder(context, self.history, self.checkpoints.content, compactor)
+
+    def called_commands(self, context: TurnContext, kept: "KeptCommands") -> "CalledCommands":
+        """Make what runs the commands that templates want the output of, before a turn."""
+        from north_lsp.agent.turn.called_commands import CalledCommands
+
+        calls = OpenCalls(self.log, self.ports, Titles(context, self.ports.diagnostics))
+        return CalledCommands(context, self.tools, calls, kept, self.ports.editor)
 
     def turn(
         self,

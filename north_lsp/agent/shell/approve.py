@@ -25,7 +25,7 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.options import Place as ShellPlace
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.shell.sandbox import ActiveRestrictions, probe
 from north_lsp.tools.base import Command
 
@@ -63,7 +63,7 @@ class _Around:
 class CommandApprover:
     """Approves the commands of one session."""
 
-    def __init__(self, runner: CommandRunner, walls: Walls, reviews: ReviewRecord, log: Log, ports: Ports) -> None:
+    def __init__(self, runner: Runner, walls: Walls, reviews: ReviewRecord, log: Log, ports: Ports) -> None:
         self._runner = runner
         self._walls = walls
         self._reviews = reviews
@@ -186,8 +186,9 @@ class CommandApprover:
             )
         if command.keep:
             each_time.append("keeps running after North has ended, until it exits or `/jobs kill` ends it")
-        if each_time:
-            return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=around.changes)
+        always = () if self._runner.always_asks is None else (self._runner.always_asks,)
+        if each_time or always:
+            return Verdict(None, (*warnings, *each_time), may_remember=False, reasons=(*around.changes, *always))
         place = Place(
             command.cwd or workspace.roots.main,
             workspace.roots,

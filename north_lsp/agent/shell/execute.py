@@ -13,8 +13,8 @@ from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.output import OutputSink
+from north_lsp.shell.port import Runner
 from north_lsp.shell.results import CommandResult
-from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 
@@ -24,9 +24,7 @@ _INTERACTIVE_SECONDS = 3600.0
 class CommandExecution:
     """Runs the commands of one session."""
 
-    def __init__(
-        self, runner: CommandRunner, observer: ChangeObserver, artifacts: Artifacts | None, ports: Ports
-    ) -> None:
+    def __init__(self, runner: Runner, observer: ChangeObserver, artifacts: Artifacts | None, ports: Ports) -> None:
         self._runner = runner
         self._observer = observer
         self._artifacts = artifacts

@@ -18,7 +18,7 @@ from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.jobs import Job
 from north_lsp.shell.options import UNASKED, Place
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command, JobRequest
 from north_lsp.workspace.search.effort import longest_text
@@ -34,7 +34,7 @@ class JobCommands:
 
     def __init__(
         self,
-        runner: CommandRunner,
+        runner: Runner,
         artifacts: Artifacts | None,
         reviews: ReviewRecord,
         editor: Editor,

@@ -14,7 +14,7 @@ from north_lsp.agent.edits.review import EditReviewer
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.workspace.edit.diff import make_change, make_folder_change
 from north_lsp.workspace.guards.edit_guard import refusal
@@ -31,7 +31,7 @@ _EXECUTABLE = 0o100
 class Quarantine:
     """Reviews the quarantined files of one session."""
 
-    def __init__(self, runner: CommandRunner, edits: EditReviewer) -> None:
+    def __init__(self, runner: Runner, edits: EditReviewer) -> None:
         self._runner = runner
         self._edits = edits
 

@@ -21,8 +21,8 @@ from north_lsp.agent.shell.strip_head_tail import strip_head_tail
 from north_lsp.command_policy.looking import only_looks
 from north_lsp.display import visible
 from north_lsp.providers.base import ToolCall
+from north_lsp.shell.port import Runner
 from north_lsp.shell.results import CommandResult
-from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Command
 
@@ -36,7 +36,7 @@ class ShellCommands:
         execution: CommandExecution,
         jobs: JobCommands,
         quarantine: Quarantine,
-        runner: CommandRunner,
+        runner: Runner,
         editor: Editor,
         artifacts: Artifacts | None,
     ) -> None:

@@ -4,7 +4,7 @@ import anyio.to_thread
 
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
-from north_lsp.shell.runner import CommandRunner
+from north_lsp.shell.port import Runner
 from north_lsp.shell.sandbox import ActiveRestrictions, probe
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE
 from north_lsp.workspace.workspace import Workspace
@@ -18,7 +18,7 @@ COST = (
 class Walls:
     """The sandbox as one session sees it."""
 
-    def __init__(self, runner: CommandRunner, editor: Editor) -> None:
+    def __init__(self, runner: Runner, editor: Editor) -> None:
         self._runner = runner
         self._editor = editor
         self._told = False
@@ -33,6 +33,8 @@ class Walls:
         return missing
 
     async def _missing(self) -> str | None:
+        if self._runner.always_asks is not None:
+            return None
         held = await anyio.to_thread.run_sync(probe)
         if isinstance(held, str):
             return f"there is no sandbox here ({held})"

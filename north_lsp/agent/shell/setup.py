@@ -1,16 +1,20 @@
 """Makes a session's shells, from the user's settings and the editor's environment."""
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from north_lsp import systems
 from north_lsp.background import Background
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import ShellOptions
 from north_lsp.shell.pool import ShellPool
+from north_lsp.shell.port import Runner
 from north_lsp.shell.runner import CommandRunner
 from north_lsp.shell.sandbox import Sandbox
 from north_lsp.storage.settings import Settings
@@ -22,6 +26,9 @@ from north_lsp.workspace.guards.repositories import Named, named_by_git
 from north_lsp.workspace.guards.sandbox_guards import Watched
 from north_lsp.workspace.paths import extra_roots
 from north_lsp.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from north_lsp.shell.plain.programs import Program
 
 _PREFIXES = ("NORTH_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX")
 
@@ -41,7 +48,7 @@ class ShellResources:
     quarantine: Path | None = None
 
 
-def make_runner(settings: Settings, workspace: Workspace, resources: ShellResources) -> CommandRunner:
+def make_runner(settings: Settings, workspace: Workspace, resources: ShellResources) -> Runner:
     """Make the command runner of a session; no shell is started yet."""
     shell, environ, roots = settings.shell, resources.environ, workspace.roots.roots
     passed = (*settings.shell_pass_variables, *(resources.secret_names if shell.pass_keys else ()))
@@ -49,9 +56,20 @@ def make_runner(settings: Settings, workspace: Workspace, resources: ShellResour
     withheld = frozenset(environ.keys() - given.keys())
     prefix = shell.prefix or next((environ[name].strip() for name in _PREFIXES if environ.get(name)), "")
     options = ShellOptions(shell.path, shell.virtual_terminal == "on", shell.persistent, prefix, shell.snapshot)
+    if not systems.CAN_KEEP_SHELLS:
+        from north_lsp.shell.plain.runner import PlainRunner
+
+        return PlainRunner(given, resources.background, roots[0], options, partial(find_shell, options.path, given))
     sandbox = sandbox_of(settings, roots, given, workspace, resources.quarantine)
     background, shell_pool, kept = resources.background, resources.shell_pool, resources.kept
     return CommandRunner(given, background, roots[0], sandbox, withheld, options, shell_pool, kept)
+
+
+def find_shell(wanted: str | None, environ: Mapping[str, str]) -> "Program | None":
+    """Find what runs commands where each has a shell of its own."""
+    from north_lsp.shell.plain.programs import find_program
+
+    return find_program(wanted, environ, partial(systems.find_program, environ=environ), os.path.isfile)
 
 
 def sandbox_of(

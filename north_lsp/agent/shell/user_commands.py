@@ -22,8 +22,8 @@ from north_lsp.display import visible
 from north_lsp.errors import ToolError
 from north_lsp.shell.options import Place
 from north_lsp.shell.output import Captured, OutputSink, Spill
+from north_lsp.shell.port import Runner
 from north_lsp.shell.results import CommandResult
-from north_lsp.shell.runner import CommandRunner
 from north_lsp.storage.artifacts import CLOSED, Artifacts
 from north_lsp.storage.entries import now_ms
 
@@ -71,7 +71,7 @@ class UserCommands:
     def __init__(
         self,
         kept: KeptCommands,
-        runner: CommandRunner,
+        runner: Runner,
         editor: Editor,
         root: Path,
         gate: TurnGate,
@@ -100,7 +100,7 @@ class UserCommands:
 
 
 async def run_user_command(
-    own: UserCommand, kept: KeptCommands, runner: CommandRunner, editor: Editor, root: Path, place: Place
+    own: UserCommand, kept: KeptCommands, runner: Runner, editor: Editor, root: Path, place: Place
 ) -> None:
     """Run a command with the user's full rights, in the shell's directory, and record it. A cancelled one is recorded,
     too, with what it has said so far."""
@@ -139,7 +139,7 @@ async def _ran(
     own: UserCommand,
     entry_id: str,
     sink: OutputSink,
-    runner: CommandRunner,
+    runner: Runner,
     editor: Editor,
     root: Path,
     place: Place,

@@ -10,10 +10,20 @@ from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import Level, as_level
 
-Family = Literal["north", "claude", "codex", "gemini", "builtin"]
+Family = Literal["north", "claude", "codex", "gemini", "github", "opencode", "builtin"]
 Whose = Literal["project", "user", "builtin"]
 Isolation = Literal["none", "worktree"]
 ANY = "*"
+_NAMED_AFTER_FILE = ("github", "opencode")
+_GROUPS = {
+    "read": (),
+    "edit": ("write", "edit", "patch"),
+    "shell": ("bash",),
+    "web": ("webfetch",),
+    "mcp": (),
+    "task": (),
+}
+"""Groups of North's tools, and what opencode calls those in it that can be switched off."""
 _LONGEST_NAME = 64
 _LONGEST_DESCRIPTION = 500
 
@@ -69,6 +79,8 @@ def parse_definition(text: str, source: Source) -> Definition:
 def definition_of(front: Front, source: Source) -> Definition:
     """Read what a file says. Raises NotAnAgent."""
     fields = front.fields
+    if source.family in _NAMED_AFTER_FILE:
+        fields = {"name": source.path.stem.removesuffix(".agent"), **fields}
     name, description = _text(fields.get("name")), _text(fields.get("description"))
     lacking = [field for field, value in (("name", name), ("description", description)) if not value]
     if lacking:
@@ -118,7 +130,10 @@ def _text(value: object) -> str:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Read a list, or words between commas."""
+    """Read a list, or words between commas; or what is switched off, by name, as opencode has it."""
+    if isinstance(value, Mapping):
+        off = {name for name, on in value.items() if on is False}
+        return tuple(group for group, names in _GROUPS.items() if group not in off and not off & {*names})
     if isinstance(value, str):
         value = value.split(",")
     return tuple(word for one in value if (word := _text(one))) if isinstance(value, list) else ()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from north_lsp.agent.context.above import found_above, place_above
 from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
 from north_lsp.agent.context.frontmatter import Front
 from north_lsp.agent.subagents.definition import (
@@ -24,11 +25,14 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import find_plugins
 
 FAMILIES: Sequence[tuple[Family, str]] = (
-    ("north", ".north"),
-    ("claude", ".claude"),
-    ("codex", ".codex"),
-    ("gemini", ".gemini"),
+    ("north", ".north/agents"),
+    ("claude", ".claude/agents"),
+    ("codex", ".codex/agents"),
+    ("gemini", ".gemini/agents"),
+    ("github", ".github/agents"),
+    ("opencode", ".opencode/agent"),
 )
+"""Where those of a project are; the user's are at the same places of the home folder, but for GitHub's."""
 _FOLDER = "agents"
 _SUFFIXES = (".md",)
 _BUNDLED = Path(__file__).parent / "bundled"
@@ -64,12 +68,17 @@ def load_definitions(roots: Sequence[Path], place: Place | None, locations: Loca
                 found.append(one)
                 problems.extend(one.problems)
 
+    above = place_above(roots) if place is not None else None
+    users = {"north": locations.config / _FOLDER, "opencode": home / ".config/opencode/agent"}
     for family, name in FAMILIES:
-        if place is not None:
+        if place is not None and above is not None:
             for root in roots:
-                take(family, root / name / _FOLDER, place, place.resolve)
-        folder = locations.config / _FOLDER if family == "north" else home / name / _FOLDER
-        take(family, folder, user_place(folder), users_own)
+                take(family, root / name, place, place.resolve)
+                for _, folder in found_above(root, name):
+                    take(family, folder, above, above.resolve)
+        if family != "github":
+            folder = users.get(family, home / name)
+            take(family, folder, user_place(folder), users_own)
     for plugin in find_plugins(roots[0] if roots else home, home, locations, of_project=False).used:
         if plugin.family == "claude-plugin":
             folder = plugin.folder / _FOLDER
@@ -89,8 +98,7 @@ def without(known: Definitions, disabled: Collection[str]) -> Definitions:
 
 def untrusted(roots: Sequence[Path]) -> tuple[str, ...]:
     """Say which agents wait for the user's word; empty if a project has none."""
-    folders = [f"{name}/{_FOLDER}" for _, name in FAMILIES]
-    found = [one for one in folders if any(any((root / one).glob("*.md")) for root in roots)]
+    found = [name for _, name in FAMILIES if any(any((root / name).glob("*.md")) for root in roots)]
     if not found:
         return ()
     return (f"agents of this project ({', '.join(found)}) are not used before you trust it: `/trust on`",)

@@ -30,6 +30,8 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "webfetch": ("web_fetch",),
     "websearch": ("web_search",),
     "google_web_search": ("web_search",),
+    "search": ("search_text", "find_files"),
+    "execute": _SHELL,
     "agent": (TASK,),
 }
 """How other tools call what North has, in lower case."""

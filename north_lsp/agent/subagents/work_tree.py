@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory
@@ -319,9 +319,8 @@ def _own_folder(folder: Path, name: str) -> tuple[Path, int]:
 def _one_at_a_time(folder: Path) -> Iterator[None]:
     """Keep other threads and other Norths from changing git's list of trees: git fails when it comes upon a tree that
     another git has only half made."""
-    descriptor = os.open(folder, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
+    descriptor = systems.lock_folder(folder, wait=True)
     try:
-        unix.lock(descriptor, wait=True)
         yield
     finally:
         os.close(descriptor)
@@ -330,15 +329,11 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 def _held(own: Path) -> int | None:
     """Take a folder that nobody holds; returns what holds it."""
     try:
-        descriptor = os.open(own, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
+        descriptor = systems.lock_folder(own)
     except OSError:
         return None
-    try:
-        unix.lock(descriptor)
-        if os.stat(own).st_ino == os.fstat(descriptor).st_ino:
-            return descriptor
-    except OSError:
-        pass
+    if systems.is_locked_by(own, descriptor):
+        return descriptor
     os.close(descriptor)
     return None
 

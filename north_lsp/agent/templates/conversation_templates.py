@@ -6,13 +6,30 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from north_lsp import systems
+from north_lsp.agent.context.above import place_above
 from north_lsp.agent.context.documents import Place, cut, plain
-from north_lsp.agent.log.prompt import FileLink, Part, TextPart
+from north_lsp.agent.log.messages import News
+from north_lsp.agent.log.prompt import FileLink, Part, TextPart, typed
 from north_lsp.agent.prompts import render
 from north_lsp.agent.templates.bundled_templates import bundled_templates
 from north_lsp.agent.templates.expansion import MAX_BYTES, expanded, mentions, with_commands_named
-from north_lsp.agent.templates.skills import list_of_skills, skill_file, skill_path, switched
-from north_lsp.agent.templates.sources import custom_skills, plugin_templates, project_templates, user_templates
+from north_lsp.agent.templates.skills import (
+    list_of_skills,
+    news_of_skills,
+    skill_file,
+    skill_path,
+    skills_in_full,
+    switched,
+)
+from north_lsp.agent.templates.sources import (
+    custom_skills,
+    plugin_templates,
+    project_templates,
+    templates_above,
+    user_templates,
+    waiting_for_trust,
+)
 from north_lsp.agent.templates.template import NO_WISHES, Template, Wishes, settled
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
@@ -26,10 +43,13 @@ from north_lsp.workspace.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """What a call stands for: `text` for the model, and the `paths` of files that belong to it."""
+    """What a call of the template `name` stands for: `text` for the model, the `paths` of files that belong to it, and
+    the `commands` whose output does."""
 
+    name: str
     text: str
     paths: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
 
 
 class ConversationTemplates:
@@ -72,8 +92,12 @@ class ConversationTemplates:
         return [one for one in self.callable if self._may_be_typed(one)]
 
     def find(self, name: str) -> Template | None:
-        """Find what a prompt can call."""
-        return next((one for one in self.all if one.applies and one.name == name and self._may_be_typed(one)), None)
+        """Find the text that a prompt can call."""
+        return next((one for one in self.offered if one.name == name and one.kind != "python"), None)
+
+    def find_python(self, name: str) -> Template | None:
+        """Find the command in Python that a prompt can call."""
+        return next((one for one in self.offered if one.name == name and one.kind == "python"), None)
 
     def _may_be_typed(self, template: Template) -> bool:
         return template.kind != "skill" or self._settings().skills.commands
@@ -84,16 +108,19 @@ class ConversationTemplates:
         if (template := self.find(name)) is None:
             return None
         head = f"[The user called /{template.name}, {_origin(template)}. It says:]"
+        text, commands = _text(template, words.strip())
         return Called(
-            f"{head}\n{text_of(template, words.strip())}",
+            template.name,
+            f"{head}\n{_fitted(template, text)}",
             tuple(path for path in mentions(template.body) if self._is_there(path)),
+            tuple(commands),
         )
 
     def taken(self, parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], str]:
         """Return the parts of a prompt as they go into the conversation, and the text of the template that it calls. A
         name behind a backslash is no call, and loses its backslash."""
         words = next((part for part in parts if isinstance(part, TextPart)), None)
-        if words is None:
+        if words is None or words.is_made:
             return parts, ""
         if (called := self.called(words.text)) is not None:
             return (*parts, *map(FileLink, called.paths)), called.text
@@ -107,25 +134,37 @@ class ConversationTemplates:
         template = self.find((split_name(text) or ("", ""))[0])
         return (NO_WISHES, None) if template is None else (template.wishes, template)
 
+    def stands_alone(self, parts: tuple[Part, ...]) -> bool:
+        """Tell whether a prompt calls a template that says what holds for its turn, or has commands run before it."""
+        words = "".join(typed(parts)[:1])
+        called = self.called(words)
+        return called is not None and (bool(called.commands) or self.wishes(words)[0] != NO_WISHES)
+
     def skill_in(self, parts: tuple[Part, ...]) -> Template | None:
         """Return the skill that a prompt calls; None for any other."""
-        words = next((part.text for part in parts if isinstance(part, TextPart)), "")
+        words = "".join(typed(parts)[:1])
         found = self.find((split_name(words) or ("", ""))[0])
         return found if found is not None and found.kind == "skill" else None
 
     async def skills_for_model(self) -> str:
         """Read the files again, and list the skills for a model; empty without any."""
         await self.load()
-        lines = list_of_skills(self.callable)
-        return render("skills", skills=[{"line": line} for line in lines]) if lines else ""
+        lines, always = list_of_skills(self.callable), skills_in_full(self.callable, self._settings().max_rule_bytes)
+        if not lines and not always:
+            return ""
+        return render("skills", skills=[{"line": line} for line in lines], always=always)
+
+    def news_for(self, paths: Sequence[Path]) -> Sequence[News]:
+        """Return what a model has to know of the skills that are about files, as of the last time they were read."""
+        return news_of_skills(self.callable, paths, self._workspace.roots.roots)
 
     def skill(self, address: str) -> str:
         """Read what stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_file(address, self.known_skills())
+        return skill_file(address, self.known_skills(), self._gate)
 
     def skill_path(self, address: str) -> Path:
         """Return the file that stands behind `skill://`. Raises ToolError NOT_FOUND naming what there is."""
-        return skill_path(address, self.known_skills())
+        return skill_path(address, self.known_skills(), self._gate)
 
     def known_skills(self) -> list[Template]:
         """Read the files again, and return the skills that can be loaded, by name. To be called in a thread."""
@@ -133,14 +172,16 @@ class ConversationTemplates:
         return sorted(found, key=lambda one: one.name)
 
     def _load(self) -> tuple[Template, ...]:
-        home = Path(self._environ.get("HOME") or Path.home())
+        home = systems.home(self._environ)
         settings, root = self._settings(), self._workspace.roots.main
         found = [*bundled_templates(), *user_templates(self._locations, home)]
         decided = self._trust.decided()
         place = Place("project", self._resolve) if decided is None or decided[0] else None
         if place is not None:
-            for each in self._workspace.roots.roots:
-                found += project_templates(each, place)
+            roots, above = self._workspace.roots.roots, place_above(self._workspace.roots.roots)
+            for each in roots:
+                own = (*project_templates(each, place), *templates_above(each, above))
+                found += waiting_for_trust(own, is_trusted=decided is not None)
         plugins = find_plugins(root, home, self._locations, of_project=place is not None)
         found += plugin_templates(plugins.used, place)
         found += custom_skills(settings.skills.folders, home)
@@ -149,6 +190,13 @@ class ConversationTemplates:
     def _resolve(self, path: Path) -> tuple[Path, str]:
         resolved = self._workspace.trees.resolve(str(path))
         return resolved.path, resolved.relative
+
+    def _gate(self, path: Path) -> tuple[Path, str]:
+        """Return the real path and the shown one of a file of the project, or of one above it in its repository. Raises
+        ToolError for what may not be read."""
+        roots = self._workspace.roots.roots
+        is_inside = any(path.is_relative_to(root) for root in roots)
+        return self._resolve(path) if is_inside else place_above(roots).resolve(path)
 
     def _is_there(self, path: str) -> bool:
         try:
@@ -166,11 +214,17 @@ def _origin(template: Template) -> str:
 
 def text_of(template: Template, words: str) -> str:
     """Return what a call of a template says to a model, as far as there is room."""
-    return cut(plain(_text(template, words)), MAX_BYTES, f"[truncated: read {template.shown}]")
+    return _fitted(template, _text(template, words)[0])
 
 
-def _text(template: Template, words: str) -> str:
+def _fitted(template: Template, text: str) -> str:
+    return cut(plain(text), MAX_BYTES, f"[truncated: read {template.shown}]")
+
+
+def _text(template: Template, words: str) -> tuple[str, Sequence[str]]:
+    """Return the text of a call, and the commands whose output it wants."""
     if template.kind != "skill":
-        return expanded(with_commands_named(template.body), words)
+        text, commands = with_commands_named(template.body, words)
+        return expanded(text, words), commands
     given = f"\nUser: {words}" if words else ""
-    return f"{template.body}\n\nSkill: {template.shown}{given}"
+    return f"{template.body}\n\nSkill: {template.shown}{given}", ()

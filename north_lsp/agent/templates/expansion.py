@@ -11,6 +11,7 @@ MAX_BYTES = 64 * 1024
 _PLACES = lazy_pattern(r"\$(?:(ARGUMENTS|@)|([1-9])(?!\d))|\{\{\s*(args|arguments|ARGUMENTS)\s*\}\}")
 _COMMAND_LINE = lazy_pattern(r"^(?P<before>[^\n`!]*)!`(?P<command>[^`\n]{1,2000})`", re.MULTILINE)
 _CURLY_COMMAND = lazy_pattern(r"!\{(?P<command>[^{}\n]{1,2000})\}")
+_PLAIN_WORD = lazy_pattern(r"[\w./:@%+=,-]+")
 _MENTION = lazy_pattern(r"(?<![\w@/.`])@(?:\{(?P<curly>[^{}\n]{1,500})\}|(?P<path>[\w.~/-]*[\w/-]))")
 _MAX_MENTIONS = 20
 
@@ -31,15 +32,29 @@ def expanded(body: str, words: str) -> str:
     return text
 
 
-def with_commands_named(body: str) -> str:
-    """Name the commands whose output a template wants (`` !`git diff` ``), for the model to run them: they are asked
-    about like any other command. To be called before `expanded`, so that no word of a call becomes a command."""
-    text = _COMMAND_LINE.sub(lambda match: f"{match['before']}{_to_run(match['command'])}", body)
-    return _CURLY_COMMAND.sub(lambda match: _to_run(match["command"]), text)
+def with_commands_named(body: str, words: str) -> tuple[str, Sequence[str]]:
+    """Name the commands whose output a template wants (`` !`git diff` ``), and return them with the words of a call in
+    their places. To be called before `expanded`, so that no word becomes a command. One in which a word could mean more
+    to a shell than itself is left to the model."""
+    commands: dict[str, None] = {}
+
+    def named(command: str) -> str:
+        filled = _filled(command.strip(), words)
+        if filled is None:
+            return f"(the output of `{command.strip()}`: run it)"
+        commands[filled] = None
+        return f"(the output of `{filled}`; if it is not below, run it)"
+
+    text = _COMMAND_LINE.sub(lambda match: f"{match['before']}{named(match['command'])}", body)
+    return _CURLY_COMMAND.sub(lambda match: named(match["command"]), text), list(commands)
 
 
-def _to_run(command: str) -> str:
-    return f"(the output of `{command.strip()}`: run it)"
+def _filled(command: str, words: str) -> str | None:
+    """Return a command with the words of a call; None if they are more than plain words."""
+    if _PLACES.search(command) is None:
+        return command
+    given = _split(words)
+    return expanded(command, " ".join(given)) if all(map(_PLAIN_WORD.fullmatch, given)) else None
 
 
 def mentions(body: str) -> Sequence[str]:

@@ -5,7 +5,12 @@ from collections.abc import Sequence
 from north_lsp.agent.templates.template import Kind, Template
 from north_lsp.display import one_line, visible
 
-_TITLES: dict[Kind, str] = {"skill": "Skills", "command": "Commands", "prompt": "Prompt templates"}
+_TITLES: dict[Kind, str] = {
+    "skill": "Skills",
+    "command": "Commands",
+    "prompt": "Prompt templates",
+    "python": "Commands in Python",
+}
 
 
 def templates_markdown(templates: Sequence[Template]) -> str:

@@ -1,19 +1,25 @@
 """Skills: how a model is told of them, and how it reads their files."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
-from north_lsp.agent.context.documents import documents_in, read_document
+from north_lsp.agent.context.documents import cut, documents_in, framed, read_document, size_of
+from north_lsp.agent.context.globs import matching_glob
+from north_lsp.agent.context.telling import context_block
+from north_lsp.agent.log.messages import News
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.storage.skill_settings import SkillSettings
 from north_lsp.workspace.paths import Roots
 
+Gate = Callable[[Path], object]
+"""Raises ToolError for a file that tools may not read."""
 _MAX_LIST_BYTES = 8 * 1024
 _MAX_DESCRIPTION = 200
 _MAX_NAMED = 50
@@ -21,10 +27,10 @@ _PREFIX = "skill:"
 
 
 def list_of_skills(templates: Sequence[Template]) -> list[str]:
-    """List the skills among templates, a line each, as far as there is room."""
+    """List the skills that a model can load, a line each, as far as there is room."""
     lines: list[str] = []
     left = _MAX_LIST_BYTES
-    skills = [one for one in templates if one.kind == "skill"]
+    skills = [one for one in templates if one.kind == "skill" and not one.always]
     for at, skill in enumerate(skills):
         line = f"- {_name(skill)}: {one_line(skill.description, _MAX_DESCRIPTION)}".replace("<", "&lt;")
         left -= len(line.encode()) + 1
@@ -34,17 +40,43 @@ def list_of_skills(templates: Sequence[Template]) -> list[str]:
     return lines
 
 
-def skill_file(address: str, skills: Sequence[Template]) -> str:
-    """Read `<name>`, or `<name>/<file>` from the skill's folder. Raises ToolError NOT_FOUND naming what there is, and
-    OUTSIDE_WORKSPACE for a file that is not in that folder."""
+def skills_in_full(templates: Sequence[Template], max_bytes: int) -> list[dict[str, str]]:
+    """Return the names and texts of the skills that need not be loaded, cut if they are too long together."""
+    rows: list[dict[str, str]] = []
+    left = max_bytes
+    for one in templates:
+        if one.kind == "skill" and one.always and left > 0:
+            name = _name(one)
+            body = cut(one.body, left, f"[truncated: read skill://{name}]")
+            left -= size_of(body)
+            rows.append({"name": name, "text": framed(one.level, body)})
+    return rows
+
+
+def news_of_skills(templates: Iterable[Template], paths: Iterable[Path], roots: Sequence[Path]) -> list[News]:
+    """Return what a model has to know of the skills that are about files: which one to load, each once."""
+    relative = [path.relative_to(root).as_posix() for path in paths for root in roots if path.is_relative_to(root)]
+    found: list[News] = []
+    for one in templates:
+        about = next((name for name in relative if matching_glob(one.globs, name) is not None), None)
+        if one.kind == "skill" and not one.always and about is not None:
+            told = f"The skill {_name(one)} is about {one_line(about, 300)}: load it before you work on that."
+            found.append(News(context_block(told), one.name))
+    return found
+
+
+def skill_file(address: str, skills: Sequence[Template], gate: Gate) -> str:
+    """Read `<name>`, or `<name>/<file>` from the skill's folder. Raises ToolError NOT_FOUND naming what there is,
+    OUTSIDE_WORKSPACE for a file that is not in that folder, and what the `gate` raises, which decides on files of the
+    project."""
     skill, rest = _found(address, skills)
-    return read_document(_file(skill, rest))[0] if rest else skill.body
+    return read_document(_file(skill, rest, gate))[0] if rest else skill.body
 
 
-def skill_path(address: str, skills: Sequence[Template]) -> Path:
+def skill_path(address: str, skills: Sequence[Template], gate: Gate) -> Path:
     """Return where `<name>`, or `<name>/<file>` is. Raises what `skill_file` raises."""
     skill, rest = _found(address, skills)
-    return _file(skill, rest) if rest else skill.path
+    return _file(skill, rest, gate) if rest else skill.path
 
 
 def switched(found: Iterable[Template], settings: SkillSettings) -> Iterator[Template]:
@@ -76,16 +108,26 @@ def _found(address: str, skills: Sequence[Template]) -> tuple[Template, str]:
     return skill, rest
 
 
-def _file(skill: Template, rest: str) -> Path:
+def _file(skill: Template, rest: str, gate: Gate) -> Path:
     folder = skill.path.parent
     relative = unquote(rest)
     if relative.startswith("/") or ".." in Path(relative).parts:
         raise ToolError("OUTSIDE_WORKSPACE", f"{one_line(relative, 200)} is not in the folder of the skill")
     path = Roots.of(folder).resolve(relative).path
+    if skill.level == "project":
+        gate(path)
     if not path.is_file():
-        files = [os.path.relpath(one, folder) for one in documents_in(folder, ("",), deep=True)[0][:_MAX_NAMED]]
-        raise ToolError("NOT_FOUND", f"the skill has no file {one_line(relative, 200)}", f"files: {', '.join(files)}")
+        files = ", ".join(os.path.relpath(one, folder) for one in _open_files(skill, gate))
+        raise ToolError("NOT_FOUND", f"the skill has no file {one_line(relative, 200)}", f"files: {files}")
     return path
+
+
+def _open_files(skill: Template, gate: Gate) -> Iterator[Path]:
+    for path in documents_in(skill.path.parent, ("",), deep=True)[0][:_MAX_NAMED]:
+        with suppress(ToolError):
+            if skill.level == "project":
+                gate(path)
+            yield path
 
 
 def _name(skill: Template) -> str:

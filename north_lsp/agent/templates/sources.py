@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from north_lsp.agent.context.documents import Place, documents_in, read_document, user_place, users_own
+from north_lsp.agent.context.above import found_above
+from north_lsp.agent.context.documents import (
+    MAX_FILE_BYTES,
+    Place,
+    documents_in,
+    folders_in,
+    read_document,
+    user_place,
+    users_own,
+)
 from north_lsp.agent.templates.template import Kind, Provider, Template, parse_template
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
@@ -15,6 +24,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.plugins import Plugin
 
 _MD = (".md",)
+_PY = (".py",)
 SKILL = "SKILL.md"
 
 
@@ -32,6 +42,7 @@ class Source:
 
 PROJECT = (
     Source("command", "north", ".north/commands", deep=True),
+    Source("python", "north", ".north/commands", _PY),
     Source("prompt", "north", ".north/prompts"),
     Source("skill", "north", ".north/skills"),
     Source("command", "claude", ".claude/commands", deep=True),
@@ -54,6 +65,7 @@ USER = (
 )
 OWN = (
     Source("command", "north", "commands", deep=True),
+    Source("python", "north", "commands", _PY),
     Source("prompt", "north", "prompts"),
     Source("skill", "north", "skills"),
 )
@@ -70,6 +82,20 @@ def project_templates(root: Path, place: Place) -> Iterator[Template]:
     """Read the templates of one root; `place` decides what may be read."""
     for source in PROJECT:
         yield from _in_folder(source, root / source.path, place, place.resolve)
+
+
+def templates_above(root: Path, place: Place) -> Iterator[Template]:
+    """Read the templates of folders above a root, in the same repository; `place` decides what may be read there."""
+    for source in PROJECT:
+        for _, folder in found_above(root, source.path):
+            yield from _in_folder(source, folder, place, place.resolve)
+
+
+def waiting_for_trust(found: Iterable[Template], *, is_trusted: bool) -> Iterator[Template]:
+    """Say of a project's commands in Python that they run only once the user trusts it."""
+    for one in found:
+        waits = one.kind == "python" and one.applies and not is_trusted
+        yield replace(one, why="it runs only in a workspace that you trust: `/trust on`") if waits else one
 
 
 def user_templates(locations: Locations, home: Path) -> Iterator[Template]:
@@ -106,7 +132,7 @@ def _named_after(plugin: Plugin, one: Template) -> Template:
 
 def custom_skills(folders: Sequence[str], home: Path) -> Iterator[Template]:
     """Read the skills of further folders that the user's settings name."""
-    source = Source("skill", "custom", "", deep=True)
+    source = Source("skill", "custom", "", (SKILL,), deep=True)
     for written in folders:
         folder = home / written[2:] if written.startswith("~/") else Path(written)
         if folder.is_absolute():
@@ -122,20 +148,29 @@ def _in_folder(
         real = place.resolve(folder)[0]
     except ToolError:
         return  # a closed folder has nothing to say, as for every other reader
-    if source.kind == "skill":
-        paths = [path for path in documents_in(real, (SKILL,), deep=True)[0] if path.name == SKILL]
-        paths = [path for path in paths if source.deep or path.parent.parent == real]
+    if source.kind == "skill" and not source.deep:
+        folders = folders_in(real, may_be_links=place.level == "user")
+        paths = [path / SKILL for path in folders if (path / SKILL).is_file()]
     else:
         paths = documents_in(real, source.suffixes, deep=source.deep)[0]
     for path in paths:
         about = Template(_name(path, real, source), source.kind, source.provider, place.level, path, path.name)
         try:
             found, shown = resolve(path)
-            text, _ = read_document(found)
+            text, size = read_document(found)
+            if source.kind == "python" and size > MAX_FILE_BYTES:
+                raise ToolError("TOO_LARGE", f"it is longer than {MAX_FILE_BYTES // 1024} KB")
         except ToolError as error:
             yield Template(about.name, about.kind, about.provider, about.level, path, path.name, why=_told(error))
             continue
-        yield parse_template(text, Template(about.name, source.kind, source.provider, place.level, found, shown))
+        at = path if source.kind == "skill" and place.level == "project" else found  # its folder is where it is named
+        about = replace(about, path=at, shown=shown)
+        if source.kind == "python":
+            from north_lsp.agent.templates.python_source import parse_python  # rare, and loads Python's parser
+
+            yield parse_python(text, about)
+        else:
+            yield parse_template(text, about)
 
 
 def _name(path: Path, folder: Path, source: Source) -> str:

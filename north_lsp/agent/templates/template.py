@@ -7,11 +7,12 @@ from typing import Literal
 
 from north_lsp.agent.context.documents import Level
 from north_lsp.agent.context.frontmatter import split_front
+from north_lsp.agent.context.rules import HeadFields
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 
-Kind = Literal["command", "prompt", "skill"]
+Kind = Literal["command", "prompt", "skill", "python"]
 Provider = Literal[
     "north", "claude", "claude-plugin", "agents", "codex", "gemini", "github", "opencode", "custom", "builtin"
 ]
@@ -49,9 +50,10 @@ NO_WISHES = Wishes()
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A file that can be called as `/name`. `why` says why it cannot be; empty for one that can. `shown` is its path as
-    people read it, `hint` which words it takes, `phases` those that a skill goes through, from `initial_phase` on,
-    `wishes` what holds for the turn of a call."""
+    """A file that can be called as `/name`; of a command in Python, `body` is what runs. `why` says why it cannot be
+    called; empty for one that can. `shown` is its path as people read it, `hint` which words it takes, `phases` those
+    that a skill goes through, from `initial_phase` on, `wishes` what holds for the turn of a call. Of a skill, `globs`
+    are the files that it is about, and one that is there `always` need not be loaded."""
 
     name: str
     kind: Kind
@@ -67,6 +69,8 @@ class Template:
     phases: tuple[str, ...] = ()
     initial_phase: str = ""
     wishes: Wishes = NO_WISHES
+    globs: tuple[str, ...] = ()
+    always: bool = False
 
     @property
     def applies(self) -> bool:
@@ -76,7 +80,7 @@ class Template:
 def parse_template(text: str, about: Template) -> Template:
     """Make a template of a file's text; `about` has what its place says. A broken head costs only the fields in it."""
     if about.path.suffix == ".toml":
-        return _checked(_from_toml(text, about))
+        return checked(_from_toml(text, about))
     front = split_front(text)
     problems = [front.problem] if front.problem else []
     field = _reader(front.fields, problems)
@@ -94,6 +98,8 @@ def parse_template(text: str, about: Template) -> Template:
         if initial and initial not in phases:
             problems.append("`initialPhase` is not one of its `phases`")
         about = replace(about, phases=phases, initial_phase=initial if initial in phases else "".join(phases[:1]))
+        fields = HeadFields(front.fields, problems)
+        about = replace(about, globs=fields.every_glob(), always=fields.flag("alwaysApply", default=False))
     found = replace(
         about,
         body=front.body,
@@ -103,7 +109,7 @@ def parse_template(text: str, about: Template) -> Template:
         problems=tuple(problems),
         wishes=wishes,
     )
-    return _checked(found)
+    return checked(found)
 
 
 def _wishes(fields: Mapping[str, object], field: Callable[[str], str], problems: list[str]) -> Wishes:
@@ -136,7 +142,7 @@ def _from_toml(text: str, about: Template) -> Template:
     )
 
 
-def _checked(found: Template) -> Template:
+def checked(found: Template) -> Template:
     """Say why a template cannot be called, and give it a description if it has none."""
     why = found.why
     if not why and not found.body:
@@ -181,7 +187,8 @@ def settled(
     found: Iterable[Template], taken: Iterable[str] = (), disabled: Collection[str] = ()
 ) -> tuple[Template, ...]:
     """Say which of them count: none that the user's settings name (`disabled`, as `kind:name`), and of several with the
-    same name North's own commands (`taken`), then by the provider's priority, then the project's before the user's."""
+    same name North's own commands (`taken`), then by the provider's priority, the project's before the user's, and what
+    was found first."""
     names = dict.fromkeys(taken, "a command of North's")
     out: list[Template] = []
     for one in sorted(found, key=_rank):
@@ -199,8 +206,9 @@ def settled(
 
 def item_of(one: Template) -> str:
     """Return what `disabledItems` calls a template."""
-    return one.name if one.kind == "skill" else f"{one.kind}:{one.name}"
+    kind = "command" if one.kind == "python" else one.kind
+    return one.name if kind == "skill" else f"{kind}:{one.name}"
 
 
-def _rank(one: Template) -> tuple[int, bool, str]:
-    return -PRIORITIES[one.provider], one.level == "user", one.shown
+def _rank(one: Template) -> tuple[int, bool]:
+    return -PRIORITIES[one.provider], one.level == "user"

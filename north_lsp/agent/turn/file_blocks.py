@@ -12,7 +12,7 @@ from typing import BinaryIO
 import anyio
 import anyio.to_thread
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.previews import FilePreviewSource, Previews
 from north_lsp.agent.edits.review import EditReviewer
@@ -41,7 +41,7 @@ from north_lsp.workspace.paths import Resolved
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import to_newlines
 
-_STAGING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | unix.NOFOLLOW | unix.CLOEXEC
+_STAGING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | systems.NOFOLLOW | systems.CLOEXEC
 _WINDOW = 30
 _MAX_CONTINUATIONS = 3
 _MAX_BLOCKS = 50
@@ -241,7 +241,7 @@ class FileBlocks:
         try:
             folder = private_directory(self._log.folder / "staging")
             block.staging = folder / f"{self._entry_id}-{self._count}-{name}"
-            block.file = os.fdopen(os.open(block.staging, _STAGING, 0o600), "wb")
+            block.file = os.fdopen(systems.open_file(block.staging, _STAGING, 0o600), "wb")
         except OSError as error:
             block.keep_no_more(error)
 

@@ -23,7 +23,7 @@ Stopped = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "can
 class QueuedPrompt:
     """A prompt that waits. `mode` is the one that was set when it was sent. If `scope` is set, a request of the client
     waits for the prompt and ends with it, `is_at_gate` once that may begin a turn; `stopped` is how the turn that it
-    became part of ended."""
+    became part of ended. One that `stands_alone` says what holds for its turn, and shares it with no other."""
 
     id: str
     kind: QueueKind
@@ -34,6 +34,7 @@ class QueuedPrompt:
     delivered: bool = False
     stopped: Stopped | None = None
     is_at_gate: bool = False
+    stands_alone: bool = False
 
     @property
     def is_owned(self) -> bool:
@@ -54,7 +55,8 @@ def in_numbers(prompts: Sequence[QueuedPrompt]) -> dict[str, object]:
 class PromptQueue:
     """The queued prompts of one session, in the order in which they were sent. `show` is told of every change; before
     that, `keep` stores what is queued, and what has left the queue but is neither in the conversation nor back with the
-    user yet. `kept` is what an earlier process left of that."""
+    user yet. `kept` is what an earlier process left of that. `stands_alone` tells which prompts share a turn with no
+    other; a session sets it."""
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class PromptQueue:
         self._shown: QueueChanged = QueueChanged((), ())
         self._open = False
         self._mode: Mode | None = None
+        self.stands_alone: Callable[[tuple[Part, ...]], bool] = lambda parts: False
         self.steering_mode: DequeueMode = "one-at-a-time"
         self.follow_up_mode: DequeueMode = "one-at-a-time"
         self.interrupt_mode: InterruptMode = "immediate"
@@ -122,7 +125,8 @@ class PromptQueue:
         self, kind: QueueKind, parts: tuple[Part, ...], mode: Mode, scope: anyio.CancelScope | None = None
     ) -> QueuedPrompt:
         """Add a prompt at the end. `scope` is that of the request that waits for it. Call `changed` afterwards."""
-        queued_prompt = QueuedPrompt(new_entry_id({other.id for other in self._prompts}), kind, parts, mode, scope)
+        id, alone = new_entry_id({other.id for other in self._prompts}), self.stands_alone(parts)
+        queued_prompt = QueuedPrompt(id, "followUp" if alone else kind, parts, mode, scope, stands_alone=alone)
         self._prompts.append(queued_prompt)
         return queued_prompt
 
@@ -176,9 +180,9 @@ class PromptQueue:
 
     async def steer(self, parts: tuple[Part, ...], mode: Mode) -> QueuedPrompt:
         """Queue steering, and wait until it is part of the conversation or has come back (see `delivered`). It comes
-        back at once if it was sent in another mode than the turn's. Cancelling withdraws it. Raises ValueError if no
-        turn runs."""
-        if self._open and not self.takes(mode):
+        back at once if it was sent in another mode than the turn's, or stands alone. Cancelling withdraws it. Raises
+        ValueError if no turn runs."""
+        if self._open and (not self.takes(mode) or self.stands_alone(parts)):
             return QueuedPrompt("", "steer", parts, mode)
         queued_prompt = self._put_into_turn("steer", parts, mode)
         await self.changed()
@@ -220,7 +224,7 @@ class PromptQueue:
         `own` only those that no request waits for. Empty if there are none."""
         queued_prompts = [queued_prompt for queued_prompt in self._prompts if queued_prompt.kind == "followUp"]
         if own in queued_prompts:
-            taken = queued_prompts if self.follow_up_mode == "all" else queued_prompts[:1]
+            taken = _together(queued_prompts) if self.follow_up_mode == "all" else queued_prompts[:1]
             if not (self.follow_up_mode == "all" or taken[0] is own or not taken[0].is_owned):
                 taken = [own]  # an owned prompt ahead has its own task, which will take it
         elif queued_prompts and not queued_prompts[0].is_owned:
@@ -228,7 +232,7 @@ class PromptQueue:
                 (index for index, queued_prompt in enumerate(queued_prompts) if queued_prompt.is_owned),
                 len(queued_prompts),
             )
-            taken = queued_prompts[:ahead] if self.follow_up_mode == "all" else queued_prompts[:1]
+            taken = _together(queued_prompts[:ahead]) if self.follow_up_mode == "all" else queued_prompts[:1]
         else:
             taken = []
         return await self._taken(taken)
@@ -263,9 +267,11 @@ class PromptQueue:
         kind: QueueKind | None = None,
         place: int | None = None,
     ) -> None:
-        """Give a queued prompt other parts, another queue, or another place in it (from 0)."""
+        """Give a queued prompt other parts, another queue, or another place in it (from 0). One that stands alone waits
+        for the turn's end."""
         queued_prompt.parts = parts or queued_prompt.parts
-        queued_prompt.kind = kind or queued_prompt.kind
+        queued_prompt.stands_alone = self.stands_alone(queued_prompt.parts)
+        queued_prompt.kind = "followUp" if queued_prompt.stands_alone else kind or queued_prompt.kind
         if place is not None:
             self._prompts.remove(queued_prompt)
             others = [index for index, other in enumerate(self._prompts) if other.kind == queued_prompt.kind]
@@ -292,6 +298,12 @@ class PromptQueue:
             self._leave(queued_prompt)
             self._finish(queued_prompt, delivered=False)
         return back
+
+
+def _together(prompts: Sequence[QueuedPrompt]) -> list[QueuedPrompt]:
+    """Return those at the beginning that share a turn."""
+    alone = next((index for index, one in enumerate(prompts) if one.stands_alone), len(prompts))
+    return list(prompts[: max(alone, 1)])
 
 
 class Steering:

@@ -6,6 +6,7 @@ import anyio
 
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.turn.answering_model import AnsweringModel
+from north_lsp.agent.turn.context_event import with_extensions
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.remedies import Remedies
@@ -102,7 +103,7 @@ class ModelRequester:
         request = await self._builder.build(model)
         if isinstance(request, Failed):
             return self._streams.nothing(), request
-        request = await self._builder.with_pictures(request, model)
+        request = await self._builder.with_pictures(await with_extensions(request, self._ports), model)
         await self._ports.status.set("streaming")
         stream = self._streams.open(model)
         self._usage.begin(request, model, stream.streamed)

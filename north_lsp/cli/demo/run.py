@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import anyio.abc
 
+from north_lsp import systems
 from north_lsp.cli.demo.terminal import Terminal
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.framing import NewlineFraming
@@ -41,7 +42,8 @@ def run_demo(options: Options, *, prompt: str | None, unattended: bool) -> int:
         else:
             with as_file(files("north_lsp.cli.demo") / "sample") as sample:
                 shutil.copytree(sample, project, ignore=_SKIPPED)
-            text = prompt or files("north_lsp.cli.demo").joinpath("sample-prompt.txt").read_text("utf-8").strip()
+            words = files("north_lsp.cli.demo").joinpath("sample-prompt.txt").read_text("utf-8").strip()
+            text = prompt or words.replace("python3", systems.PYTHON)
         terminal.introduce(project, text)
         try:
             return anyio.run(_run, options, project, home, text, terminal)
@@ -142,7 +144,7 @@ async def _run(options: Options, project: Path, home: Path, prompt: str, termina
         "NORTH_NO_OFFER": "1",  # the sample project is gone afterwards
     }
     # The server gets its own process group: Ctrl-C is for this process, which ends the server.
-    process = await anyio.open_process(command, stderr=None, env=environ, cwd=project, start_new_session=True)
+    process = await anyio.open_process(command, stderr=None, env=environ, cwd=project, **systems.apart())
     stdin, stdout = process.stdin, process.stdout
     if stdin is None or stdout is None:
         raise UsageError("the server could not be started")

@@ -45,8 +45,18 @@ from north_lsp.providers.model import Model, ProviderInfo
 
 Stream = Callable[[ModelRequest], AsyncGenerator[StreamEvent, None]]
 API = "extension"
-EVENTS = ("session_before_tree", "session_tree")
-"""What an extension can be told of: the user goes, and has gone, somewhere else in a conversation."""
+EVENTS = (
+    "session_before_switch",
+    "session_switch",
+    "session_before_tree",
+    "session_tree",
+    "session_before_compact",
+    "session.compacting",
+    "session_compact",
+    "context",
+)
+"""What an extension can be told of: the user goes, and has gone, to another conversation, or somewhere else in one; it
+is summarized; what a model is sent of it."""
 _SECONDS = 5.0
 _FIELDS = ("id", "name", "models", "stream")
 _loaded: dict[tuple[Path, int], "Registered"] = {}

@@ -29,6 +29,7 @@ class Keys:
         self._stamp: tuple[int, int] | None = None
         self._again = 0.0  # when to retry a store that could not be read
         self._stored: tuple[StoredKey, ...] = ()
+        self._tokens: tuple[str, ...] = ()
         self._given: dict[str, str] = {}
         self._store_problem: str | None = None
 
@@ -73,9 +74,10 @@ class Keys:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All keys that are known here, whoever they are for."""
+        """All keys that are known here, whoever they are for, and the tokens of sign-ins to tool servers."""
         lent = self._broker.secrets if self._broker is not None else ()
-        return (*self._given.values(), *lent, *(key.secret for key in self._stored), *self.routes.secrets)
+        stored = (key.secret for key in self._stored)
+        return (*self._given.values(), *lent, *stored, *self._tokens, *self.routes.secrets)
 
     def give(self, provider: str, secret: str | None) -> None:
         """Use a key in this process only, where it wins over all others. None removes it."""
@@ -116,6 +118,7 @@ class Keys:
         before = self._stored
         try:
             self._stored = tuple(self._store.all_keys())
+            self._tokens = tuple(self._store.sign_in_tokens())
             self._store_problem = None
         except OSError as error:
             self._stored = error.readable if isinstance(error, CredentialsUnreadable) else ()

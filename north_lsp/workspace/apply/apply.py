@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.storage.noting import note
 from north_lsp.workspace.apply import journal
@@ -175,20 +175,19 @@ def _exclusive(journals: Path | None) -> Iterator[None]:
     with _replacing, ExitStack() as held:
         if journals is not None:
             with suppress(OSError):  # not every file system supports it
-                descriptor = os.open(journals, os.O_RDONLY | unix.DIRECTORY | unix.CLOEXEC)
-                held.callback(os.close, descriptor)
-                _wait_for(descriptor)
+                held.callback(os.close, _lock(journals))
         yield
 
 
-def _wait_for(descriptor: int) -> None:
-    """Lock a descriptor, however long that takes. Raises OSError."""
+def _lock(folder: Path) -> int:
+    """Lock a folder, however long that takes. Returns what holds it. Raises OSError."""
     try:
-        unix.lock(descriptor)
+        return systems.lock_folder(folder)
     except BlockingIOError:
         began = time.monotonic()
-        unix.lock(descriptor, wait=True)
+        descriptor = systems.lock_folder(folder, wait=True)
         note("lock_wait", name="apply", waitedMs=round((time.monotonic() - began) * 1000), ok=True)
+        return descriptor
 
 
 def _begin(folder: Path, plan: journal.Plan) -> journal.Journal:

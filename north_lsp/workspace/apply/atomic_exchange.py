@@ -29,6 +29,8 @@ def exchange_names(one: str, other: str, folder: int) -> bool:
 
 @cache
 def _rename() -> _Rename | None:
+    if os.name == "nt":
+        return None
     import ctypes  # with the first exchange: opening a session does without
 
     library = ctypes.CDLL(None, use_errno=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply.open_folders import enter, remove_empty
@@ -40,7 +40,7 @@ def make_folder(step: FolderStep, always: ExitStack, undo: ExitStack) -> None:
     """Create a folder, and those above it; `undo` removes them again. Raises ToolError STALE and OSError."""
     above = enter(step.root, step.names[:-1], always, undo)
     try:
-        os.mkdir(step.names[-1], dir_fd=above.descriptor)
+        systems.make_folder_in(above.descriptor, step.names[-1])
     except FileExistsError as error:
         raise _stale(step, "was created") from error
     undo.callback(remove_empty, step.root, step.names)
@@ -49,7 +49,7 @@ def make_folder(step: FolderStep, always: ExitStack, undo: ExitStack) -> None:
 def copy_folder_metadata(step: FolderStep, always: ExitStack) -> None:
     """Give a folder its mode, after everything has been put into it."""
     if step.mode is not None:
-        unix.change_mode(enter(step.root, step.names, always, None).descriptor, step.mode & _SAFE_BITS)
+        systems.change_mode(enter(step.root, step.names, always, None).descriptor, step.mode & _SAFE_BITS)
 
 
 def check_removable(step: FolderStep, leaving: Collection[Path], always: ExitStack) -> None:
@@ -59,9 +59,9 @@ def check_removable(step: FolderStep, leaving: Collection[Path], always: ExitSta
     except ToolError as error:
         raise _stale(step, "was deleted or replaced") from error
     above = enter(step.root, step.names[:-1], always, None)
-    if not os.access(".", os.W_OK | os.X_OK, dir_fd=above.descriptor):
+    if not systems.is_changeable(above.descriptor):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    left = sorted(name for name in os.listdir(folder.descriptor) if step.path / name not in leaving)
+    left = sorted(name for name in names_in(folder.descriptor) if step.path / name not in leaving)
     if left:
         raise _stale(step, f"is not empty ({some_of(left)}), or something was put into it")
 
@@ -79,6 +79,12 @@ def some_of(names: Sequence[str]) -> str:
     """Return the first of the names, and how many more there are."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def names_in(folder: int) -> list[str]:
+    """Return what is in an open folder."""
+    with systems.scan(folder) as entries:
+        return [entry.name for entry in entries]
 
 
 def _is_folder(path: Path) -> bool:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import private_directory, sync_directory
@@ -91,10 +91,10 @@ class Journal:
         private_directory(folder)
         path = folder / f"{os.getpid()}-{os.urandom(6).hex()}{_OPEN}"
         hidden = path.with_suffix(".tmp")
-        descriptor = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | unix.CLOEXEC, 0o600)
+        descriptor = systems.open_file(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
         try:
             # Locked before it gets its name: no other process may find it and think that its writer is dead.
-            unix.lock(descriptor)
+            systems.lock(descriptor)
             data = json.dumps({"version": _VERSION, **asdict(plan)}).encode()
             view = memoryview(data)
             while view:
@@ -149,11 +149,11 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
     tried again.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | unix.CLOEXEC | unix.NOFOLLOW)
+        descriptor = systems.open_file(path, os.O_RDWR | systems.CLOEXEC | systems.NOFOLLOW)
     except FileNotFoundError:
         return None
     try:
-        unix.lock(descriptor)
+        systems.lock(descriptor)
         if not os.path.samestat(os.stat(path), os.fstat(descriptor)):
             return None
         plan = _read(descriptor)
@@ -179,7 +179,7 @@ def recover(path: Path, texts: Mapping[str, str | None]) -> Recovered | None:
 def editor_steps(path: Path) -> tuple[EditorStep, ...]:
     """Return the texts that the editor was going to change according to a journal."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | unix.CLOEXEC | unix.NOFOLLOW)
+        descriptor = systems.open_file(path, os.O_RDONLY | systems.CLOEXEC | systems.NOFOLLOW)
     except OSError:
         return ()
     try:
@@ -242,7 +242,7 @@ def _take_back(step: Step) -> bool:
             ours = temporary is not None and os.path.samestat(here, temporary)
             if not ours and _digest_at(step.name, folder) != step.after:
                 return False
-            os.unlink(step.name, dir_fd=folder)
+            systems.unlink_in(folder, step.name)
             return True
         if here is not None and kept is not None and os.path.samestat(here, kept):
             return True
@@ -251,11 +251,11 @@ def _take_back(step: Step) -> bool:
             return True
         displaced = _digest_at(step.temporary, folder)
         if stands == step.after and displaced not in (None, "", step.before, step.after):
-            os.replace(step.temporary, step.name, src_dir_fd=folder, dst_dir_fd=folder)
+            systems.rename_in(folder, step.temporary, step.name)
             return False  # another program wrote when the file was displaced: what it wrote is back in place
         if kept is None or stands != step.after or _digest_at(step.kept, folder) != step.before:
             return False
-        os.replace(step.kept, step.name, src_dir_fd=folder, dst_dir_fd=folder)
+        systems.rename_in(folder, step.kept, step.name)
         return True
 
 
@@ -265,7 +265,7 @@ def _clean(step: Step) -> None:
         for name in (step.temporary, step.kept):
             if folder is not None:
                 with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=folder)
+                    systems.unlink_in(folder, name)
 
 
 def remove_folders(listed: Iterable[tuple[str, tuple[str, ...]]]) -> None:
@@ -276,7 +276,7 @@ def remove_folders(listed: Iterable[tuple[str, tuple[str, ...]]]) -> None:
 
 def _status(name: str, folder: int) -> os.stat_result | None:
     try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return systems.status_in(folder, name)
     except FileNotFoundError:
         return None
 
@@ -284,7 +284,7 @@ def _status(name: str, folder: int) -> os.stat_result | None:
 def _digest_at(name: str, folder: int) -> str | None:
     """Return the digest of the file with this name: None if there is nothing, "" if it is not a file."""
     try:
-        descriptor = os.open(name, OPEN_FLAGS, dir_fd=folder)
+        descriptor = systems.open_file(name, OPEN_FLAGS, folder=folder)
     except FileNotFoundError:
         return None
     except OSError as error:

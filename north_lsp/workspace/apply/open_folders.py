@@ -7,13 +7,13 @@ import stat
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
 
-_FLAGS = os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC
+_FLAGS = os.O_RDONLY | systems.DIRECTORY | systems.NOFOLLOW | systems.CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def enter(root: Path, names: tuple[str, ...], always: ExitStack, undo: ExitStack
         here = root.joinpath(*names[: depth + 1])
         if undo is not None:
             with suppress(FileExistsError):
-                os.mkdir(name, dir_fd=descriptor)
+                systems.make_folder_in(descriptor, name)
                 undo.callback(_remove, name, descriptor)
         descriptor = _open(name, descriptor, here, always)
     return Folder(root, names, descriptor)
@@ -60,7 +60,7 @@ def ensure_own(path: Path) -> None:
     and a file that is already there has no other names. Raises ToolError STALE."""
     try:
         with open_folder(path.parent) as folder:
-            status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+            status = systems.status_in(folder, path.name)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -73,7 +73,7 @@ def ensure_own(path: Path) -> None:
 
 def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:
     try:
-        descriptor = os.open(name, _FLAGS, dir_fd=parent)
+        descriptor = systems.open_file(name, _FLAGS, folder=parent)
     except OSError as error:
         match error.errno:
             case errno.ELOOP | errno.ENOTDIR:
@@ -88,7 +88,7 @@ def _open(name: str, parent: int | None, shown: Path, always: ExitStack) -> int:
 
 def _remove(name: str, parent: int) -> None:
     with suppress(OSError):  # something else was put into it
-        os.rmdir(name, dir_fd=parent)
+        systems.remove_folder_in(parent, name)
 
 
 def _stale(path: Path, happened: str) -> ToolError:
@@ -100,7 +100,7 @@ def remove_empty(root: Path, folders: tuple[str, ...]) -> bool:
     try:
         with ExitStack() as always:
             parent = enter(root, folders[:-1], always, None)
-            os.rmdir(folders[-1], dir_fd=parent.descriptor)
+            systems.remove_folder_in(parent.descriptor, folders[-1])
     except (ToolError, OSError):
         return False
     return True

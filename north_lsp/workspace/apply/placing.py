@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.apply import journal
@@ -17,7 +17,7 @@ from north_lsp.workspace.paths import kind_of
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import OPEN_FLAGS
 
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | unix.NOFOLLOW | unix.CLOEXEC
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.NOFOLLOW | systems.CLOEXEC
 _READ_BITS = 0o444
 _SAFE_BITS = 0o777
 _MAX_NAME_BYTES = 255
@@ -137,10 +137,10 @@ def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
     if step.after is None:
         return target
     if step.before is None:
-        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o666, dir_fd=folder.descriptor)
+        descriptor = systems.open_file(step.temporary, _CREATE_FLAGS, 0o666, folder=folder.descriptor)
     else:
         old = _status(target)
-        descriptor = os.open(step.temporary, _CREATE_FLAGS, 0o600, dir_fd=folder.descriptor)
+        descriptor = systems.open_file(step.temporary, _CREATE_FLAGS, 0o600, folder=folder.descriptor)
     always.callback(_unlink, step.temporary, folder.descriptor)
     undo.callback(_unlink, step.temporary, folder.descriptor)  # before the folders that were created for it are removed
     with open(descriptor, "wb") as file:
@@ -149,10 +149,10 @@ def prepare(step: FileStep, always: ExitStack, undo: ExitStack) -> Target:
         if step.before is not None:
             _copy_metadata(descriptor, old)
         if step.mode is not None:
-            unix.change_mode(descriptor, step.mode & _SAFE_BITS)
+            systems.change_mode(descriptor, step.mode & _SAFE_BITS)
         if step.change.make_executable:
             mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-            unix.change_mode(descriptor, mode | (mode & _READ_BITS) >> 2)
+            systems.change_mode(descriptor, mode | (mode & _READ_BITS) >> 2)
         os.fsync(descriptor)
     return target
 
@@ -162,14 +162,14 @@ def _copy_metadata(descriptor: int, old: os.stat_result) -> None:
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
-            unix.change_owner(descriptor, old.st_uid, old.st_gid)
-    unix.change_mode(descriptor, stat.S_IMODE(old.st_mode))
+            systems.change_owner(descriptor, old.st_uid, old.st_gid)
+    systems.change_mode(descriptor, stat.S_IMODE(old.st_mode))
 
 
 def _status(target: Target) -> os.stat_result:
     """Return the target's own status, which must be that of a file. Raises ToolError STALE, and OSError."""
     try:
-        status = os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
+        status = systems.status_in(target.folder.descriptor, target.name)
     except FileNotFoundError as error:
         raise _stale(target, "was deleted") from error
     if not stat.S_ISREG(status.st_mode):
@@ -184,7 +184,7 @@ def verify(target: Target) -> None:
         _check_contents(target, target.name, target.before)
         return
     try:
-        os.stat(target.name, dir_fd=target.folder.descriptor, follow_symlinks=False)
+        systems.status_in(target.folder.descriptor, target.name)
     except FileNotFoundError:
         return
     raise _stale(target, "was created")
@@ -194,7 +194,7 @@ def _check_contents(target: Target, name: str, before: bytes) -> None:
     """Check that the file of this name in the target's folder has the contents that the change was made from. Raises
     ToolError STALE, and OSError."""
     try:
-        descriptor = os.open(name, OPEN_FLAGS, dir_fd=target.folder.descriptor)
+        descriptor = systems.open_file(name, OPEN_FLAGS, folder=target.folder.descriptor)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):
             raise _stale(target, "was replaced") from error
@@ -209,7 +209,7 @@ def put_into_place(target: Target, always: ExitStack, undo: Restoration) -> None
     at, step = target.folder.descriptor, target.step
     if target.before is None:
         verify(target)
-        made = os.stat(step.temporary, dir_fd=at, follow_symlinks=False)
+        made = systems.status_in(at, step.temporary)
         _link_new(target)
         undo.file(target, lambda: _take_out(target, made))
         return
@@ -228,10 +228,10 @@ def _swap_in(target: Target, before: bytes, always: ExitStack) -> None:
     at, step = target.folder.descriptor, target.step
     if step.after is None:
         always.callback(_unlink, step.temporary, at)
-        os.rename(target.name, step.temporary, src_dir_fd=at, dst_dir_fd=at)
+        systems.rename_in(at, target.name, step.temporary)
     elif not exchange_names(step.temporary, target.name, at):
         verify(target)
-        os.replace(step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+        systems.rename_in(at, step.temporary, target.name)
         return
     try:
         _check_contents(target, step.temporary, before)
@@ -245,35 +245,35 @@ def _swap_in(target: Target, before: bytes, always: ExitStack) -> None:
 
 def _restore_name(temporary: str, name: str, folder: int) -> None:
     try:
-        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        systems.link_in(folder, temporary, name)
     except FileExistsError:
         pass  # the file was created again in the meantime: that one is the latest
     except OSError:
-        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        systems.rename_in(folder, temporary, name)
 
 
 def _put_back(target: Target) -> None:
     at, step = target.folder.descriptor, target.step
-    os.replace(step.kept, target.name, src_dir_fd=at, dst_dir_fd=at)
+    systems.rename_in(at, step.kept, target.name)
 
 
 def _link_new(target: Target) -> None:
     """Give the new file its name. Unlike a rename, a link never replaces what appeared in the meantime."""
     at = target.folder.descriptor
     try:
-        os.link(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        systems.link_in(at, target.step.temporary, target.name)
     except FileExistsError as error:
         raise _stale(target, "was created") from error
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.replace(target.step.temporary, target.name, src_dir_fd=at, dst_dir_fd=at)
+        systems.rename_in(at, target.step.temporary, target.name)
 
 
 def _take_out(target: Target, made: os.stat_result) -> None:
     at = target.folder.descriptor
-    if os.path.samestat(made, os.stat(target.name, dir_fd=at, follow_symlinks=False)):
-        os.unlink(target.name, dir_fd=at)
+    if os.path.samestat(made, systems.status_in(at, target.name)):
+        systems.unlink_in(at, target.name)
 
 
 def _keep(target: Target, before: bytes, always: ExitStack, undo: Restoration) -> None:
@@ -281,11 +281,11 @@ def _keep(target: Target, before: bytes, always: ExitStack, undo: Restoration) -
     at, name = target.folder.descriptor, target.step.kept
     always.callback(undo.drop, target, name)
     try:
-        os.link(target.name, name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        systems.link_in(at, target.name, name)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=at)
+        descriptor = systems.open_file(name, _CREATE_FLAGS, 0o600, folder=at)
         with open(descriptor, "wb") as file:
             file.write(before)
             file.flush()
@@ -301,7 +301,7 @@ def beside(name: str, kind: str) -> str:
 
 def _unlink(name: str, folder: int) -> None:
     with suppress(OSError):  # usually it has been renamed to the target
-        os.unlink(name, dir_fd=folder)
+        systems.unlink_in(folder, name)
 
 
 def _stale(target: Target, happened: str) -> ToolError:

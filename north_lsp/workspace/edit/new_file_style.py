@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.workspace.files.wildmatch import translate
 from north_lsp.workspace.opening import open_folder, open_real
@@ -42,7 +43,7 @@ def new_file_text(path: Path, root: Path, content: str) -> str:
 
 def _neighbor_newline(path: Path) -> Newline | None:
     """Return the line end of the files beside it, as most of those with the same file ending have it."""
-    with suppress(OSError), open_folder(path.parent) as folder, os.scandir(folder) as entries:
+    with suppress(OSError), open_folder(path.parent) as folder, systems.scan(folder) as entries:
         names = [entry.name for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False)]
         alike = sorted(name for name in names if name != path.name and os.path.splitext(name)[1] == path.suffix)
         votes = 0

@@ -15,12 +15,12 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
-from north_lsp import unix
+from north_lsp import systems
 
 if TYPE_CHECKING:
     import ctypes
 
-_CREATE = unix.NONBLOCK | unix.CLOEXEC
+_CREATE = systems.NONBLOCK | systems.CLOEXEC
 _MOVED, _CREATED, _DELETED, _MOVED_SELF = 0x0C0, 0x100, 0x200, 0x800
 _OVERFLOW, _ONLY_FOLDERS = 0x4000, 0x01000000
 _MASK = _MOVED | _CREATED | _DELETED | _MOVED_SELF | _ONLY_FOLDERS
@@ -109,8 +109,8 @@ class _Source:
 
         self._library = ctypes.CDLL(None, use_errno=True)
         self._library.inotify_add_watch.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
-        self._mounts = os.open(_MOUNTS, os.O_RDONLY | unix.CLOEXEC)
-        self._poll = unix.poll_for_changes(self._mounts)
+        self._mounts = os.open(_MOUNTS, os.O_RDONLY | systems.CLOEXEC)
+        self._poll = systems.poll_for_changes(self._mounts)
         self._poll.poll(0)
         with open(_LIMIT, "rb") as limit:
             self._most = min(int(limit.read()) // _SHARE, _MOST_WATCHED)
@@ -212,6 +212,8 @@ def _source() -> _Source | None:
 @cache
 def _source_of(_process: int) -> _Source | None:
     """Return the source of this process: a forked process would take away its parent's notices."""
+    if os.name == "nt":
+        return None
     with suppress(OSError, AttributeError, ValueError):
         return _Source()
     return None

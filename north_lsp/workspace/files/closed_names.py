@@ -8,7 +8,8 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from north_lsp.workspace.files.ignore import IgnoreChains, IgnoreRules, join
+from north_lsp import systems
+from north_lsp.workspace.files.ignore import IgnoreChains, IgnoreRules, join, slashed
 from north_lsp.workspace.opening import open_folder
 
 _MAX_NAMES = 2000
@@ -27,7 +28,7 @@ class Links:
     def __init__(self, links: Iterable[str]) -> None:
         self._to: dict[str, list[str]] = {}
         for link in dict.fromkeys(links):
-            target = os.path.realpath(link)  # even if nothing is there yet: what is put there has this name
+            target = slashed(os.path.realpath(link))  # even if nothing is there yet: what is put there has this name
             self._to.setdefault(target, []).append(link)
         self.state = frozenset((target, *links) for target, links in self._to.items())
 
@@ -55,14 +56,14 @@ class Links:
                 if link not in used:
                     if len(used) == _MAX_LINKS:
                         raise TooManyNames
-                    rest = path[len(around) :] if around != "/" else path
+                    rest = path[len(around.rstrip("/")) :]
                     yield link + rest
                     folder, name = os.path.split(link)
                     for other in self._names(folder, used | {link}):
                         yield join(other, name) + rest
-            if around == "/":
+            if (above := os.path.dirname(around)) == around:
                 return
-            around = os.path.dirname(around)
+            around = above
 
 
 class Closed:
@@ -77,7 +78,7 @@ class Closed:
     def why(self, path: Path) -> str | None:
         """Return why one of its other names closes a real path; None if none does."""
         try:
-            for name in self._links.names_of(str(path)):
+            for name in self._links.names_of(path.as_posix()):
                 if (reason := self._of_name(name)) is not None:
                     return reason
         except TooManyNames:
@@ -86,21 +87,21 @@ class Closed:
 
     def _of_name(self, name: str) -> str | None:
         for root, rules in self._rules.items():
-            if not _is_around(str(root), name):
+            if not _is_around(root.as_posix(), name):
                 continue
-            reason = rules.closing(os.path.relpath(name, root))
+            reason = rules.closing(slashed(os.path.relpath(name, root)))
             if reason is not None and not self._is_closed_around(root, name):
-                return f"{reason} ({os.path.relpath(name, root)} leads there)"
+                return f"{reason} ({slashed(os.path.relpath(name, root))} leads there)"
         return None
 
     def _is_closed_around(self, root: Path, name: str) -> bool:
         """Return whether a name is closed only where a link in it leads to a folder that contains the link."""
         if not self._around:
             return False
-        place = str(root)
-        for part in os.path.relpath(name, root).split("/"):
+        place = root.as_posix()
+        for part in slashed(os.path.relpath(name, root)).split("/"):
             place = join(place, part)
-            if self._rules[root].closed(os.path.relpath(place, root)):
+            if self._rules[root].closed(slashed(os.path.relpath(place, root))):
                 return _own_place(place) in self._around
         return False
 
@@ -114,7 +115,7 @@ class Closed:
         try:
             for other in (folder, *self._links.names_of(folder)):
                 for root in self._rules:
-                    if not _is_around(str(root), other) or (other == folder and root == own):
+                    if not _is_around(root.as_posix(), other) or (other == folder and root == own):
                         continue
                     speaking = self._speaking(root, other)
                     if speaking is True:
@@ -129,7 +130,7 @@ class Closed:
     def _speaking(self, root: Path, folder: str) -> IgnoreChains | bool:
         """Return the lists that apply to the entries of a folder under one of its names; True if that name is closed,
         False if it is closed only by a link to a folder that contains the link."""
-        if folder == str(root):
+        if folder == root.as_posix():
             return self._rules[root].at_root()
         known = self._chains.get((root, folder))
         if known is None:
@@ -168,7 +169,7 @@ def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> f
     while waiting:
         folder = waiting.pop()
         try:
-            with open_folder(folder) as descriptor, os.scandir(descriptor) as entries:
+            with open_folder(folder) as descriptor, systems.scan(descriptor) as entries:
                 for entry in entries:
                     seen += 1
                     if entry.is_dir(follow_symlinks=False):
@@ -188,7 +189,7 @@ def among_unseen(folders: Iterable[str], wanted: Iterable[tuple[int, int]]) -> f
 def _own_place(name: str) -> str:
     """Return the path of a link without links on the way to it."""
     folder, last = os.path.split(name)
-    return join(os.path.realpath(folder), last)
+    return join(slashed(os.path.realpath(folder)), last)
 
 
 def _is_around(folder: str, path: str) -> bool:

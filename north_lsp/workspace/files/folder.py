@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, IGNORE_FILES, IgnoreChains
 from north_lsp.workspace.files.stamps import Signature, state_in
@@ -59,7 +60,7 @@ def read_folder(descriptor: int, opened: Callable[[int, int], None] | None = Non
         if opened is not None:
             opened(descriptor, status.st_dev)  # nothing of it has been read yet
         changed = state_in(status)
-        with os.scandir(descriptor) as listing:
+        with systems.scan(descriptor) as listing:
             entries = list(listing)
         special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
         folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.wildmatch import SPECIAL, translate
 
@@ -188,8 +188,8 @@ def any_name_of(files: Sequence[PatternFile]) -> tuple[frozenset[str], re.Patter
 def load(path: Path, *, folded: bool = False, follow: bool = False) -> PatternFile:
     """Read an ignore file. Anything but a regular file has no patterns. Raises OSError if it cannot be opened or
     read."""
-    flags = os.O_RDONLY | unix.NONBLOCK | unix.CLOEXEC | (0 if follow else unix.NOFOLLOW)
-    descriptor = os.open(path, flags)
+    flags = os.O_RDONLY | systems.NONBLOCK | systems.CLOEXEC | (0 if follow else systems.NOFOLLOW)
+    descriptor = systems.open_file(path, flags)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return EMPTY

@@ -8,6 +8,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from north_lsp import systems
 from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.noting import note_problem
@@ -194,7 +195,7 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return True
-        folder, chains = str(self.root), self.at_root()
+        folder, chains = self.root.as_posix(), self.at_root()
         for at, name in enumerate(parts):
             folder_here = is_dir or at < len(parts) - 1
             if chains.leaves_out(folder, name, folder_here) or chains.closes(folder, name, folder_here):
@@ -214,7 +215,7 @@ class IgnoreRules:
         parts = _parts(relative)
         if parts is None:
             return f"{relative} is not a relative path"
-        folder, chains = str(self.root), self.at_root()
+        folder, chains = self.root.as_posix(), self.at_root()
         for at, name in enumerate(parts):
             path = join(folder, name)
             is_dir = at < len(parts) - 1 or os.path.isdir(path)
@@ -231,7 +232,7 @@ class IgnoreRules:
             return
         # To start a walk in an ignored folder is to ask for what is in it.
         everything = bool(relative) and self.ignored(relative, True)
-        folder, chains = str(self.root), self.at_root()
+        folder, chains = self.root.as_posix(), self.at_root()
         for name in relative.split("/") if relative else ():
             folder = join(folder, name)
             chains = self.enter(chains, folder)
@@ -247,13 +248,13 @@ class IgnoreRules:
                 continue
             yield entry
             if entry.is_dir:
-                folder = str(entry.path)
+                folder = entry.path.as_posix()
                 below = self.enter(chains, folder)
                 stack.append((iter(self._entries(folder, below, f"{entry.relative}/", everything)), below))
 
     def _entries(self, folder: str, chains: IgnoreChains, prefix: str, everything: bool) -> list[Entry]:
         try:
-            with open_folder(folder) as descriptor, os.scandir(descriptor) as listing:
+            with open_folder(folder) as descriptor, systems.scan(descriptor) as listing:
                 found = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in listing)
         except OSError:
             return []
@@ -268,13 +269,13 @@ class IgnoreRules:
         """Return what applies to the entries of the root, for a caller that walks by itself."""
         git = _Chain((), folded=False)
         for path in reversed(self._shared):
-            git = git.with_file(str(self._top), self._git_file(path, follow=True))
+            git = git.with_file(self._top.as_posix(), self._git_file(path, follow=True))
         chains = IgnoreChains(git, NO_CHAINS.exact, NO_CHAINS.folded)
         place = self._top
         for name in self.root.relative_to(self._top).parts:
-            chains = self.enter(chains, str(place))
+            chains = self.enter(chains, place.as_posix())
             place /= name
-        return self.enter(chains, str(self.root))
+        return self.enter(chains, self.root.as_posix())
 
     def enter(self, chains: IgnoreChains, folder: str, names: Container[str] = IGNORE_FILES) -> IgnoreChains:
         """Return what applies to the entries of a folder, given what applies in the folder around it. With the `names`
@@ -355,8 +356,13 @@ def walk(root: Path, rules: IgnoreRules, hidden: bool = True) -> Iterator[Entry]
 
 
 def join(folder: str, name: str) -> str:
-    """Return the path of an entry of a folder, which is an absolute path."""
-    return f"{folder}/{name}" if folder != "/" else f"/{name}"
+    """Return the path of an entry of a folder, which is an absolute path with slashes, on every system."""
+    return f"{folder}/{name}" if folder[-1:] != "/" else f"{folder}{name}"
+
+
+def slashed(path: str) -> str:
+    """Return a path of the system's as it is written here: with slashes, so that it can be compared."""
+    return path.replace(os.sep, "/")
 
 
 def _parts(relative: str) -> list[str] | None:

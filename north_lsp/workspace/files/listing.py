@@ -6,8 +6,9 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
+from north_lsp import systems
 from north_lsp.errors import ToolError
-from north_lsp.workspace.files.ignore import IgnoreRules
+from north_lsp.workspace.files.ignore import IgnoreRules, join
 from north_lsp.workspace.opening import open_folder
 
 MAX_ENTRIES = 500
@@ -31,14 +32,14 @@ def list_root(
     """
     entries: list[ListedEntry] = []
     try:
-        with open_folder(root) as descriptor, os.scandir(descriptor) as listing:
+        with open_folder(root) as descriptor, systems.scan(descriptor) as listing:
             found = [(item.name, status) for item in listing if (status := _status(item)) is not None]
     except OSError as error:
         raise ToolError("IO_ERROR", f"{root} cannot be listed: {error.strerror}") from error
     found.sort(key=lambda item: (not stat.S_ISDIR(item[1].st_mode), item[0]))
     for name, status in found:
         is_dir = stat.S_ISDIR(status.st_mode)
-        if rules.ignored(name, is_dir) or f"{root}/{name}" in closed:
+        if rules.ignored(name, is_dir) or join(root.as_posix(), name) in closed:
             continue
         shown = readable(name)
         if is_dir:
@@ -50,7 +51,7 @@ def list_root(
     return entries[:most], len(entries) > most
 
 
-def _status(item: os.DirEntry[str]) -> os.stat_result | None:
+def _status(item: systems.Entry) -> os.stat_result | None:
     try:
         return item.stat(follow_symlinks=False)
     except FileNotFoundError:

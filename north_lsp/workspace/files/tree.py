@@ -143,7 +143,7 @@ class FileTree:
         self._place = _place(self.rules.root)
         watched = (*self.rules.watched(), self.rules.root / OWN_IGNORE_FILE)
         self._watched = {path: _signature(path) for path in watched}
-        self._scan("", str(self.rules.root), self.rules.at_root())
+        self._scan("", self.rules.root.as_posix(), self.rules.at_root())
         self._listing = self._flat()
         if len(self._folders) > _WATCHED_AT_ONCE:
             self._watch_rest()

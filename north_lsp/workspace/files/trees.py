@@ -11,7 +11,7 @@ from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.closed_names import Closed, Links, among_unseen, hard_links
 from north_lsp.workspace.files.file_list import Closing, Listing, in_path_order, is_among, without
-from north_lsp.workspace.files.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, walk
+from north_lsp.workspace.files.ignore import NO_CHAINS, OWN_IGNORE_FILE, IgnoreRules, join, slashed, walk
 from north_lsp.workspace.files.tree import FileTree
 from north_lsp.workspace.paths import Resolved, Roots, belongs_to_north, lies_in
 
@@ -95,14 +95,14 @@ class Trees:
         closed, leads_to = Closed(self.rules, links), frozenset(links.targets)
         inside: dict[str, list[str]] = {}
         for path in paths:
-            inside.setdefault(str(path.parent), []).append(path.name)
+            inside.setdefault(path.parent.as_posix(), []).append(path.name)
         for folder, names in inside.items():
             found = closed.among(None, folder, NO_CHAINS, names, ())
             if found is None:
                 return Path(folder, names[0])
             if (name := next((one for one in names if one in found), None)) is not None:
                 return Path(folder, name)
-            for target in leads_to.intersection(f"{folder}/{one}" for one in names):
+            for target in leads_to.intersection(join(folder, one) for one in names):
                 if closed.why(Path(target)) is not None:
                     return Path(target)
         return None
@@ -162,14 +162,14 @@ class Trees:
         """Return the same as `left_out`; the tree `fresh` has just been refreshed."""
         closed, linked = self._look(fresh)
         if linked:
-            files = (f"{tree.rules.root}/{file}" for tree in self._every() for file in tree.last()[0].files)
+            files = (join(tree.rules.root.as_posix(), file) for tree in self._every() for file in tree.last()[0].files)
             closed = closed.union(path for path in files if _inode(path) in linked)
         if unseen := [folder for tree in self._every() for folder in tree.last()[1].unseen]:
-            files = (f"{tree.rules.root}/{file}" for tree in self._every() for file in tree.last()[0].files)
+            files = (join(tree.rules.root.as_posix(), file) for tree in self._every() for file in tree.last()[0].files)
             several = {path: inode for path in files if (inode := _inode(path)) is not None}
             inside = among_unseen(unseen, several.values())
             closed = closed.union(path for path, inode in several.items() if inode in inside)
-        return closed.union(os.path.realpath(folder) for folder in self.private)
+        return closed.union(slashed(os.path.realpath(folder)) for folder in self.private)
 
     def _look(self, fresh: FileTree | None) -> tuple[frozenset[str], Mapping[tuple[int, int], str]]:
         """Return the real paths that are closed by names other than their own, and the closed files that may have such
@@ -187,7 +187,7 @@ class Trees:
         files = [file for closing in closings for file in closing.files]
         if known[1]:
             for tree, (listing, _) in zip(trees, seen, strict=True):
-                prefix = f"{tree.rules.root}/"
+                prefix = join(tree.rules.root.as_posix(), "")
                 files += [prefix + file for file in listing.files if is_among(prefix + file, known[1])]
         return known[1], hard_links(files)
 
@@ -202,14 +202,14 @@ class Trees:
                 if found is None:
                     yield folder
                 else:
-                    yield from (f"{folder}/{name}" for name in found)
+                    yield from (join(folder, name) for name in found)
 
     def _closed_in(self, root: Path, found: Listing) -> Iterator[str]:
         """Yield what is closed by other names in a folder that is not in the tree."""
         if any(tree.last()[1].listed for tree in self._every()):
             for relative in (*found.files, *found.folders, *found.others):
                 if self.closed(root / relative) is not None:
-                    yield f"{root}/{relative}"
+                    yield join(root.as_posix(), relative)
 
 
 def _links(closings: list[Closing]) -> Links:

@@ -3,13 +3,14 @@ needed for that; PDF needs an installed converter: the package pypdf, or the pro
 
 import importlib
 import importlib.util
-import shutil
+import os
 import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
 
@@ -51,7 +52,7 @@ def _pdf(path: Path, name: str) -> str:
         except package.errors.PyPdfError as error:
             raise ToolError("IO_ERROR", f"{name} cannot be read: {error}") from error
         return "\n".join(f"[page {number}]\n{text}" for number, text in enumerate(pages, 1)) + "\n"
-    program = shutil.which("pdftotext")
+    program = systems.find_program("pdftotext", os.environ)
     if program is None:
         what = "the package pypdf or the program pdftotext (poppler-utils)"
         raise ToolError("UNAVAILABLE", f"{name} needs a converter: {what}", f"install {what}")

@@ -5,12 +5,12 @@ import base64
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import anyio
 
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.workspace.formats.pictures import Loaded, TooLarge
 from north_lsp.workspace.opening import open_regular
@@ -47,7 +47,7 @@ async def page_in_child(data: bytes, encoding: str, address: str) -> tuple[str, 
 
 
 async def _asked_of(data: bytes, asked: dict[str, object], name: str) -> object:
-    with tempfile.TemporaryFile() as file:
+    with systems.nameless_file() as file:
         await anyio.to_thread.run_sync(file.write, data)
         file.seek(0)
         return await _asked(file.fileno(), asked, name)
@@ -82,9 +82,9 @@ async def scale_in_child(picture: TooLarge) -> Loaded | None:
 
 
 async def _asked(descriptor: int, asked: dict[str, object], name: str) -> object:
-    request = json.dumps({**asked, "descriptor": descriptor, "seconds": SECONDS}).encode()
-    with anyio.move_on_after(SECONDS):
-        ended = await anyio.run_process(_COMMAND, input=request, check=False, pass_fds=(descriptor,), stderr=None)
+    with systems.given_to_child(descriptor) as (file, options), anyio.move_on_after(SECONDS):
+        request = json.dumps({**asked, "file": file, "seconds": SECONDS}).encode()
+        ended = await anyio.run_process(_COMMAND, input=request, check=False, stderr=None, **options)
         try:
             answer: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
@@ -98,7 +98,7 @@ async def _asked(descriptor: int, asked: dict[str, object], name: str) -> object
 def main() -> None:
     """Read the request, do what it asks for within the limits, and write the answer."""
     request = json.loads(sys.stdin.buffer.read())
-    _limit(request["seconds"])
+    systems.limit_own_process(MEMORY_BYTES, request["seconds"])
     try:
         answer: dict[str, object] = {"found": _found(request)}
     except ToolError as error:
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def _found(request: dict[str, Any]) -> object:
-    path = Path(f"/dev/fd/{int(request['descriptor'])}")
+    path = Path(request["file"])
     if "sides" in request:
         from north_lsp.workspace.formats.pictures import scaled
 
@@ -130,19 +130,3 @@ def _found(request: dict[str, Any]) -> object:
     from north_lsp.workspace.formats.archives import parse
 
     return parse(path, request["name"], request["inner"])
-
-
-def _limit(seconds: int) -> None:
-    """Limit this process from here on: memory, processor time, no core dump, no writing to files."""
-    if sys.platform == "win32":
-        raise OSError("a process cannot be limited on Windows")
-    import resource
-
-    limits = ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
-    for kind, most in (*limits, (resource.RLIMIT_FSIZE, 0)):
-        hard = resource.getrlimit(kind)[1]
-        wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
-            resource.setrlimit(kind, (wanted, wanted))
-        except (ValueError, OSError):
-            continue  # macOS cannot limit the memory of a process

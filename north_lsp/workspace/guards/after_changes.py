@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.text import encode
@@ -33,7 +33,7 @@ class After:
         """Return the names that will be in a folder; none if it will not be a folder. Raises OSError."""
         found = set(self._made.get(folder, ()))
         with suppress(FileNotFoundError, NotADirectoryError):
-            found.update(name for name in os.listdir(folder) if folder / name not in self._gone)
+            found.update(name for name in systems.list_folder(folder) if folder / name not in self._gone)
         return found
 
     def content(self, path: Path) -> bytes | None:
@@ -53,11 +53,12 @@ class After:
 def content_before(path: Path) -> bytes | None:
     """Return what a file contains now, at most its first megabyte; None for what is not a file. Raises OSError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | unix.NONBLOCK | unix.CLOEXEC)
+        descriptor = systems.open_file(path, os.O_RDONLY | systems.NONBLOCK | systems.CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         with open(descriptor, "rb") as file:
             return file.read(_MOST_BYTES)
     except IsADirectoryError:
+        os.close(descriptor)
         return None

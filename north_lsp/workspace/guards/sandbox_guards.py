@@ -14,7 +14,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import OWN_IGNORE_FILE, IgnoreChains, IgnoreRules, join
 
@@ -278,9 +278,9 @@ class _Entry(NamedTuple):
 
 def _entries(path: str) -> list[_Entry]:
     """Read a folder's entries. Raises OSError, also for a folder that has become a link."""
-    descriptor = os.open(path, os.O_RDONLY | unix.DIRECTORY | unix.NOFOLLOW | unix.CLOEXEC)
+    descriptor = systems.open_file(path, os.O_RDONLY | systems.DIRECTORY | systems.NOFOLLOW | systems.CLOEXEC)
     try:
-        with os.scandir(descriptor) as listing:
+        with systems.scan(descriptor) as listing:
             found = []
             for entry in listing:
                 status = None

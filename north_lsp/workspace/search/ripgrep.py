@@ -2,16 +2,17 @@
 
 import os
 import selectors
-import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import IO
 
-from north_lsp import unix
+from north_lsp import systems
 from north_lsp.lazy_pattern import lazy_pattern
 
 # Common switches: none of the user's configuration, no rules of ripgrep's own about what is ignored or binary.
@@ -57,8 +58,8 @@ def _candidates() -> Iterator[Path]:
         for file in metadata.files("ripgrep") or ():
             if file.name in ("rg", "rg.exe"):
                 yield Path(os.path.normpath(str(file.locate())))
-    yield Path(sysconfig.get_path("scripts"), "rg")
-    found = shutil.which("rg")
+    yield Path(sysconfig.get_path("scripts"), "rg.exe" if os.name == "nt" else "rg")
+    found = systems.find_program("rg", os.environ)
     if found is not None:
         yield Path(found)
 
@@ -101,31 +102,44 @@ def _parts(files: Sequence[str]) -> Iterator[list[bytes]]:
 
 def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], counts: dict[str, int]) -> bytes:
     try:
-        process = subprocess.Popen(
+        tree = systems.start_tree(
             command,
             cwd=cwd,
             env={"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
         )
     except OSError as error:
         raise CannotSearch(str(error)) from error
     output, problems = bytearray(), bytearray()
+    with tree.process as process:
+        read = _selected if systems.CAN_SELECT_PIPES else _read_on_threads
+        if not read(process, output, problems, over):
+            tree.end()
+            _read_counts(bytes(output), counts)
+            raise Stopped(counts)
+        status = process.wait()
+    # Status 2 also means that files could not be read, which it was told not to report.
+    if status not in (0, 1, 2) or problems.strip():
+        raise CannotSearch(problems.decode("utf-8", "replace").strip() or f"ripgrep ended with {status}")
+    return bytes(output)
+
+
+def _selected(
+    process: "subprocess.Popen[bytes]", output: bytearray, problems: bytearray, over: Callable[[], bool]
+) -> bool:
+    """Read what a process writes until it ends; returns False as soon as it is `over`."""
     assert process.stdout is not None
     assert process.stderr is not None
-    with process, selectors.DefaultSelector() as selector:
+    with selectors.DefaultSelector() as selector:
         for stream, into in ((process.stdout, output), (process.stderr, problems)):
             selector.register(stream, selectors.EVENT_READ, into)
         next_check = 0.0
         while selector.get_map():
             if time.monotonic() >= next_check:
                 if over():
-                    with suppress(ProcessLookupError):
-                        unix.signal_group(process.pid, unix.SIGKILL)
-                    _read_counts(bytes(output), counts)
-                    raise Stopped(counts)
+                    return False
                 next_check = time.monotonic() + _POLL_SECONDS
             busy = False
             for key, _ in selector.select(_POLL_SECONDS):
@@ -137,11 +151,30 @@ def _run(command: Sequence[str | bytes], cwd: Path, over: Callable[[], bool], co
                     selector.unregister(key.fileobj)
             if not busy and selector.get_map():
                 time.sleep(_NAP_SECONDS)
-        status = process.wait()
-    # Status 2 also means that files could not be read, which it was told not to report.
-    if status not in (0, 1, 2) or problems.strip():
-        raise CannotSearch(problems.decode("utf-8", "replace").strip() or f"ripgrep ended with {status}")
-    return bytes(output)
+    return True
+
+
+def _read_on_threads(
+    process: "subprocess.Popen[bytes]", output: bytearray, problems: bytearray, over: Callable[[], bool]
+) -> bool:
+    """Read as `_selected` does where no call waits for several pipes."""
+
+    def read(stream: IO[bytes], into: bytearray) -> None:
+        while data := os.read(stream.fileno(), _PIPE):
+            into.extend(data)
+
+    assert process.stdout is not None
+    assert process.stderr is not None
+    streams = ((process.stdout, output), (process.stderr, problems))
+    threads = [threading.Thread(target=read, args=one, daemon=True) for one in streams]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if over():
+            return False
+        threads[0].join(_POLL_SECONDS)
+        threads[1].join(_POLL_SECONDS if not threads[0].is_alive() else 0)
+    return True
 
 
 _RECORD = lazy_pattern(r"([^\0]+)\0(\d+)\n")

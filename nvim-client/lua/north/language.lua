@@ -201,7 +201,7 @@ local function rows(buffer)
   local found = {}
   for _, problem in ipairs(vim.diagnostic.get(buffer)) do
     local name = vim.api.nvim_buf_get_name(problem.bufnr)
-    if vim.startswith(name, "/") and #found < MAX_ROWS then
+    if (vim.startswith(name, "/") or name:find("^%a:[/\\]")) and #found < MAX_ROWS then
       local uri = vim.uri_from_fname(name)
       local function position(line, column)
         return recount(uri, { line = line, character = column }, "utf-8", "utf-16")

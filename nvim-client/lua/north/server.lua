@@ -49,7 +49,8 @@ function M.find(root)
   if path then
     return { cmd = { path, "lsp" }, source = "PATH" }
   end
-  local own = vim.fs.joinpath(root, ".venv", "bin", "north-lsp")
+  local scripts = vim.fn.has("win32") == 1 and { "Scripts", "north-lsp.exe" } or { "bin", "north-lsp" }
+  local own = vim.fs.joinpath(root, ".venv", unpack(scripts))
   if vim.fn.executable(own) == 1 then
     local words = "north-lsp is not on PATH. There is one in the project's .venv, which is not started unless you say "
       .. "so, since it comes from the author of the project: require('north').setup({ cmd = { '%s', 'lsp' } })"

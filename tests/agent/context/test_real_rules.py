@@ -139,13 +139,21 @@ def test_rules_of_windsurf_and_cline(disk: Disk) -> None:
     assert project.find_rule("asked") is asked
 
 
-def test_of_a_folder_in_a_repository_the_nearest_rules_of_cline_count(disk: Disk) -> None:
-    loaded(disk, {".git/HEAD": "ref: refs/heads/main\n", **OTHERS, "apps/web/index.html": "<p>"})
+def test_of_a_folder_in_a_repository_the_nearest_rules_count_and_those_of_the_repository(disk: Disk) -> None:
+    web = {".github/instructions/web.instructions.md": "---\napplyTo: apps/web/*.py\n---\nNo print.\n"}
+    loaded(disk, {".git/HEAD": "ref: refs/heads/main\n", **OTHERS, **GITHUB, **web, "apps/web/app.py": "x"})
     project = disk.load("repo/apps/web")
-    assert set(always(project)) == {"01-style"}
-    assert project.rules[0].shown.endswith("/repo/.clinerules/01-style.md")
-    disk.write({"repo/apps/.clinerules": "Nearer.\n"})
-    assert always(disk.load("repo/apps/web")) == {"clinerules": "Nearer."}
+    assert set(always(project)) == {"01-style", "always", "copilot-instructions"}
+    assert told(project, "app.py") == {"web"}
+    disk.write({"repo/apps/.clinerules": "Nearer.\n", "repo/apps/web/.windsurf/rules/always.md": "Nearest.\n"})
+    project = disk.load("repo/apps/web")
+    assert always(project)["clinerules"] == "Nearer."
+    assert [(one.body, one.why) for one in project.rules if one.name == "always"] == [
+        ("Nearest.", ""),
+        ("Write plainly.", "shadowed by .windsurf/rules/always.md"),
+    ]
+    disk.write({"repo/.northignore": ".github/\n.clinerules\n"})
+    assert {"copilot-instructions", "01-style", "clinerules"} & set(always(disk.load("repo/apps/web"))) == set()
 
 
 def test_instructions_always_apply_whatever_their_head_says(disk: Disk) -> None:

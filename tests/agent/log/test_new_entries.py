@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from north_lsp.agent.log.choices import SlashEntry, ToolSelectionEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.todos import todo_on
@@ -103,3 +104,12 @@ def test_the_list_follows_from_what_concerns_it(conversation: Conversation) -> N
     todo = todo_on(log.about_todo(), log.opened_at)
     assert todo == todo_on(log.path(), log.opened_at) != TodoList()
     assert len(log.about_todo()) == 2  # that entry, and the one that was the last when the log was opened
+
+
+def test_former_names_of_fields_are_read() -> None:
+    command = SlashEntry.from_json({"type": "command_executed", "input": "/help", "name": "help", "output": "words"})
+    assert (command.output, command.more) == ("words", {})
+    assert command.to_json()["message"] == "words"
+    chosen = ToolSelectionEntry.from_json({"type": "mcp_tool_selection", "tools": ["a", "b"]})
+    assert (chosen.tools, chosen.more) == (("a", "b"), {})
+    assert chosen.to_json()["selectedToolNames"] == ["a", "b"]

@@ -101,3 +101,16 @@ def test_looking_again_finds_what_a_first_look_does(conversation: Conversation, 
             case _:
                 pass
         assert runs_in(kept) == runs_in(Log(conversation))
+
+
+def test_a_log_that_is_shorter_than_it_was_is_read_again(conversation: Conversation, tmp_path: Path) -> None:
+    called(conversation, "a", "ls")
+    ended(conversation, "a", exitCode=0)
+    conversation.close()
+    reader = Conversation.open(Locations(tmp_path, tmp_path, tmp_path), conversation.id)
+    log = Log(reader)
+    assert runs_in(log).last("ls") is not None
+    lines = reader.path.read_bytes().splitlines(keepends=True)
+    reader.path.write_bytes(b"".join(lines[:-1]))
+    assert reader.refresh()
+    assert runs_in(log).last("ls") is None

@@ -7,18 +7,22 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.log.log import Log
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.secrets.secrets_file import Entry
 from north_lsp.agent.secrets.sources import Found
+from north_lsp.agent.session.navigation import fork
 from north_lsp.storage.conversation import Conversation
-from north_lsp.storage.copying import branch, fork, hand_over
+from north_lsp.storage.copying import branch, hand_over
 from north_lsp.storage.locations import Locations
 
 TOKEN, OTHER = "tok-9f8e7d6c5b", 'quo"ted-\\value'
 
 
 class Known:
+    has_news = False
+
     def __init__(self, *values: str) -> None:
         self.values = values
 
@@ -28,6 +32,8 @@ class Known:
 
 class Listed:
     """A source with entries of a file."""
+
+    has_news = False
 
     def __init__(self, *entries: Entry) -> None:
         self.entries = entries
@@ -116,8 +122,10 @@ def test_copies_know_the_numbers(store: Locations, conversation: Conversation) -
     conversation.append("message", message=user(f"use {OTHER} and {TOKEN}"))
     last = conversation.append("message", message=user(f"more {TOKEN}"))
     conversation.append("message", message=user("the end"))
-    forked, _ = fork(conversation, store)
-    assert said(opened(store, forked, TOKEN, OTHER)) == said(conversation)
+    conversation.annotate("title_changed", title=f"About {TOKEN}", titleSource="user")
+    forked = fork(Log(conversation), store).id
+    copy = opened(store, forked, TOKEN, OTHER)
+    assert (said(copy), copy.title) == (said(conversation), f"Fork: About {TOKEN}")
     branched, _ = branch(conversation, store, last["id"])
     assert said(opened(store, branched, TOKEN, OTHER)) == said(conversation)[:1]
     entry = {"type": "message", "id": "abcdef01", "message": user(f"carry on with {TOKEN}")}

@@ -23,6 +23,8 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEAx7Jv0a9b2\n" * 3 + 
 class Known:
     """A source that says what is secret."""
 
+    has_news = False
+
     def __init__(self, *values: str) -> None:
         self.values = values
 

@@ -22,6 +22,8 @@ class Opened:
     """A connection that stays."""
 
     title = "test"
+    instructions = ""
+    skipped = 0
 
     async def tools(self) -> tuple[Sequence[OfferedTool], Sequence[str]]:
         return [OfferedTool("look", "", {}, only_reads=True)], []
@@ -36,6 +38,8 @@ class Opened:
 
 class Connections:
     """Counts what is open; a connection ends once it may."""
+
+    given = ()
 
     def __init__(self) -> None:
         self.opened = self.open = 0

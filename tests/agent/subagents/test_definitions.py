@@ -140,3 +140,27 @@ def test_plugins_of_claude_code_have_agents(tmp_path: Path, locations: Locations
     assert (bodies["both"], bodies["users"]) == ("Of projects.", "The user's own.")
     assert "projects" in bodies
     assert "other" not in bodies
+
+
+def test_agents_of_other_tools_and_of_the_repository_above_are_found(tmp_path: Path, locations: Locations) -> None:
+    repo, home = tmp_path / "repo", tmp_path / "home"
+    package = repo / "packages/web"
+    (repo / ".git").mkdir(parents=True)
+    put(repo / ".github/agents/planner.agent.md", "---\ndescription: Plans\ntools: ['read', 'search']\n---\nPlan.")
+    put(repo / ".claude/agents/far.md", text("far"))
+    put(repo / "packages/.claude/agents/near.md", text("near"))
+    put(
+        package / ".opencode/agent/doc.md",
+        "---\ndescription: Writes\ntools:\n  bash: false\n  write: false\n---\nWrite.",
+    )
+    put(home / ".config/opencode/agent/own.md", "---\ndescription: Mine\n---\nDo.")
+    known = load_definitions([package], Place("project", lambda path: (path, path.name)), locations, home)
+    assert {"planner", "far", "near", "doc", "own"} <= {one.name for one in known.used}
+    planner, doc = known.find("planner"), known.find("doc")
+    assert planner is not None
+    assert doc is not None
+    assert doc.tools == ("read", "web", "mcp", "task")
+    names = {tool.name for tool in chosen_tools(planner.tools, TOOLS)[0]}
+    assert {"read_file", "search_text"} <= names
+    assert not {"edit_replace_exact", "shell_run"} & names
+    assert chosen_tools(planner.tools, TOOLS)[1] == []

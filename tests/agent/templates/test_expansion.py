@@ -35,13 +35,25 @@ def test_any_words_can_be_put_into_any_text(body: str, words: str) -> None:
         assert text.endswith(words.strip())
 
 
-def test_commands_are_named_for_the_model_and_never_run_from_here() -> None:
+def test_commands_are_named_and_never_run_from_here() -> None:
     body = "Changes: !`git diff --stat`\nand !{git log -1}, not `!`.\n!`ls $1`"
-    assert with_commands_named(body) == (
-        "Changes: (the output of `git diff --stat`: run it)\n"
-        "and (the output of `git log -1`: run it), not `!`.\n"
-        "(the output of `ls $1`: run it)"
+    assert with_commands_named(body, "src/a.py") == (
+        "Changes: (the output of `git diff --stat`; if it is not below, run it)\n"
+        "and (the output of `git log -1`; if it is not below, run it), not `!`.\n"
+        "(the output of `ls src/a.py`; if it is not below, run it)",
+        ["git diff --stat", "ls src/a.py", "git log -1"],
     )
+
+
+@pytest.mark.parametrize("words", ["a; rm b", "$(id)", "'a b'", "`id`", "*", "~", "a|b", "!x", "\\"])
+def test_words_that_are_more_than_words_to_a_shell_get_into_no_command(words: str) -> None:
+    for place in ("$1", '"$1"', "$ARGUMENTS", "{{args}}"):
+        text, commands = with_commands_named(f"!`echo {place}`", words)
+        assert (text, commands) == (f"(the output of `echo {place}`: run it)", [])
+
+
+def test_words_on_several_lines_get_into_a_command_as_one() -> None:
+    assert with_commands_named("!`echo $ARGUMENTS`", "a\n  'b'")[1] == ["echo a b"]
 
 
 def test_files_are_mentioned_as_words_of_their_own() -> None:

@@ -37,6 +37,15 @@ def test_a_broken_head_costs_only_the_head() -> None:
     assert found.problems
 
 
+def test_a_skill_says_what_files_it_is_about_and_a_command_does_not() -> None:
+    head = "---\ndescription: Bakes\nglobs: '*.tart, !old/**'\nalwaysApply: yes\n---\nBake."
+    found = parse_template(head, about("bake", kind="skill"))
+    assert (found.globs, found.always, found.problems) == (("*.tart", "!old/**"), True, ())
+    wrong = parse_template("---\ndescription: Bakes\nglobs: 3\n---\nBake.", about("bake", kind="skill"))
+    assert (wrong.globs, wrong.problems) == ((), ("`globs` must be a string, or a list of strings, and was left out",))
+    assert parse_template(head, about()).globs == ()
+
+
 @pytest.mark.parametrize(
     ("head", "wishes"),
     [

@@ -21,6 +21,8 @@ PICTURE = "iVBORw0KGgo" * 100
 
 
 class Known:
+    has_news = False
+
     def read(self) -> Found:
         return Found(frozenset({SECRET}))
 

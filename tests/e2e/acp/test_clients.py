@@ -4,8 +4,11 @@ import asyncio
 import base64
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -105,6 +108,25 @@ def test_acpx_continues_a_session_in_another_mode_and_with_another_model(world: 
     assert "haiku" in last["model"]
     assert not [tool for tool in last["tools"] if tool["name"].startswith("edit_")]  # of ask mode
     assert "First." in json.dumps(last["messages"])
+
+
+def test_acpx_opens_a_session_again(world: World, server: ModelServer) -> None:
+    """Its process that keeps a session open ends, and with it North's: the next prompt opens the session with what was
+    said in it."""
+    acpx = Acpx(world)
+    with acpx.session():
+        server.script(answer(say("First.")))
+        assert "First." in acpx.run("prompt", "one")
+        (first,) = re.findall(r"^pid: (\d+)$", acpx.run("status"), re.MULTILINE)
+        os.kill(int(first), signal.SIGTERM)
+        while f"pid: {first}\nstatus: running" in acpx.run("status"):
+            time.sleep(0.1)
+        server.script(answer(say("Second.")))
+        assert "Second." in acpx.run("prompt", "two")
+        (second,) = re.findall(r"^pid: (\d+)$", acpx.run("status"), re.MULTILINE)
+        assert second != first
+        assert "one" in acpx.run("sessions", "list")
+    assert "First." in json.dumps(server.requests[-1].body["messages"])
 
 
 async def test_acpx_cancels_a_turn(world: World, server: ModelServer) -> None:

@@ -9,7 +9,7 @@ import path from "node:path";
 
 import { chosen, fakeNorth, makeBed } from "./bed.mjs";
 import { dialog, openFile } from "./controls.mjs";
-import { palette, screenshot, until } from "./workbench.mjs";
+import { notification, palette, screenshot, until } from "./workbench.mjs";
 
 const harm = [
   "**bold** <b id=raw>raw</b> <script>document.title = 'harmed'</script>",
@@ -26,9 +26,10 @@ const cases = {
     await until("the message to stay", async () => (await chat.input.inputValue()) === "hello");
   },
 
-  async nopython({ chat }) {
+  async nopython({ chat, page }) {
     await chat.frame.locator("#problem", { hasText: "could not be started" }).waitFor();
     await chat.frame.locator("#problem", { hasText: "Python" }).waitFor();
+    assert.equal(await notification(page, "North").count(), 0, "it is told once");
   },
 
   async old({ chat }) {
@@ -139,19 +140,29 @@ async function plant(workspace) {
   await writeFile(path.join(workspace, ".vscode/settings.json"), JSON.stringify(settings));
 }
 
-for (const [name, check] of chosen(cases)) {
+/** Cases with the same server follow each other in one VS Code; the others have one each. */
+const TOGETHER = ["harm", "page", "saving", "kinds"];
+const groups = Object.values(Object.groupBy(chosen(cases), ([name]) => (TOGETHER.includes(name) ? "together" : name)));
+
+for (const group of groups) {
   const bed = await makeBed("faults");
+  const [[first]] = group;
   const workspace = bed.path("workspace");
-  const env = ["harm", "page", "saving", "kinds"].includes(name) ? { FAKE_NORTH_ANSWER: harm } : {};
-  if (name === "planted") {
+  const env = TOGETHER.includes(first) ? { FAKE_NORTH_ANSWER: harm } : {};
+  if (first === "planted") {
     await plant(workspace);
     env.PATH = "/usr/bin:/bin:.venv/bin";
   }
-  const machine = { "north.server.path": await program(bed, name), "north.server.source": "path" };
-  await bed.attempt(name, async () => {
-    const open = await bed.start({ workspace, machine, env, ready: false });
-    await check(open);
-    await screenshot(open.page, `extension-fault-${name}`);
-  });
+  const machine = { "north.server.path": await program(bed, first), "north.server.source": "path" };
+  let opened;
+  for (const [name, check] of group) {
+    await bed.attempt(name, async () => {
+      opened ??= await bed.start({ workspace, machine, env, ready: false });
+      if ((await opened.chat.rows.count()) > 0) await palette(opened.page, "North: New Chat");
+      await until("an empty chat", async () => (await opened.chat.rows.count()) === 0);
+      await check(opened);
+      await screenshot(opened.page, `extension-fault-${name}`);
+    });
+  }
   await bed.stop();
 }

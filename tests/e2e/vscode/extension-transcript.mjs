@@ -1,6 +1,6 @@
 /**
- * The conversation on the page: whatever the server sends is there, what is looked at stays as it is while more comes,
- * and a long conversation stays quick. With names of cases: only those.
+ * The conversation on the page: whatever the server sends is there, and what is looked at stays as it is while more comes.
+ * Long ones are in `extension-people.mjs`. With names of cases: only those.
  */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -34,20 +34,21 @@ const waits = (seconds, attempt, status = "in_progress") =>
     _meta: { north: { retry: { attempt, maxAttempts: 5, remainingMs: seconds * 1000, kind: "overloaded" } } },
   });
 const failed = (reason) => ({ ...says(`**The request failed:** ${reason}`), _meta: { north: { failure: { text: reason } } } });
-/** Text in pieces as a model sends them. */
-const streamed = (whole, size, pause) => whole.match(new RegExp(`[^]{1,${size}}`, "g")).flatMap((piece) => [says(piece), pause]);
 
 const cases = {
   /** A command's output comes into view while it runs, and is folded when it is over. */
-  async output({ chat, play }) {
+  async output({ chat, play, gate }) {
     const command = called("c", { title: "Running npm test", kind: "execute", status: "in_progress", rawInput: { command: "npm test", timeout: 60 } });
+    const [goesOn, ends] = [gate(), gate()];
     await play(
-      [command, called("c", { content: text("```\none\n```") }), 1_500, called("c", { content: text("```\none\ntwo\n```") }), 1_500,
+      [command, called("c", { content: text("```\none\n```") }), goesOn.step, called("c", { content: text("```\none\ntwo\n```") }), ends.step,
         called("c", { status: "completed", content: text("```\none\ntwo\nthree\n```") })],
       async () => {
         await chat.row("tool").locator(".output", { hasText: "one" }).waitFor();
+        await goesOn.open();
         await chat.row("tool").locator(".output", { hasText: "two" }).waitFor();
         await chat.shot("output-live");
+        await ends.open();
       },
     );
     await chat.row("tool").locator(".details").waitFor({ state: "hidden" });
@@ -69,15 +70,17 @@ const cases = {
   },
 
   /** An edit is seen while it is written; what it changed is there later, in lines and in the diff editor. */
-  async edits({ chat, play, page }) {
+  async edits({ chat, play, page, gate }) {
     const after = original.replace("return name", 'return f"Hello {name}"');
+    const isWritten = gate();
     await play(
       [called("c", { title: "Editing hello/hello.py", kind: "edit", status: "pending" }),
-        called("c", { content: [diff("    return name\n", "    return f", { preview: true, line: 5 })] }), 2_000,
+        called("c", { content: [diff("    return name\n", "    return f", { preview: true, line: 5 })] }), isWritten.step,
         called("c", { status: "completed", title: "Edited hello/hello.py", content: [diff(original, after)] })],
       async () => {
         await chat.row("tool").locator(".preview .added", { hasText: "return f" }).waitFor();
         await chat.shot("preview");
+        await isWritten.open();
       },
     );
     await chat.row("tool").locator(".counts", { hasText: "+1−1" }).waitFor();
@@ -109,26 +112,31 @@ const cases = {
   },
 
   /** What the user has opened, selected or focused stays so while more comes. */
-  async stays({ chat, play }) {
-    const stream = ["first paragraph of the answer\n\n", ...Array.from({ length: 40 }, (_, index) => `word${index} `)];
+  async stays({ chat, play, gate }) {
+    const words = Array.from({ length: 40 }, (_, index) => says(`word${index} `));
+    const [thinksOn, saysMore, waitsOn, ends] = [gate(), gate(), gate(), gate()];
     await play(
-      [thinks("I think"), 500, ...Array.from({ length: 10 }, () => [thinks(" and think"), 150]).flat(),
-        ...stream.flatMap((piece) => [says(piece), 100]), waits(3, 1), 900, waits(2, 1), 900, waits(1, 1), 5000, waits(0, 1, "completed")],
+      [thinks("I think"), thinksOn.step, ...Array.from({ length: 10 }, () => [thinks(" and think"), 20]).flat(), says("first paragraph of the answer\n\n"), saysMore.step,
+        ...words.flatMap((piece) => [piece, 10]), waits(3, 1), waitsOn.step, waits(2, 1), waits(1, 1), ends.step, waits(0, 1, "completed")],
       async () => {
         const thoughts = chat.row("thought").locator("details");
         await thoughts.locator("summary").click();
+        await thinksOn.open();
         await until("more thoughts", async () => /(think.*){6}/s.test((await thoughts.textContent()) ?? ""));
         assert.equal(await thoughts.evaluate((details) => details.open), true);
         const answer = chat.row("answer");
         await answer.locator("p", { hasText: "first paragraph" }).waitFor();
         await answer.locator("p").first().evaluate((words) => getSelection().selectAllChildren(words));
+        await saysMore.open();
         await until("more of the answer", async () => (await answer.textContent()).includes("word30"));
         assert.equal(await answer.evaluate(() => String(getSelection())), "first paragraph of the answer");
         const giveUp = chat.row("retry").getByRole("button", { name: "Give up" });
         await giveUp.focus();
+        await waitsOn.open();
         await chat.row("retry").locator(".retry-words", { hasText: "in 1 s" }).waitFor();
         assert.equal(await giveUp.evaluate((button) => button === document.activeElement), true);
         await chat.shot("retry");
+        await ends.open();
       },
     );
     await chat.row("retry").locator(".retry-words", { hasText: "was asked again" }).waitFor();
@@ -148,8 +156,9 @@ const cases = {
     await chat.idle();
   },
 
-  /** What is to be decided is seen whole: nothing of it is beside the page, or in a box that scrolls by itself. */
-  async approval({ chat }) {
+  /** What is to be decided is seen whole: nothing of it is beside the page, or in a box that scrolls by itself. In a low
+   * window the input stays in view all the same. */
+  async approval({ chat, page }) {
     const command = `echo ${"a".repeat(400)} && rm -rf everything\n${"echo line\n".repeat(60)}`;
     const toolCall = { toolCallId: "c", title: "Run it", kind: "execute", rawInput: { command }, content: text(`\`\`\`sh\n${command}\n\`\`\``) };
     const options = [{ optionId: "run", name: "Run", kind: "allow_once" }, { optionId: "deny", name: "Deny", kind: "reject_once" }];
@@ -165,6 +174,11 @@ const cases = {
     await body.evaluate((box) => (box.scrollTop = box.scrollHeight));
     await until("the end to be seen", () => run.isEnabled());
     await chat.shot("approval");
+    await page.setViewportSize({ width: 1280, height: 420 });
+    await until("the window to be low", async () => (await chat.frame.locator("body").evaluate(() => innerHeight)) < 420);
+    await until("the input in view", () => chat.input.evaluate((input) => input.getBoundingClientRect().bottom < innerHeight));
+    await chat.shot("approval-low");
+    await page.setViewportSize({ width: 1280, height: 900 });
     await chat.frame.locator("#waiting").getByRole("button", { name: "Deny" }).click();
     await chat.idle();
   },
@@ -175,7 +189,7 @@ const cases = {
     page.on("console", (message) => /content security policy/i.test(message.text()) && refused.push(message.text()));
     await play([says([
       "| function | number | what it does |\n|:--|--:|:-:|\n| `greet_everybody_in_this_town()` | 12 | greets |\n| `leave` | 3 | leaves |",
-      "- [x] done\n- [ ] not done\n- plain", "See [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
+      "- [x] done\n  - below it\n- [ ] not done\n- plain", "See [greet](hello/hello.py#L4), `hello/hello.py:8` and https://example.com/page.",
       "```python\ndef greet(name):  # says hello\n    return f'Hello {name}', 12\n```", "> quoted\n\n1. one\n2. two",
     ].join("\n\n"))]);
     const answer = chat.row("answer");
@@ -186,6 +200,8 @@ const cases = {
     const heads = await answer.locator("th").evaluateAll((cells) => cells.map((cell) => cell.clientHeight));
     assert.ok(Math.max(...heads) < 40, `the heads take one line: ${heads}`);
     assert.deepEqual(await answer.locator("li.task input").evaluateAll((boxes) => boxes.map((box) => box.checked)), [true, false]);
+    const [done, below] = await Promise.all([answer.locator("li.task input").first(), answer.getByText("below it")].map((one) => one.boundingBox()));
+    assert.ok(below.y > done.y + done.height / 2, "what is below a task stands below it");
     const colours = await answer.locator(".c-keyword, .c-string, .c-comment").evaluateAll((spans) => new Set(spans.map((span) => getComputedStyle(span).color)).size);
     assert.ok(colours >= 3, `${colours} colours`);
     await chat.shot("markdown");
@@ -225,7 +241,7 @@ const cases = {
     const editor = page.locator(".editor-instance .monaco-editor").first();
     const code = chat.row("answer").locator(".code");
     await code.getByRole("button", { name: "Copy" }).click();
-    await code.locator(".codicon-check").waitFor();
+    await chat.frame.locator("#announce", { hasText: "Copied" }).waitFor();
     await code.getByRole("button", { name: "Insert at Cursor" }).click();
     await until("the code at the cursor", async () => (await visibleLines(editor)).includes("    return name.upper()LAST = 1"));
     await editor.locator(".view-line").first().click();
@@ -316,92 +332,11 @@ const cases = {
     assert.deepEqual(tall, []);
     await chat.shot("widths");
   },
-
-  /** Those who hear the page hear each answer once. */
-  async heard({ chat, play }) {
-    await chat.frame.locator("#announce").evaluate((place) => {
-      window.heard = [];
-      new MutationObserver(() => window.heard.push(place.textContent)).observe(place, { childList: true, characterData: true, subtree: true });
-    });
-    await play([...streamed("One answer of several words, and then some more of them.", 6, 40)]);
-    await until("the answer to be said", () => chat.frame.locator("#announce").evaluate(() => window.heard.length > 0));
-    assert.deepEqual(await chat.frame.locator("#announce").evaluate(() => window.heard), ["One answer of several words, and then some more of them."]);
-    assert.equal(await chat.frame.locator("#rows").getAttribute("aria-live"), "off");
-  },
-
-  /** A long answer does not stall the page. */
-  async long({ chat, play, log }) {
-    const paragraph = "Some **words** of an answer with `code`, [links](a/b.py#L3) and more of them, until the line is full.\n\n";
-    const whole = (paragraph.repeat(6) + "```ts\nconst a = 1; // why\nreturn f(a);\n```\n\n- one\n- two\n\n").repeat(45);
-    await chat.frames();
-    await play(streamed(whole, 60, 8), undefined, 180_000);
-    const { median, p95, worst } = await chat.frames();
-    log(`${Math.round(whole.length / 1000)} KB: frames ${median} ms median, ${p95} ms p95, ${worst} ms worst`);
-    assert.ok(median < 50, `the median frame took ${median} ms`);
-  },
-
-  /** 2,000 entries: made quickly, scrolled smoothly, and the place is kept over hiding. */
-  async many({ chat, play, page, log }) {
-    const entries = Array.from({ length: 400 }, (_, index) => [
-      says(`Answer ${index} with **some** words.\n\n- one\n- two\n\n\`\`\`py\nreturn ${index}\n\`\`\`\n`),
-      called(`r${index}`, { title: `Reading file${index}.py`, kind: "read", status: "completed", content: text("x\ny") }),
-      called(`e${index}`, { title: `Editing ${index}.py`, kind: "edit", status: "completed", content: [diff("a\n", "b\n")] }),
-      called(`s${index}`, { title: `Running ${index}`, kind: "execute", status: "completed", content: text("```\nout\n```") }),
-      { sessionUpdate: "notice", severity: "info", title: `Notice ${index}` },
-    ]).flat();
-    let begin = performance.now();
-    await play(entries, undefined, 180_000);
-    await until("all entries", async () => (await chat.rows.count()) >= 2_000);
-    log(`2,000 entries: ${Math.round(performance.now() - begin)} ms to come in`);
-    const rows = chat.frame.locator("#rows");
-    const nodes = await rows.evaluate((list) => list.querySelectorAll("*").length);
-    await chat.frames();
-    await rows.evaluate(async (list) => {
-      for (let at = list.scrollHeight; at > 0; at -= 400) {
-        list.scrollTop = at;
-        await new Promise(requestAnimationFrame);
-      }
-    });
-    const { median, p95, worst } = await chat.frames();
-    log(`${nodes} nodes; scrolling: frames ${median} ms median, ${p95} ms p95, ${worst} ms worst`);
-    await rows.evaluate((list) => (list.scrollTop = 5_000));
-    const place = () => rows.evaluate((list) => list.scrollTop);
-    await until("the place", async () => Math.abs((await place()) - 5_000) < 50);
-    await palette(page, "View: Show Explorer");
-    await chat.frame.locator("#rows").waitFor({ state: "hidden" }).catch(() => undefined);
-    begin = performance.now();
-    await palette(page, "North: Show Chat");
-    await until("the place again", async () => Math.abs((await place()) - 5_000) < 50);
-    log(`back again after ${Math.round(performance.now() - begin)} ms, the palette among them`);
-    await chat.shot("many");
-  },
 };
 
 class Page extends Chat {
   async shot(name) {
     await screenshot(this.page, `transcript-${name}`);
-  }
-
-  /** Times of the frames since the last call. */
-  async frames() {
-    const times = await this.frame.locator("body").evaluate(() => {
-      const times = window.frameTimes ?? [];
-      window.frameTimes = [];
-      if (times.length === 0 && window.framesRun === undefined) {
-        window.framesRun = true;
-        let last = performance.now();
-        const next = (now) => {
-          window.frameTimes.push(now - last);
-          last = now;
-          requestAnimationFrame(next);
-        };
-        requestAnimationFrame(next);
-      }
-      return times;
-    });
-    times.sort((a, b) => a - b);
-    const at = (part) => Math.round(times[Math.floor((times.length - 1) * part)] ?? 0);
-    return { median: at(0.5), p95: at(0.95), worst: at(1) };
   }
 
   async theme(name) {
@@ -427,7 +362,12 @@ try {
   await page.locator('.statusbar-item[id*="north.status"]').waitFor();
   await palette(page, "North: Show Chat");
   const chat = new Page(page);
-  const log = (what) => console.log(`  ${what}`);
+  /** A step of what is played that waits until it is opened. */
+  let gates = 0;
+  const gate = () => {
+    const file = path.join(folder, `gate-${(gates += 1)}`);
+    return { step: { until: file }, open: () => writeFile(file, "") };
+  };
   /** Sends updates as an answer to a prompt; `meanwhile` runs while they come. */
   const play = async (steps, meanwhile = async () => {}, deadline = 60_000) => {
     const file = path.join(folder, "play.json");
@@ -443,7 +383,7 @@ try {
     try {
       if ((await chat.rows.count()) > 0) await palette(page, "North: New Chat");
       await until("an empty chat", async () => (await chat.rows.count()) === 0);
-      await check({ chat, play, page, log });
+      await check({ chat, play, page, gate });
       console.log(`${name}: ok (${((performance.now() - started) / 1000).toFixed(1)} s)`);
     } catch (error) {
       const picture = await screenshot(page, `transcript-${name}-failed`);

@@ -274,8 +274,9 @@ const cases = {
 
   async "a prompt steers the turn that runs, at its next step"() {
     await chat.send("explain greet");
-    await chat.frame.locator("#steer").waitFor();
+    await chat.frame.locator("#stop").waitFor();
     await chat.input.fill("list files");
+    await chat.frame.locator("#steer").waitFor();
     await chat.input.press("Alt+Enter");
     await chat.row("user").filter({ hasText: "list files" }).last().waitFor();
     await chat.idle();
@@ -300,18 +301,17 @@ const cases = {
     await page.keyboard.press("Shift+End");
     await palette(page, "North: Ask About Selection");
     await chat.frame.locator("#chips .chip.selection:not(.suggested)", { hasText: "hello/greeting.py:5" }).waitFor();
-    await chat.send("explain greet");
-    await chat.row("user").filter({ hasText: "hello/greeting.py:5" }).waitFor();
-    await chat.frame.locator("#chips .chip.selection:not(.suggested)").waitFor({ state: "detached" });
-
     const asked = await chat.row("user").first().textContent();
     const mode = await chat.frame.locator("#mode").textContent();
-    await chat.frame.locator("#stop").waitFor();
     const [pid] = await until("the server's process", async () => {
       const pids = await serverProcesses();
       return pids.length === 1 && pids;
     });
-    process.kill(pid, "SIGKILL");
+    await chat.send("explain greet");
+    await chat.frame.locator("#stop").waitFor();
+    process.kill(pid, "SIGKILL"); // at once: the turn takes a second or two
+    await chat.row("user").filter({ hasText: "hello/greeting.py:5" }).waitFor();
+    await chat.frame.locator("#chips .chip.selection:not(.suggested)").waitFor({ state: "detached" });
     await chat.row("notice").filter({ hasText: "ended unexpectedly in the middle of a turn and was started again" }).waitFor();
     await chat.idle();
     await until("another server process", async () => (await serverProcesses()).some((other) => other !== pid));

@@ -96,7 +96,10 @@ export function seenAndHeard() {
       await play([running, waits(30, 2), { until: goOn }, called("c", { status: "completed" }), waits(0, 2, "completed")], async () => {
         await chat.row("tool").locator(".output").waitFor();
         await chat.row("retry").getByRole("button", { name: "Give up" }).waitFor();
+        await chat.input.fill("and more"); // to be said now, or later
+        await chat.frame.locator("#steer").waitFor();
         const nodes = await audited("running");
+        await chat.input.fill("");
         holds(nodes, "article", "running: Running npm test", "The model did not answer");
         holds(nodes, "button", "Stop", "Steer", "Try now", "Give up");
       });

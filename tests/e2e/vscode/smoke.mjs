@@ -73,7 +73,7 @@ async function makeExtension(folder) {
   await writeFile(path.join(folder, "[Content_Types].xml"), contentTypes);
   const parts = ["extension", "extension.vsixmanifest", "[Content_Types].xml"];
   execFileSync("python3", ["-m", "zipfile", "-c", "smoke.vsix", ...parts], { cwd: folder });
-  return { unpacked: { extension }, packed: { vsix: path.join(folder, "smoke.vsix") } };
+  return { unpacked: { extension }, packed: { vsix: path.join(folder, "smoke.vsix"), install: true } };
 }
 
 async function prove(name, extension) {

@@ -4,14 +4,15 @@
  * Runs under the test bed's own Node (see `run`) and finds code-server and Playwright beside it.
  * Knows nothing of North. Every wait is for a condition, with a deadline.
  */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const bed = createRequire(process.execPath);
 const { chromium } = bed("playwright-core");
@@ -23,7 +24,7 @@ export const artifacts = fileURLToPath(new URL("../artifacts/vscode/", import.me
 /** How long one wait may take, in milliseconds: so long that a busy machine is not a failure. */
 const deadline = Number(process.env.NORTH_E2E_DEADLINE_MS ?? 60_000);
 
-const browserPath = process.env.NORTH_E2E_CHROMIUM ?? "/usr/bin/chromium";
+const browserPath = process.env.NORTH_E2E_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
 
 const chromiumFlags = [
   "--no-sandbox",
@@ -43,7 +44,11 @@ const quietSettings = {
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
+  // No extension of the tests runs in the browser.
+  "extensions.webWorker": false,
   "git.openRepositoryInParentFolders": "never",
+  // It would look through the open files of all processes, again and again.
+  "remote.autoForwardPorts": false,
   "security.workspace.trust.enabled": false,
   "telemetry.telemetryLevel": "off",
   "update.mode": "none",
@@ -69,7 +74,8 @@ const xdgFolders = ["CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUN
  * Start code-server with one extension and wait until it is healthy.
  *
  * @param {object} options
- * @param {string} [options.vsix] a packed extension to install
+ * @param {string} [options.vsix] a packed extension; what is in it is put where VS Code puts it
+ * @param {boolean} [options.install] whether VS Code itself installs it, which takes seconds
  * @param {string} [options.extension] an unpacked extension's folder, instead of a vsix
  * @param {string} [options.workspace] the folder to open; an empty one by default
  * @param {string} [options.userData] a user data folder to keep (for a restart); a temporary one by default
@@ -79,7 +85,7 @@ const xdgFolders = ["CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUN
  * @param {string} [options.open] what to open: the `folder`, a `workspace` file of that path, or `nothing`
  * @param {string} [options.locale] the language; it needs a language pack
  */
-export async function startServer({ vsix, extension, workspace, userData, settings = {}, env = {}, trust = false, open = "folder", locale } = {}) {
+export async function startServer({ vsix, install = false, extension, workspace, userData, settings = {}, env = {}, trust = false, open = "folder", locale } = {}) {
   const scratch = await mkdtemp(path.join(tmpdir(), "north-e2e-vscode-"));
   const folders = {
     workspace: path.resolve(workspace ?? path.join(scratch, "workspace")),
@@ -124,7 +130,8 @@ export async function startServer({ vsix, extension, workspace, userData, settin
   try {
     // The first start takes every extension that it finds in its folder for an installed one, a link as well.
     if (extension) await symlink(path.resolve(extension), path.join(folders.extensions, path.basename(extension)));
-    if (vsix) await run([...common, "--install-extension", path.resolve(vsix)], environment);
+    if (vsix && install) await run([...common, "--install-extension", path.resolve(vsix)], environment);
+    else if (vsix) await unpack(path.resolve(vsix), folders.extensions);
     server = launch(
       [
         ...common,
@@ -306,6 +313,14 @@ async function isRunning(group) {
     if (Number(itsGroup) === group && state !== "Z") return true;
   }
   return false;
+}
+
+/** Put a packed extension into the folder of extensions. */
+async function unpack(vsix, extensions) {
+  const scratch = await mkdtemp(path.join(tmpdir(), "north-e2e-vsix-"));
+  await promisify(execFile)("python3", ["-m", "zipfile", "-e", vsix, scratch]);
+  await rename(path.join(scratch, "extension"), path.join(extensions, path.basename(vsix, ".vsix")));
+  await rm(scratch, { recursive: true });
 }
 
 async function run(args, env) {

@@ -83,14 +83,14 @@ def test_pdf_names_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path = tmp_path / "a.pdf"
     path.write_bytes(b"%PDF-1.4")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name, path: None)
     with pytest.raises(ToolError) as caught:
         read_document(path)
     assert (caught.value.code, "pypdf" in str(caught.value.hint)) == ("UNAVAILABLE", True)
     program = tmp_path / "pdftotext"
     program.write_text("#!/bin/sh\nprintf 'one\\n\\ftwo\\n'\n")
     program.chmod(0o755)
-    monkeypatch.setattr(shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(shutil, "which", lambda name, path: str(program))
     assert read_document(path) == "one\n\ntwo\n"
     program.write_text("#!/bin/sh\nexit 1\n")
     with pytest.raises(ToolError) as caught:

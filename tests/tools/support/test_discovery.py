@@ -13,7 +13,7 @@ from north_lsp.agent.calls.tool_search import DeferredFinder, offered_tools
 from north_lsp.agent.log.log import Log
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
-from north_lsp.tools.base import DescribedTool, Host, Output, R, _description
+from north_lsp.tools.base import DescribedTool, Host, Output, R, descriptions
 from north_lsp.tools.builtin import builtin_tools
 from north_lsp.tools.registry import Registry
 from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
@@ -56,7 +56,7 @@ def test_a_conversation_leaves_nothing_behind_in_what_is_kept_of_tools() -> None
     sizes = set()
     for _ in range(3):
         DiscoveringRegistry(builtin_tools(), Discovery(0)).specs("agent")
-        sizes.add(_description.cache_info().currsize)
+        sizes.add(descriptions.cache_info().currsize)
     assert len(sizes) == 1
 
 

@@ -8,13 +8,15 @@ import { tasksPart } from "./taskRows";
 
 /** The server's kinds of failures, as far as they are told apart here. */
 const CAUSES: Record<string, RetryItem["cause"]> = { network: "network", rate_limit: "limited", overloaded: "overloaded" };
+/** The lines that an edit adds and removes; beside its differences they are shown by themselves. */
+const COUNTS = / \(\+\d+\/-\d+\)$/;
 /** So much is shown of one text; the rest is said. */
 const LONGEST = 200_000;
 
 export interface CallTexts {
   nameOf(path: string): string;
-  /** The title of what is done. */
-  finished(title: string): string;
+  /** The title that fits how far a call is. */
+  titleOf(told: string, status: ToolItem["status"]): string;
   /** The model got so many of the lines. */
   shortened(shown: number, total: number): string;
   /** So many characters are not shown. */
@@ -26,22 +28,28 @@ export function callAfter(before: ToolItem | undefined, call: ToolCall, words: C
   const place = call.locations?.[0];
   const file = place?.path ?? before?.file;
   const line = place !== undefined ? place.line : before?.line;
-  const { group = before?.group, truncation } = call._meta?.north ?? {};
-  const title = typeof call.title === "string" ? visible(call.title) : (before?.title ?? "");
+  const { group = before?.group, exitCode = before?.exitCode, truncation } = call._meta?.north ?? {};
+  const told = typeof call.title === "string" ? visible(call.title) : (before?.told ?? before?.title ?? "");
   const status = call.status ?? before?.status ?? "pending";
+  const artifact = truncation === undefined ? before?.artifact : truncation.artifactId;
+  const parts = partsAfter(before, call, status, words);
+  const title = words.titleOf(parts.some((part) => part.kind === "diff") ? told.replace(COUNTS, "") : told, status);
   const shortened = truncation === undefined ? before?.shortened : shortenedWords(truncation, words);
   return {
     kind: "tool",
     id: `tool:${call.toolCallId}`,
-    title: status === "completed" ? words.finished(title) : title,
+    title,
+    ...(title === told ? {} : { told }),
     does: call.kind ?? before?.does ?? "other",
     status,
     input: call.rawInput ? inputOf(call.rawInput) : (before?.input ?? []),
-    parts: partsAfter(before, call, status, words),
+    parts,
     ...(file !== undefined ? { file } : {}),
     ...(line !== undefined && line !== null ? { line } : {}),
     ...(group !== undefined ? { group } : {}),
     ...(shortened !== undefined ? { shortened } : {}),
+    ...(artifact !== undefined ? { artifact } : {}),
+    ...(exitCode !== undefined ? { exitCode } : {}),
   };
 }
 

@@ -47,6 +47,7 @@ const checks: Record<FromPage["type"], Check> = {
   task: (fields) => text(fields.task) && ON_TASKS.includes(fields.act),
   work: (fields) => text(fields.prompt),
   replaced: (fields) => text(fields.compaction),
+  wholeOutput: (fields) => text(fields.artifact),
   elsewhere: (fields) => ELSEWHERE_ACTS.includes(fields.act),
   prompt: (fields) => text(fields.entry) && ON_PROMPTS.includes(fields.act),
   stopEditing: () => true,

@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
   const nonce = randomBytes(16).toString("base64");
   const address = (...names: string[]) => webview.asWebviewUri(vscode.Uri.joinPath(extension, ...names)).toString();
-  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; font-src ${webview.cspSource}; form-action 'none'`;
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource} 'nonce-${nonce}'; font-src ${webview.cspSource}; form-action 'none'`;
   const { t } = vscode.l10n;
   return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">
@@ -14,6 +14,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width">
+<style nonce="${nonce}">body { visibility: hidden; }</style>
 <link rel="stylesheet" href="${address("out", "codicon.css")}">
 <link rel="stylesheet" href="${address("media", "chat.css")}">
 <link rel="stylesheet" href="${address("media", "footer.css")}">
@@ -41,6 +42,7 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <p id="composer-note" role="status" hidden></p>
 <div id="controls">
 <button type="button" id="attach" class="plain" title="${say(t("Attach files, problems, changes… (@ in the text, pictures by pasting)"))}" aria-label="${say(t("Attach…"))}"><span class="codicon codicon-attach" aria-hidden="true"></span></button>
+<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 <span id="activity" role="status"></span>
 <span id="buttons">
 <button type="button" id="stop" class="secondary" title="${say(t("Stop (Escape)"))}" hidden><span class="codicon codicon-debug-stop" aria-hidden="true"></span><span class="visually-hidden">${say(t("Stop"))}</span></button>
@@ -56,7 +58,6 @@ export function pageOf(webview: vscode.Webview, extension: vscode.Uri): string {
 <button type="button" id="thought_level" class="picker" hidden></button>
 <button type="button" id="approvals" class="picker" hidden></button>
 <button type="button" id="permitted" class="plain" title="${say(t("Allowed without a question: click to revoke it"))}" hidden></button>
-<button type="button" id="usage" class="picker" aria-controls="usage-rows" aria-expanded="false" hidden></button>
 </div>
 </footer>
 <script id="words" type="application/json">${wordsFor(vscode.l10n.bundle)}</script>

@@ -31,6 +31,7 @@ import { actOnTask } from "./tasks";
 import type { Transcript } from "./transcript";
 import { usageRows, usageText } from "./usage";
 import { welcomeOf } from "./welcome";
+import { showWholeOutput } from "./wholeOutputs";
 import { decideWork } from "./work";
 
 export class Panel implements vscode.Disposable {
@@ -178,6 +179,7 @@ export class Panel implements vscode.Disposable {
       case "fill": return this.questions.whileOpen(message.id, async (question) => fill(this.questions, question, message.values));
       case "review": return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
       case "replaced": return this.report(showReplaced(this.session, message.compaction));
+      case "wholeOutput": return this.report(showWholeOutput(this.session, message.artifact));
       case "work": return this.report(decideWork(this.session, message.prompt));
       case "task": return this.report(actOnTask(this.session, message.task, message.act));
       case "prompt":

@@ -42,14 +42,15 @@ function partOf(item: Item): string {
     case "changes":
       return [item.text, ...(item.note === "" ? [] : [item.note])].join(" — ");
     default:
-      return block(item.heading, item.markdown, item.decision === undefined ? "" : t("You chose: {0}", item.decision));
+      return block(item.heading, item.about ?? "", item.markdown, item.decision === undefined ? "" : t("You chose: {0}", item.decision));
   }
 }
 
-function toolText({ title, status, note, parts, shortened }: ToolItem): string {
+function toolText({ title, status, note, exitCode = 0, parts, shortened }: ToolItem): string {
   const lines = parts.flatMap((part) => (part.kind === "text" ? [part.text] : part.kind === "diff" ? [diffText(part)] : []));
   const head = `${statusWord(status)}: ${title.replaceAll("`", "")}`;
-  return block(note === undefined ? head : `${head} (${note})`, ...lines, shortened ?? "");
+  const more = note ?? (exitCode === 0 ? undefined : vscode.l10n.t("exit code {0}", exitCode));
+  return block(more === undefined ? head : `${head} (${more})`, ...lines, shortened ?? "");
 }
 
 function diffText({ name, hunks }: ShownDiff): string {

@@ -5,8 +5,7 @@ import * as vscode from "vscode";
 import type { Compaction } from "../acp";
 import type { SummaryItem } from "../messages";
 import type { Session } from "./session";
-
-const SCHEME = "north-replaced";
+import { showText } from "./shownTexts";
 
 /** The row after an update; what the update leaves out stays. */
 export function summaryAfter(before: SummaryItem | undefined, update: Compaction): SummaryItem {
@@ -45,15 +44,8 @@ function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** What summaries replaced, by the addresses of read-only documents. */
-const texts = new Map<string, string>();
-let registered: vscode.Disposable | undefined;
-
 /** Shows what a summary took the place of. */
 export async function showReplaced(session: Session, compaction: string): Promise<void> {
   const { text } = await session.ask<{ text: string }>("_north/sessions/replaced", { compactionId: compaction });
-  registered ??= vscode.workspace.registerTextDocumentContentProvider(SCHEME, { provideTextDocumentContent: (address) => texts.get(address.toString()) ?? "" });
-  const address = vscode.Uri.from({ scheme: SCHEME, path: `/${vscode.l10n.t("Before the summary")}.txt`, query: compaction });
-  texts.set(address.toString(), text);
-  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(address), { preview: true });
+  await showText(vscode.l10n.t("Before the summary"), compaction, text);
 }

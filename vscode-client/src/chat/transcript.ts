@@ -6,7 +6,7 @@ import type { Diff, PlanRow, ToolCall, Update } from "../acp";
 import type { FailureAction, Item, ToPage } from "../messages";
 import { callAfter, retryAfter, type CallTexts } from "./calls";
 import { summaryAfter } from "./summaries";
-import { titleWhenDone } from "./titles";
+import { titleOf } from "./titles";
 
 const STOPPED = "stopped:";
 
@@ -215,7 +215,7 @@ export class Transcript {
   private words(): CallTexts {
     return {
       nameOf: this.nameOf,
-      finished: titleWhenDone,
+      titleOf,
       shortened: (shown, total) => vscode.l10n.t("The model got {0} of {1} lines.", shown, total),
       left: (count) => vscode.l10n.t("({0} characters before this are not shown)", count),
     };

@@ -37,6 +37,7 @@ function count(tokens: number): string {
 }
 
 function amount(value: number, currency: string): string {
+  if (value > 0 && value < 0.0005) return `<${amount(0.001, currency)}`;
   const digits = value > 0 && value < 1 ? 3 : 2;
   return currency === "USD" ? `$${value.toFixed(digits)}` : `${value.toFixed(digits)} ${currency}`;
 }

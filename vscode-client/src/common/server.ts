@@ -117,7 +117,7 @@ export class Server implements vscode.Disposable {
   }
 
   private createClient(program: string): LanguageClient {
-    const client: LanguageClient = new LanguageClient(
+    const client: LanguageClient = new QuietClient(
       "north",
       "North",
       { command: program, args: ["lsp"], options: { cwd: mainFolder()?.uri.fsPath } },
@@ -159,6 +159,13 @@ export class Server implements vscode.Disposable {
     } catch (error) {
       this.log.debug(`Stopping: ${reason(error)}`);
     }
+  }
+}
+
+/** What goes wrong is told once, in North's view and its log: not in the client library's words as well. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
   }
 }
 

@@ -13,15 +13,15 @@ import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
 import { openSettingsFile } from "./settingsFile";
 
-const WALKTHROUGH = "north.north#firstSteps";
-
 interface Parts {
+  /** `publisher.name`: whoever packs the extension may have put in another publisher. */
+  extensionId: string;
   conversations: Conversations;
   installer: Installer;
   log: vscode.LogOutputChannel;
 }
 
-export function registerSetup({ conversations, installer, log }: Parts): vscode.Disposable {
+export function registerSetup({ extensionId, conversations, installer, log }: Parts): vscode.Disposable {
   const { session } = conversations.main;
   let going: Promise<void> | undefined;
   /** One try at a time: trust brings settings along. */
@@ -35,7 +35,7 @@ export function registerSetup({ conversations, installer, log }: Parts): vscode.
     choosePython: () => openSetting("north.server.python"),
     manageTrust: () => vscode.commands.executeCommand("workbench.trust.manage"),
     openFolder: () => vscode.commands.executeCommand("vscode.openFolder"),
-    openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
+    openWalkthrough: () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${extensionId}#firstSteps`, false),
     openSettingsFile: () => openSettingsFile(),
   };
   void setInstalled(installer);

@@ -29,17 +29,14 @@ export type Choice =
   | { kind: "install" }
   | { kind: "noProgram"; path: string }
   | { kind: "notOnPath"; inFolder: string | undefined }
-  | { kind: "notInWorkspace"; places: string[] }
-  | { kind: "windows" };
+  | { kind: "notInWorkspace"; places: string[] };
 
 export async function chooseServer(wanted: ServerSettings, facts: Facts): Promise<Choice> {
   if (wanted.path !== "") {
     return (await facts.isProgram(wanted.path)) ? { kind: "start", program: wanted.path } : { kind: "noProgram", path: wanted.path };
   }
   if (wanted.source === "workspace") return inWorkspace(facts);
-  if (wanted.source === "included" && facts.hasWheel) {
-    return facts.platform === "win32" ? { kind: "windows" } : { kind: "install" };
-  }
+  if (wanted.source === "included" && facts.hasWheel) return { kind: "install" };
   return onPath(facts);
 }
 

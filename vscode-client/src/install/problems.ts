@@ -20,11 +20,6 @@ export function problemOfChoice(choice: Exclude<Choice, { kind: "start" | "insta
         vscode.l10n.t("The setting north.server.source asks for the server in the workspace, and there is none at {0}.", choice.places.join(", ")),
         changeSetting,
       );
-    case "windows":
-      return new Problem(
-        vscode.l10n.t("North's server runs on Linux and macOS. On Windows open the folder in WSL, and install North there."),
-        [remedy("north.showLog")],
-      );
     case "notOnPath":
       return choice.inFolder === undefined
         ? new Problem(

@@ -63,10 +63,16 @@ export function causeOf(output: string): [Cause, string] {
   const lines = output.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== "");
   for (const [cause, pattern] of CAUSES) {
     const line = lines.find((one) => pattern.test(one));
-    if (line !== undefined) return [cause, cause === "package" || cause === "build" ? nameIn(line) : line];
+    if (line !== undefined) return [cause, cause === "package" || cause === "build" ? nameIn(line) : inPlainWords(line)];
   }
   const error = lines.filter((line) => /^(?:error|ERROR|×|fatal)/.test(line)).at(-1);
   return ["other", error ?? lines.at(-1) ?? ""];
+}
+
+/** What pip says before another attempt, without the objects of Python around it. */
+function inPlainWords(line: string): string {
+  const words = /connection broken by .*(?:<[^<>]*>: |Error\(['"])(.+?)['"]?\)+'?: \S+$/.exec(line);
+  return words?.[1] ?? line;
 }
 
 /** The package that a line of pip or uv is about, else the line. */

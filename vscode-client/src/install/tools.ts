@@ -30,7 +30,8 @@ export function placesOf(environment: NodeJS.ProcessEnv, home: string, platform:
   const { delimiter, isAbsolute, join } = platform === "win32" ? path.win32 : path.posix;
   const end = platform === "win32" ? ".exe" : "";
   const onPath = (environment.PATH ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
-  const usual = platform === "win32" ? [join(home, ".local", "bin")] : [join(home, ".local/bin"), join(home, ".cargo/bin"), "/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"];
+  const ofWindows = [13, 14, 12, 11].map((minor) => join(home, "AppData", "Local", "Programs", "Python", `Python3${minor}`));
+  const usual = platform === "win32" ? [join(home, ".local", "bin"), ...ofWindows] : [join(home, ".local/bin"), join(home, ".cargo/bin"), "/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"];
   const folders = [...new Set([...onPath, ...usual])].filter((folder) => !isForeign(folder));
   const inFolders = (name: string) => folders.map((folder) => join(folder, `${name}${end}`));
   const names = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];

@@ -79,6 +79,15 @@ export function readableLine(argv: readonly string[]): { line: string; env: Reco
 
 const VARIABLE = "north_run";
 
+/** A terminal's shell, and what is typed there for a program and its arguments. On Windows North's commands are for the
+ * shell that they name, and are typed into that one as they are; elsewhere they are quoted for bash. */
+export function terminalFor(argv: readonly string[], platform: NodeJS.Platform): { shellPath: string; line: string; env: Record<string, string> } {
+  const [shell, command] = [argv[0], argv.at(-1)];
+  if (platform === "win32" && shell !== undefined && command !== undefined) return { shellPath: shell, line: command, env: {} };
+  // Its quoting is known, and shell integration works with it.
+  return { shellPath: "bash", ...readableLine(argv) };
+}
+
 /** One line for bash that runs exactly this, whatever stands in it: nothing of it is expanded, completed or an alias. */
 export function commandLine(argv: readonly string[]): string {
   return argv.map(quoted).join(" ");

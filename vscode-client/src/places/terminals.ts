@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { CLOSED, type Exit, exitOf, Output, readableLine } from "./output";
+import { CLOSED, type Exit, exitOf, Output, terminalFor } from "./output";
 import { shortened } from "./problems";
 
 const DEFAULT_LIMIT = 50_000;
@@ -65,13 +65,12 @@ export class Terminals implements vscode.Disposable {
     if (!knows(params.sessionId)) throw new Error("there is no such conversation here");
     const argv = [params.command, ...(params.args ?? [])];
     const limit = Math.min(params.outputByteLimit ?? DEFAULT_LIMIT, MOST_BYTES);
-    const { line, env: more } = readableLine(argv);
+    const { shellPath, line, env: more } = terminalFor(argv, process.platform);
     const env = Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value]));
     const terminal = vscode.window.createTerminal({
       name: vscode.l10n.t("North: {0}", shortened((argv.at(-1) ?? "").replace(/\s+/g, " "), 30)),
       iconPath: new vscode.ThemeIcon("terminal-bash"),
-      // Its quoting is known, and shell integration works with it.
-      ...(process.platform === "win32" ? {} : { shellPath: "bash" }),
+      shellPath,
       ...(params.cwd ? { cwd: params.cwd } : {}),
       env: { ...env, ...more },
       isTransient: true,

@@ -4,7 +4,6 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import {
-  type QuestionMeta,
   CANCELLED,
   type ChangedFile,
   type Diff,
@@ -142,7 +141,7 @@ export class Questions implements vscode.Disposable {
       kind,
       id,
       title,
-      heading: headingOf(kind, asked, title),
+      ...headingOf(kind, asked?.text ?? title, diffs.length),
       markdown: saidOnce(textsOf(toolCall), asked?.text),
       options: options.map(({ optionId, name, kind }) => ({
         id: optionId,
@@ -189,8 +188,10 @@ function guessKind(call: ToolCall): Question["kind"] {
   return diffsOf(call).length > 0 || ["edit", "delete", "move"].includes(call.kind ?? "") ? "edit" : "choice";
 }
 
-function headingOf(kind: Question["kind"], asked: QuestionMeta | undefined, title: string): string {
-  if (kind === "command") return vscode.l10n.t("North asks to run this command");
-  const text = asked?.text ?? title;
-  return kind === "edit" ? vscode.l10n.t("North asks to change files: {0}", text) : text.startsWith("North ") ? text : vscode.l10n.t("North asks: {0}", text);
+/** Of several files the heading says how many they are, and which ones stands below it. */
+function headingOf(kind: Question["kind"], text: string, files: number): Pick<Question, "heading" | "about"> {
+  const { t } = vscode.l10n;
+  if (kind === "command") return { heading: t("North asks to run this command") };
+  if (kind === "edit") return files > 1 ? { heading: t("North asks to change {0} files", files), about: text } : { heading: t("North asks to change files: {0}", text) };
+  return { heading: text.startsWith("North ") ? text : t("North asks: {0}", text) };
 }

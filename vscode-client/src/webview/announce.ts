@@ -1,11 +1,9 @@
 /** For those who hear the page: each answer once, when it is whole; not each of its pieces. */
 
 import type { Item, State } from "../messages";
-import { find } from "./host";
 import { lastAnswer } from "./list";
-import { shortened } from "./names";
+import { say } from "./live";
 
-const place = find("#announce", HTMLElement);
 /** Questions that were said: they come again when something about them changes. */
 const asked = new Set<string>();
 let busy = false;
@@ -22,11 +20,4 @@ export function noteItem(item: Item): void {
     say(item.heading);
   }
   if (item.kind === "failure") say(item.text);
-}
-
-function say(text: string): void {
-  if (text === "") return;
-  const words = shortened(text);
-  // The same words again are heard only if they are not quite the same.
-  place.textContent = place.textContent === words ? `${words}\u00a0` : words;
 }

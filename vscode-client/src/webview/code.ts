@@ -4,6 +4,7 @@ import type { CodeUse } from "../messages";
 import { iconButton, scrolls } from "./elements";
 import { highlight, type Piece } from "./highlight";
 import { post } from "./host";
+import { say } from "./live";
 import type { Node } from "./tree";
 import { WORDS } from "./texts";
 
@@ -90,6 +91,7 @@ function act(block: HTMLElement, what: CodeUse): void {
   const { text, name, language } = code;
   post({ type: "code", what, text, name, language });
   if (what !== "copy") return;
+  say(WORDS.copied);
   const copied = block.querySelector(".codicon-copy");
   copied?.classList.replace("codicon-copy", "codicon-check");
   setTimeout(() => copied?.classList.replace("codicon-check", "codicon-copy"), 1_500);

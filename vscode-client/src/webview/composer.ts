@@ -22,14 +22,26 @@ const REPEAT_MS = 700;
 let composed: ComposerState = { chips: [], suggested: [], commands: [] };
 let pictures = 0;
 let knowsHistory = false;
+let busy = false;
 
 export function showState(state: State): void {
-  setHidden(steer, !state.busy);
+  busy = state.busy;
+  showSteer();
 }
 
 export function showComposer(state: ComposerState): void {
   composed = state;
   showChips(state, () => input.focus());
+  showSteer();
+}
+
+/** There is something to say, and a turn to say it to. */
+function showSteer(): void {
+  setHidden(steer, !busy || !hasSomething());
+}
+
+function hasSomething(): boolean {
+  return input.value.trim() !== "" || composed.chips.length > 0;
 }
 
 export function showPaths({ request, paths, names, symbols, isIncomplete }: Extract<ToPage, { type: "paths" }>): void {
@@ -76,12 +88,13 @@ function setDraft(text: string, caret = text.length): void {
   input.value = text;
   input.setSelectionRange(caret, caret);
   remember({ draft: text });
+  showSteer();
   complete();
 }
 
 function send(type: "send" | "steer"): void {
   const text = input.value.trim();
-  if (text === "" && composed.chips.length === 0) return;
+  if (!hasSomething()) return;
   post({ type, text });
   history.add(text);
   remember({ history: history.all() });
@@ -219,6 +232,7 @@ function tell(text: string): void {
 input.addEventListener("input", () => {
   note.hidden = true;
   remember({ draft: input.value });
+  showSteer();
   complete();
 });
 input.addEventListener("keydown", (event) => {

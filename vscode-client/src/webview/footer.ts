@@ -64,7 +64,7 @@ function showStarting({ starting: now }: State): void {
 function showPicker(button: HTMLButtonElement, picker: PickerButton | undefined, iconName?: string): void {
   setHidden(button, picker === undefined);
   if (picker === undefined) return;
-  if (iconName === undefined) button.replaceChildren(...halves(picker.label));
+  if (iconName === undefined) button.replaceChildren(...halves(picker.label), icon("chevron-down"));
   else button.replaceChildren(icon(iconName), screenReaderText(picker.label));
   button.title = `${picker.title}: ${picker.label}`;
   button.setAttribute("aria-label", button.title);
@@ -81,7 +81,9 @@ function halves(label: string): HTMLElement[] {
 
 function showUsage({ usage: text, usageRows: rows }: State): void {
   setHidden(usage, text === "");
-  usage.textContent = text;
+  // Where there is too little room, the cost is left out.
+  const [full = "", ...cost] = text.split(" · ");
+  usage.replaceChildren(element("span", "", full), ...cost.map((part) => element("span", "", ` · ${part}`)));
   usage.setAttribute("aria-label", t("Context and cost: {0}", text));
   usage.title = rows.map((row) => row.join(": ")).join("\n");
   usageRows.replaceChildren(...rows.flatMap(([name, value]) => [element("dt", "", name), element("dd", "", value)]));

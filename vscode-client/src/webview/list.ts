@@ -2,6 +2,7 @@
 
 import type { Item } from "../messages";
 import { find, post, remember, remembered } from "./host";
+import { Following, type Measures } from "./following";
 import { Groups } from "./groups";
 import { forgetQuestions, noteQuestion, showQuestion } from "./pinned";
 import { iconButton } from "./elements";
@@ -22,6 +23,7 @@ const actions: Actions = {
   fill: (id, values) => post({ type: "fill", id, values }),
   review: (id) => post({ type: "review", id }),
   retry: (now) => post({ type: "retry", now }),
+  showWhole: (artifact) => post({ type: "wholeOutput", artifact }),
   showTerminal: () => post({ type: "run", command: "north.showTerminal" }),
   onPrompt: (entry, act) => post({ type: "prompt", entry, act }),
   onTask: (task, act) => post({ type: "task", task, act }),
@@ -42,10 +44,7 @@ const stale = new Set<Row>();
 /** Rows of a conversation that was loaded, and that are filled as they come near, or when there is nothing else to do. */
 const unfilled = new Set<Row>();
 const byElement = new WeakMap<Element, Row>();
-/** The end is looked at: what comes is followed, until the user scrolls up. */
-let following = true;
-/** Where the view was last. */
-let lastTop = 0;
+const following = new Following();
 
 /** So many rows are filled at once. */
 const FIRST = 40;
@@ -95,10 +94,10 @@ export function replaceAll(items: Item[]): void {
 }
 
 export function scrollToEnd(): void {
-  following = true;
+  following.isOn = true;
   setHidden(toEnd, true);
   rows.scrollTop = rows.scrollHeight;
-  lastTop = rows.scrollTop;
+  following.note(measures());
 }
 
 /** The words of the last answer to what was said last, for those who hear the page; empty if there is none. */
@@ -146,7 +145,7 @@ function drawStale(): void {
   stale.clear();
   showQuestion(actions);
   walk.toNewest();
-  if (following) scrollToEnd();
+  if (following.isOn) scrollToEnd();
   lookForSymbols();
 }
 
@@ -158,7 +157,7 @@ const near = new IntersectionObserver(
       const row = byElement.get(entry.target);
       if (entry.isIntersecting && row !== undefined) fillNow(row);
     }
-    if (following) scrollToEnd();
+    if (following.isOn) scrollToEnd();
   },
   { root: rows, rootMargin: NEAR },
 );
@@ -176,7 +175,7 @@ function fillSome(): void {
     if (performance.now() > end) break;
     fillNow(row);
   }
-  if (following) scrollToEnd();
+  if (following.isOn) scrollToEnd();
   if (unfilled.size > 0) requestIdleCallback(fillSome);
 }
 
@@ -197,7 +196,7 @@ function comeTo(element: HTMLElement): void {
   const row = byElement.get(element);
   if (row === undefined) return;
   fillNow(row);
-  if (element.nextElementSibling !== null) following = false; // it is not scrolled away from
+  if (element.nextElementSibling !== null) following.isOn = false; // it is not scrolled away from
   const { item } = row;
   if (item.kind === "user" || item.kind === "answer") element.setAttribute("aria-label", shortened(`${nameOf(item)}: ${wordsOf(element)}`));
 }
@@ -213,18 +212,24 @@ let remembering: ReturnType<typeof setTimeout> | undefined;
 
 rows.addEventListener("scroll", () => {
   if (rows.clientHeight === 0) return; // hidden
-  const top = rows.scrollTop;
-  // A row that has just come, or less room, puts the end out of view as well; but only the user goes up.
-  if (rows.scrollHeight - top - rows.clientHeight < 40) following = true;
-  else if (top < lastTop) following = false;
-  lastTop = top;
-  setHidden(toEnd, following);
+  if (following.scrolled(measures())) scrollToEnd();
+  setHidden(toEnd, following.isOn);
   clearTimeout(remembering);
-  remembering = setTimeout(() => remember({ place: following ? undefined : placeNow() }), 300);
+  remembering = setTimeout(() => remember({ place: following.isOn ? undefined : placeNow() }), 300);
 });
 new ResizeObserver(() => {
-  if (following && rows.clientHeight > 0) scrollToEnd();
+  if (rows.clientHeight === 0) return;
+  if (following.isOn) scrollToEnd();
+  else following.note(measures());
 }).observe(rows);
+// What has come into view may be higher than it was thought to be.
+rows.addEventListener("contentvisibilityautostatechange", () => {
+  if (following.isOn && rows.clientHeight > 0) scrollToEnd();
+});
+
+function measures(): Measures {
+  return { top: rows.scrollTop, height: rows.scrollHeight, view: rows.clientHeight };
+}
 
 /** The first row in view, and how far it is scrolled. */
 function placeNow(): { id: string; offset: number } | undefined {
@@ -241,7 +246,7 @@ function restorePlace(): void {
   const { place } = remembered();
   const row = place === undefined ? undefined : all.get(place.id);
   if (place === undefined || row === undefined) return scrollToEnd();
-  following = false;
+  following.isOn = false;
   toEnd.hidden = false;
   fillNow(row);
   row.element.scrollIntoView({ block: "start" });

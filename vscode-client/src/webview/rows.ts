@@ -20,6 +20,8 @@ export interface Actions {
   review(id: string): void;
   /** End the wait before the model is asked again: by asking it now, or by giving up. */
   retry(now: boolean): void;
+  /** All of an output, of which the row has a part. */
+  showWhole(artifact: string): void;
   /** The one in which a command runs. */
   showTerminal(): void;
   afterFailure(action: FailureAction): void;
@@ -59,7 +61,8 @@ export function card(question: Question, actions: Actions): HTMLElement {
   const lasting = element("div", "buttons lasting");
   for (const { id: option, name, rejects, lasts } of question.options) {
     const text = lasts ? `${name}…` : name;
-    const one = button(text, lasts ? "plain" : "secondary", () => {
+    const isMain = question.kind !== "choice" && !rejects && !lasts && allowing.length === 0;
+    const one = button(text, lasts ? "plain" : isMain ? "" : "secondary", () => {
       if (rejects) actions.decide(id, option, comment.value);
       else if (editing?.isBlank !== true) actions.decide(id, option, "", editing?.changed);
     });
@@ -71,8 +74,8 @@ export function card(question: Question, actions: Actions): HTMLElement {
     }
     (lasts ? lasting : buttons).append(one);
   }
-  made.append(heading, buttons, ...(lasting.childElementCount > 0 ? [lasting] : []));
-  if (question.markdown !== "") heading.after(body, hint);
+  made.append(heading, ...(question.about === undefined ? [] : [element("p", "about", question.about)]), buttons, ...(lasting.childElementCount > 0 ? [lasting] : []));
+  if (question.markdown !== "") buttons.before(body, hint);
   allowWhenSeen(question.markdown === "" ? heading : body, hint, allowing);
   if (rejecting === undefined) return made;
   const { id: option, name } = rejecting;

@@ -53,9 +53,11 @@ class ToolView {
     this.call.title = item.title;
     this.call.disabled = item.file === undefined && !this.hasDetails;
     this.showCounts(item);
-    setText(this.note, item.note ?? "");
-    const reason = status === "failed" ? this.reasonOf(item) : "";
+    const code = item.exitCode ?? 0;
+    setText(this.note, item.note ?? (code === 0 ? "" : WORDS.exitCode(code)));
+    const reason = status === "failed" ? reasonOf(item) : "";
     this.reason.hidden = reason === "" || this.isOpen;
+    this.reason.classList.toggle("end", code !== 0);
     setText(this.reason, reason);
     this.fold.hidden = !this.hasDetails;
     this.fold.setAttribute("aria-label", WORDS.detailsOf(this.title.textContent ?? ""));
@@ -90,12 +92,6 @@ class ToolView {
     this.counts.append(element("span", "added", `+${sum("added")}`), element("span", "removed", `−${sum("removed")}`));
   }
 
-  /** The first words of what a failed call came to. */
-  private reasonOf(item: ToolItem): string {
-    const texts = item.parts.flatMap((part) => (part.kind === "text" ? [part.text] : []));
-    return texts.join("\n").trim();
-  }
-
   /** Only what has changed, and only while it is open. */
   private draw(): void {
     const { item, isOpen } = this;
@@ -106,12 +102,14 @@ class ToolView {
     );
     this.details.hidden = !isOpen;
     if (!isOpen || item === undefined) return;
-    const state = JSON.stringify([item.parts, item.input, item.shortened]);
+    const state = JSON.stringify([item.parts, item.input, item.shortened, item.artifact]);
     if (state === this.drawn) return;
     this.drawn = state;
     if (this.growOutput(item)) return;
     this.details.replaceChildren(...inputOf(item), ...item.parts.map((part, index) => this.part(item, part, index)));
     if (item.shortened !== undefined) this.details.append(element("p", "hint", item.shortened));
+    const { artifact } = item;
+    if (artifact !== undefined) this.details.append(button(WORDS.showWhole, "secondary", () => this.actions.showWhole(artifact)));
     this.followOutput();
   }
 
@@ -142,6 +140,19 @@ class ToolView {
     made.append(part.code ? codeBlock(codeOf(part.text)) : render(part.text));
     return made;
   }
+}
+
+const LAST_LINES = 4;
+
+/** The first words of what a failed call came to; of a command that has run, its last lines, without what is told to the
+ * model below them. */
+function reasonOf({ parts, exitCode }: ToolItem): string {
+  const text = parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n").trim();
+  if (exitCode === undefined) return text;
+  const lines = text.split("\n");
+  const end = lines.lastIndexOf(`exit code ${exitCode}`);
+  const printed = lines.slice(0, end === -1 ? undefined : end).filter((line) => /[\p{L}\p{N}]/u.test(line)); // no rules
+  return printed.slice(-LAST_LINES).join("\n");
 }
 
 /** What such a call shows are places. */

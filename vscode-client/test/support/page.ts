@@ -6,7 +6,7 @@ import { parseHTML } from "linkedom";
 
 import type { FromPage } from "../../src/messages";
 
-const window = parseHTML("<!DOCTYPE html><html><body></body></html>");
+const window = parseHTML("<!DOCTYPE html><html><body><p id=announce></p></body></html>");
 export const said: FromPage[] = [];
 
 Object.assign(globalThis, {

@@ -2,7 +2,6 @@
 tests. Cheap: Python runs it at each start."""
 
 import os
-import pwd
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -58,7 +57,17 @@ class _Finder:
 
 sys.meta_path.insert(0, _Finder())
 
-_HOME = pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") + "/"
+
+def _home() -> str:
+    """Return the folder of whoever runs the tests, whatever the environment says; `/` where that is unknown."""
+    if sys.platform == "win32":
+        return "/"
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_dir.rstrip("/") + "/"
+
+
+_HOME = _home()
 _REPOSITORY = __file__.rsplit("/tests/support/guard/", 1)[0] + "/"
 _FREE = (_REPOSITORY, f"{sys.prefix}/", f"{_HOME}.cache/", os.path.join(os.environ.get("TMPDIR", "/tmp"), ""))
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT

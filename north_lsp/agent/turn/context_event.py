@@ -1,0 +1,94 @@
+"""Lets the user's extensions change what a model is sent of a conversation, for one request: the event `context`.
+What is stored and shown stays. Calls and results stay together, whatever an extension does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from north_lsp.agent.log.fields import as_list, as_object, as_text
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.display import visible
+from north_lsp.providers.base import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
+
+CONTEXT = "context"
+_NO_LIST = "answered `context` with something that is not `{messages: [...]}`"
+
+
+async def with_extensions(request: ModelRequest, ports: Ports) -> ModelRequest:
+    """Return a request as extensions want it, one after the other. One that fails, or would leave nothing that can be
+    sent, changes nothing, and the user is told."""
+    if not await ports.extensions.has(CONTEXT):
+        return request
+    async for one in ports.extensions.tell(CONTEXT, {"messages": _rows(request.messages)}):
+        rows = one.content.get("messages")
+        problem = one.problem
+        if not problem and rows is not None:
+            changed = _changed(request.messages, as_list(rows)) if isinstance(rows, list) else None
+            problem = "" if changed else _NO_LIST
+            request = replace(request, messages=changed) if changed else request
+        if problem:
+            told = f"the extension {one.extension} {problem}; the model is sent everything"
+            await ports.show(Notice("warning", visible(told)))
+    return request
+
+
+def _rows(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    return [{"index": at, **_row(one)} for at, one in enumerate(messages)]
+
+
+def _row(message: Message) -> dict[str, Any]:
+    match message:
+        case UserMessage(text):
+            return {"role": "user", "text": text}
+        case ToolResult(call_id, tool, text, is_error):
+            return {"role": "tool", "callId": call_id, "tool": tool, "text": text, "isError": is_error}
+        case AssistantMessage() as answer:
+            calls = [{"id": one.id, "name": one.name, "arguments": dict(one.arguments)} for one in answer.calls]
+            return {"role": "assistant", "text": answer.text, "calls": calls}
+
+
+def _changed(messages: Sequence[Message], rows: Sequence[object]) -> list[Message] | None:
+    """Put the rows of an extension in place of messages: those with an `index` are that message, with another `text`
+    where it is not the model's own; a row of the user's without one is new. An answer keeps its results, and these go
+    with it; the last message stays. None if the rows make no conversation."""
+    texts = {at: as_text(row.get("text")) for row in map(as_object, rows) if (at := _index(row, messages)) is not None}
+    found: list[Message] = []
+    placed: set[int] = set()
+    for row in map(as_object, rows):
+        at = _index(row, messages)
+        if at in placed:
+            continue
+        placed |= {at} if at is not None else set()
+        if at is None and row.get("role") == "user" and (text := as_text(row.get("text"))):
+            found.append(UserMessage(text))
+        elif at is not None and not isinstance(messages[at], ToolResult):
+            found += _with_results(messages, at, texts)
+    last = len(messages) - 1
+    first = last
+    while first > 0 and isinstance(messages[first], ToolResult):
+        first -= 1
+    if first not in texts:
+        found += _with_results(messages, first, texts)
+    return found if found and isinstance(found[0], UserMessage) else None
+
+
+def _index(row: Mapping[str, Any], messages: Sequence[Message]) -> int | None:
+    at = row.get("index")
+    return at if isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(messages) else None
+
+
+def _with_results(messages: Sequence[Message], at: int, texts: Mapping[int, str]) -> list[Message]:
+    """Return a message with the results of its calls, each with the text that it has now."""
+    found = [_with_text(messages[at], texts.get(at))]
+    for later in range(at + 1, len(messages)):
+        if not isinstance(messages[later], ToolResult):
+            break
+        found.append(_with_text(messages[later], texts.get(later)))
+    return found
+
+
+def _with_text(message: Message, text: str | None) -> Message:
+    if not text or not text.strip() or isinstance(message, AssistantMessage) or text == message.text:
+        return message
+    return replace(message, text=text)
