@@ -45,7 +45,7 @@ def config_methods(
             except WrongSetting as error:
                 raise RpcError(INVALID_REQUEST, visible(str(error))) from None
         if value is None:
-            raise invalid_params("value", "must be there; _north/config/reset takes a setting back")
+            raise invalid_params("value", "is needed; _north/config/reset resets a setting")
         return await _done(configuration.set(key, value, place))
 
     async def reset(params: Params, call: Call) -> object:

@@ -72,7 +72,7 @@ def _address(params: Params) -> str:
 def _headers(params: Params) -> dict[str, str]:
     headers = params.get("headers") or {}
     if not isinstance(headers, dict) or not all(_can_be_sent(name, value) for name, value in headers.items()):
-        raise invalid_params("headers", "must be texts by name that can be sent")
+        raise invalid_params("headers", "must be an object of names and strings that headers can have")
     return headers
 
 

@@ -14,7 +14,7 @@ _LEVELS = ("debug", "info", "warn", "error")
 EXIT_CODES = (
     (0, "done, or there was nothing to do"),
     (1, "it failed, or you said no; doctor: something is broken"),
-    (2, "a mistake in the command line, said in one line"),
+    (2, "a mistake in the command line, named in one line"),
     (70, "a failure inside North; the details are in a file that is named"),
     (130, "interrupted with Ctrl-C"),
     (141, "the program that read the output has closed it"),

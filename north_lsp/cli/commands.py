@@ -274,14 +274,14 @@ COMMANDS = (
     ),
     Command(
         "stats",
-        "Look after it",
+        "Maintenance",
         "Show what a conversation adds up to, or what North keeps on the disk.",
         ("stats 3f2a", "stats 3f2a --json", "stats --disk"),
         _stats,
     ),
     Command(
         "doctor",
-        "Look after it",
+        "Maintenance",
         "Check this installation and say what to do about what is wrong.",
         ("doctor", "doctor --json", "doctor --report", "doctor --bundle report.zip"),
         _doctor,
@@ -289,17 +289,17 @@ COMMANDS = (
     ),
     Command(
         "docs",
-        "Look after it",
+        "Maintenance",
         "Print a page of the manual, or the list of pages.",
         ("docs", "docs start/neovim", "docs troubleshooting | less"),
         _docs,
     ),
     Command(
         "purge",
-        "Look after it",
+        "Maintenance",
         "Show what North can do without on your disk, and remove it after a question.",
         ("purge", "purge --project"),
         _purge,
     ),
-    Command("help", "Look after it", "Explain a command.", ("help", "help conversations"), _help),
+    Command("help", "Maintenance", "Explain a command.", ("help", "help conversations"), _help),
 )

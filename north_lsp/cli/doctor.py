@@ -35,7 +35,7 @@ from north_lsp.workspace.project_root import find_root, project_hash
 _KNOWN = {*VARIABLES, *SET_BY_NORTH}
 _FOR_A_SANDBOX = (
     "it needs Linux 5.13 or newer with Landlock and user namespaces, which many containers switch off, or macOS with "
-    "/usr/bin/sandbox-exec; without it, nothing needs to be done but to answer the questions"
+    "/usr/bin/sandbox-exec; without it, you only have to answer more questions"
 )
 
 
@@ -72,7 +72,7 @@ def _values(environ: Mapping[str, str]) -> Iterator[Finding]:
             yield Finding("warning", text, f"set {name} to 1 or 0, or unset it")
     for name in NUMBERS:
         if (value := environ.get(name, "")) and not is_number(value):
-            text = f"{name} is {value[:40]!r}, which is no whole number: the default applies"
+            text = f"{name} is {value[:40]!r}, which is not a whole number: the default applies"
             yield Finding("warning", text, f"set {name} to a number, or unset it")
 
 

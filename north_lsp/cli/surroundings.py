@@ -51,7 +51,7 @@ def _shell(options: Options) -> Finding:
     wanted = load_settings(Locations.from_environment(options.environ)).shell.path
     found = find_shell(wanted, options.environ)
     if found is not None:
-        return Finding("ok", f"commands run in {found.words}: {found.path}; each is asked about, and has a fresh one")
+        return Finding("ok", f"commands run in {found.words}: {found.path}; each needs approval and gets a fresh shell")
     missing = f"{wanted} was not found" if wanted is not None else "neither Git Bash nor PowerShell was found"
     return Finding("error", f"{missing}: no command can be run", "install Git for Windows, or set shell.path")
 

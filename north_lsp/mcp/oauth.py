@@ -153,7 +153,7 @@ class SignIns:
                 while not isinstance(lock := await anyio.to_thread.run_sync(self._store.lock, name), FileLock):
                     await anyio.sleep(_LOOK_SECONDS)
             if not isinstance(lock, FileLock):
-                raise failure("another process is refreshing its sign-in and does not come to an end")
+                raise failure("another process is refreshing its sign-in and does not finish")
             try:
                 yield
             finally:
@@ -222,7 +222,7 @@ class _Short(httpx2.AsyncByteStream):
         async for chunk in self._whole:
             size += len(chunk)
             if size > MAX_BYTES:
-                raise httpx2.ReadError("the server refuses, and does not come to an end")
+                raise httpx2.ReadError("the server keeps refusing")
             yield chunk
 
     async def aclose(self) -> None:

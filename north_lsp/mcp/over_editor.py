@@ -92,7 +92,7 @@ class EditorTransport:
                     del self._asked[id]
             except RpcError as error:
                 if error.code == _UNAVAILABLE:
-                    self.close("the editor has taken the server away")
+                    self.close("the editor has removed the server")
                     return
                 self.is_refused = True
                 reply = error_reply(id, error)

@@ -86,13 +86,15 @@ async def signer_of(client: httpx2.AsyncClient, issuers: Sequence[str], spec: Se
                 raise failure(f"{one_line(issuer, 200)} does not protect sign-ins by PKCE (S256)")
             await places.check([token, *([register] if register else [])])
             return Signer(str(about["issuer"]), authorize, token, register)
-    raise failure("nobody is found who signs users in: put a token into its `headers`")
+    raise failure("no sign-in service was found for it: put a token into its `headers`")
 
 
 async def registered(client: httpx2.AsyncClient, signer: Signer, address: str) -> str:
     """Have North registered; returns its id."""
     if not signer.register:
-        raise failure("its sign-in takes no new programs: add `oauth` with the `clientId` of one that is registered")
+        raise failure(
+            "its sign-in does not register new programs: add `oauth` with the `clientId` of one that is registered"
+        )
     about = {
         "client_name": "North",
         "redirect_uris": [address],
@@ -116,7 +118,7 @@ async def code_of(wait: Callable[[], Awaitable[Mapping[str, str]]], signer: Sign
             raise failure("the answer to the sign-in comes from somebody else")
         if "error" in given or not given.get("code"):
             why = given.get("error_description") or given.get("error") or "it has no code"
-            raise failure(f"the sign-in came to nothing: {one_line(why, 300)}")
+            raise failure(f"the sign-in failed: {one_line(why, 300)}")
         return given["code"]
     raise failure(f"nobody has signed in within {_WAIT_SECONDS / 60:g} minutes")
 

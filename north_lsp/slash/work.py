@@ -19,7 +19,8 @@ async def _goal(host: Host, words: Sequence[str]) -> Reply:
             await host.confirm_criterion(id)
         case [_, *_]:
             raise UsageError("A goal is in Markdown.")
-    warning = f"\n\nThese commands do more than check, which makes no evidence stale: {changes}." if changes else ""
+    told = f"\n\nThese commands do more than check, and no run of them makes evidence stale: {changes}."
+    warning = told if changes else ""
     return Reply((host.goal() or _NONE) + warning)
 
 

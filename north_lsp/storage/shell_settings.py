@@ -91,7 +91,8 @@ class ShellSettings:
     path: str | None = setting(
         "shell.path",
         None,
-        "The path of the bash that runs commands, instead of the one on `PATH`; on Windows also of PowerShell.",
+        "The path of the bash that runs commands, instead of the one on `PATH`; on Windows also of PowerShell or "
+        "`cmd.exe`.",
         restart=True,
     )
     persistent: bool = setting(

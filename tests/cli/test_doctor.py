@@ -213,7 +213,7 @@ def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
     [
         ("NORTH_NO_TITLE", "maybe", "NORTH_NO_TITLE is 'maybe', which is neither on nor off: it counts as on"),
         ("NORTH_TIMING", "2", "NORTH_TIMING is '2', which is neither on nor off: it counts as not set"),
-        ("NORTH_OFFLINE_DELAY_MS", "fast", "NORTH_OFFLINE_DELAY_MS is 'fast', which is no whole number"),
+        ("NORTH_OFFLINE_DELAY_MS", "fast", "NORTH_OFFLINE_DELAY_MS is 'fast', which is not a whole number"),
         ("NORTH_NO_TITLE", "off", ""),
         ("NORTH_TASK_MAX_OUTPUT_LINES", "100", ""),
     ],

@@ -306,7 +306,7 @@ async def test_the_user_signs_in_to_a_server_and_out_again(world: World, server:
     assert b"refresh-1" not in stored
 
 
-@pytest.mark.parametrize(("mode", "why"), [("odd", "by PKCE"), ("refuses", "the sign-in came to nothing: no")])
+@pytest.mark.parametrize(("mode", "why"), [("odd", "by PKCE"), ("refuses", "the sign-in failed: no")])
 async def test_a_sign_in_that_comes_to_nothing_says_why(world: World, server: ModelServer, mode: str, why: str) -> None:
     with over_http(f"oauth={mode}") as url:
         own(world, remote={"url": url}, local=entry())

@@ -133,7 +133,7 @@ async def test_a_server_that_is_taken_away_costs_its_own_call(world: World, serv
     async with inside(world.environ, None, {"events": True}, NOTICES) as client:
         session = await opened(client, world, Provider(client, tools_call=gone))
         assert await prompt(client, session, "Say hello") == "end_turn"
-        assert "the editor has taken the server away" in last_result(server)
+        assert "the editor has removed the server" in last_result(server)
         await client.wait_update(lambda update: "my-tools is not available" in json.dumps(update))
 
 

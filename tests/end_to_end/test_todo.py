@@ -84,7 +84,8 @@ async def test_a_call_says_what_it_completed_and_the_list_is_opened_when_the_use
         assert len(events(client, "todo_wanted")) == 1
         await prompt(client, session, "/todo done c")
         assert len(events(client, "todo_wanted")) == 1
-    kept = [one["message"]["details"] for one in entries(world) if one.get("message", {}).get("toolName") == "todo"]
+    messages = [one["message"] for one in entries(world) if one["type"] == "message"]
+    kept = [one["details"] for one in messages if one.get("toolName") == "todo"]
     assert [(one["storage"], one["completedTasks"]) for one in kept] == [("session", ["a"]), ("session", ["b"])]
 
 

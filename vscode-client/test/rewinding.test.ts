@@ -78,7 +78,7 @@ test("files alone leave the conversation and the input", async () => {
 test("what somebody else changed is lost only if the user insists", async () => {
   const { rewinding, asked, questions } = world([...CHANGED, { path: "b.py", outcome: "conflict" }], "Conversation and Files", "Discard My Later Changes");
   await rewinding.act("e1", "rewind");
-  assert.equal(questions[1], "North cannot take everything back.");
+  assert.equal(questions[1], "North cannot undo everything.");
   assert.deepEqual(asked.slice(1), [
     { method: "rewind", entryId: "e1", what: "both" },
     { method: "rewind", entryId: "e1", what: "files", conflicts: "overwrite" },

@@ -30,5 +30,5 @@ test("the rows tell all that is known", () => {
 test("a price that nobody knows and a guessed count are said", () => {
   const rows = new Map(usageRows({ used: 1, size: 100, cost: usd(0), _meta: { north: { priced: false, estimated: true } } }));
   assert.equal(rows.get("Cost"), "$0.00 and what has no known price");
-  assert.equal(rows.get("Counted by"), "North: the provider told no numbers");
+  assert.equal(rows.get("Counted by"), "North: the provider gave no numbers");
 });

@@ -25,7 +25,7 @@ def what_it_allows(permission: Permission) -> str:
             return f"fetching from {one_line(host, 300)}"
         case content:
             rule = Rule.from_json(content)
-            return one_line(rule.described(), 500) if rule is not None else "no rule: it allows nothing"
+            return one_line(rule.described(), 500) if rule is not None else "not a rule: it allows nothing"
 
 
 def described(permissions: Sequence[Permission]) -> str:

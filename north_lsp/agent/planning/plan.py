@@ -79,7 +79,7 @@ class PlanKeeper:
         # Without a plan in the conversation, as after going back, the file may be the user's own work, too.
         before = known.text if known is not None else ""
         told = f"the user has edited the plan, so nothing was written:\n{difference(before, now)}"
-        raise ToolError("STALE", told, "take these changes up, then call write_plan again")
+        raise ToolError("STALE", told, "include these changes, then call write_plan again")
 
     async def propose_mode(self, call: ToolCall, title: str, reason: str) -> Result:
         """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""

@@ -85,5 +85,5 @@ async def _answer(one: "Listener", about: Mapping[str, object]) -> Answer:
         said = one_line(f"{type(error).__name__}: {error}", 300)
         return Answer(one.path, {}, f"failed to handle `{one.event}` ({said})")
     if answer is not None and not isinstance(answer, Mapping):
-        return Answer(one.path, {}, f"answered `{one.event}` with something that is no dict")
+        return Answer(one.path, {}, f"answered `{one.event}` with something that is not a dict")
     return Answer(one.path, answer or {})

@@ -97,7 +97,7 @@ def _entry(row: Node) -> Entry:
     """Read an entry. Raises ValueError, without the content."""
     fields: Any = row.plain()
     if not isinstance(fields, dict) or not all(isinstance(fields.get(key, ""), str) for key in _KEYS):
-        raise ValueError("it must have `type` and `content`, as texts")
+        raise ValueError("it must have `type` and `content`, as strings")
     if unknown := sorted(fields.keys() - _KEYS):
         raise ValueError(f"it has the unknown field {unknown[0][:40]!r}")
     kind, content, mode = (fields.get(key, "") for key in ("type", "content", "mode"))

@@ -8,7 +8,11 @@ from north_lsp.agent.ports.forms import ChoiceField, Form, TextField, Value
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.entries import new_entry_id
 
-_KINDS = (("stdio", "A program on this machine"), ("http", "An address"), ("sse", "An address, in the older way (SSE)"))
+_KINDS = (
+    ("stdio", "A program on this machine"),
+    ("http", "An address"),
+    ("sse", "An address, by the older transport (SSE)"),
+)
 _MOST = 4000
 _VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -58,7 +58,7 @@ def read_entry(name: str, entry: object, place: Place) -> tuple[ServerSpec, list
     except Unusable as error:
         return replace(bare, problem=str(error)), warnings
     except RecursionError:
-        return replace(bare, problem="it has objects in objects without end"), warnings
+        return replace(bare, problem="its objects are nested too deeply"), warnings
 
 
 def _read(bare: ServerSpec, entry: Mapping[str, object], place: Place, warnings: list[str]) -> ServerSpec:
@@ -150,14 +150,14 @@ def _milliseconds(entry: Mapping[str, object], warnings: list[str]) -> float:
 def _list(entry: Mapping[str, object], key: str) -> list[str]:
     found = entry.get(key, [])
     if not isinstance(found, list) or not all(isinstance(one, str | int | float) for one in found):
-        raise Unusable(f"its `{key}` must be a list of texts")
+        raise Unusable(f"its `{key}` must be a list of strings")
     return [str(one) for one in found]
 
 
 def _texts(entry: Mapping[str, object], *keys: str) -> dict[str, str]:
     found = next((entry[key] for key in keys if entry.get(key) is not None), {})
     if not isinstance(found, Mapping) or not all(isinstance(value, str | int | float) for value in found.values()):
-        raise Unusable(f"its `{keys[0]}` must be an object of texts")
+        raise Unusable(f"its `{keys[0]}` must be an object of strings")
     return {str(key): str(value) for key, value in found.items()}
 
 

@@ -74,7 +74,7 @@ class BranchSummaries:
             summary = await self._answer(model, asked)
             last = self._log.leaf
             return BranchSummaryEntry(last if last is not None else ROOT, summary, *_files(left, self._root))
-        raise NoSummary("the summary was given up; the conversation is where it was")
+        raise NoSummary("the summary was cancelled; the conversation is where it was")
 
     def _model(self) -> Model:
         """Return the small model, else the one that answers. Raises NoSummary."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _OFFER = "Learn this project? A model explores it once, for a profile that later prompts are told."
 _DECLINED = "North does not ask again for this project; `/learn` learns it at any time."
-_BEGINS = "This project is learned now; `/cancel` stops that."
+_BEGINS = "North is learning this project now; `/cancel` stops it."
 _SWITCH = "NORTH_NO_OFFER"
 UNTRUSTED = "this workspace is not trusted, so nothing of it is learned (`/trust` trusts it)"
 
@@ -234,7 +234,7 @@ class Learning:
         sections = {title: learned[title] for title in titles if title in learned} | own
         now, beside = await anyio.to_thread.run_sync(self.file.read), False
         if now is not None and (before is None or now.data != before.data):
-            question = "The profile was changed while the project was learned. What becomes of it?"
+            question = "The profile was changed while the project was learned. What should happen to it?"
             options = (("replace", "Replace it; a copy is kept"), ("beside", "Keep it, and write a second file"))
             beside = await self._session.questions.choose(question, options) != "replace"
         write = partial(self.file.write, sections, commit, beside=beside)

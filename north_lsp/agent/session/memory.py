@@ -171,7 +171,7 @@ class Memory:
             raise ValueError(f"the memory cannot be written: {visible(str(error))}") from None
         self._means.environment.process.remembered.add(self._project)
         self._means.environment.background.start_soon(self._in_background)
-        return "The memory is worked on as soon as nothing runs here; `/cancel` ends that."
+        return "Work on the memory begins as soon as nothing runs here; `/cancel` stops it."
 
     async def rebuild(self) -> str:
         """Read all conversations again and write the memory anew, now. Raises ValueError."""

@@ -227,7 +227,7 @@ class Navigation:
         left = self._summaries.left_behind(leaf)
         if not left:
             return None
-        await self._session.show(Notice("info", "summarizing what is left behind; a cancel gives it up"))
+        await self._session.show(Notice("info", "summarizing the branch that you leave; cancelling stops it"))
         return await self._summaries.write(left, instructions)
 
     def _move(self, leaf: str | None, summary: BranchSummaryEntry | None) -> Sequence[Event]:

@@ -136,7 +136,7 @@ def _run(template: Template, context: CommandContext, words: str) -> str:
         said = one_line(f"{type(error).__name__}: {error}", 300)
         raise CommandError(f"{template.shown} has failed ({said})") from None
     if answer is not None and not isinstance(answer, str):
-        raise CommandError(f"{template.shown} returned {type(answer).__name__}: `run` returns a text, or None")
+        raise CommandError(f"{template.shown} returned {type(answer).__name__}: `run` must return a string, or None")
     return answer or ""
 
 

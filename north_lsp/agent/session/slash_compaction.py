@@ -8,7 +8,7 @@ from north_lsp.slash.base import CommandError, Reply
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
 
-_BEGUN = "The older part of this conversation is summarized now; `/cancel` stops that."
+_BEGUN = "The older part of this conversation is being summarized; `/cancel` stops it."
 
 _HANDS_OVER = (
     "A summary of this conversation is written for a new one, which opens then if your editor can; `/cancel` stops "

@@ -252,7 +252,7 @@ def _lines(one: Conflict) -> str:
 
 def _shortly(one: Conflict) -> str:
     theirs = one_line(" ".join(one.theirs), 200) or "removed"
-    return f"{_lines(one)}: you and the agent changed the same; yours stays, the agent's was: {theirs}"
+    return f"{_lines(one)}: you and the agent changed the same lines; yours stay, the agent's was: {theirs}"
 
 
 def _in_words(one: Conflict) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from north_lsp.agent.log.fields import as_list, as_object, as_text
+from north_lsp.agent.log.fields import as_list, as_object
+from north_lsp.agent.log.rows import rows_of, text_of, text_of_user
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.display import visible
@@ -20,7 +21,7 @@ async def with_extensions(request: ModelRequest, ports: Ports) -> ModelRequest:
     sent, changes nothing, and the user is told."""
     if not await ports.extensions.has(CONTEXT):
         return request
-    async for one in ports.extensions.tell(CONTEXT, {"messages": _rows(request.messages)}):
+    async for one in ports.extensions.tell(CONTEXT, {"messages": rows_of(request.messages)}):
         rows = one.content.get("messages")
         problem = one.problem
         if not problem and rows is not None:
@@ -33,26 +34,11 @@ async def with_extensions(request: ModelRequest, ports: Ports) -> ModelRequest:
     return request
 
 
-def _rows(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    return [{"index": at, **_row(one)} for at, one in enumerate(messages)]
-
-
-def _row(message: Message) -> dict[str, Any]:
-    match message:
-        case UserMessage(text):
-            return {"role": "user", "text": text}
-        case ToolResult(call_id, tool, text, is_error):
-            return {"role": "tool", "callId": call_id, "tool": tool, "text": text, "isError": is_error}
-        case AssistantMessage() as answer:
-            calls = [{"id": one.id, "name": one.name, "arguments": dict(one.arguments)} for one in answer.calls]
-            return {"role": "assistant", "text": answer.text, "calls": calls}
-
-
 def _changed(messages: Sequence[Message], rows: Sequence[object]) -> list[Message] | None:
     """Put the rows of an extension in place of messages: those with an `index` are that message, with another `text`
     where it is not the model's own; a row of the user's without one is new. An answer keeps its results, and these go
     with it; the last message stays. None if the rows make no conversation."""
-    texts = {at: as_text(row.get("text")) for row in map(as_object, rows) if (at := _index(row, messages)) is not None}
+    texts = {at: text_of(row) for row in map(as_object, rows) if (at := _index(row, messages)) is not None}
     found: list[Message] = []
     placed: set[int] = set()
     for row in map(as_object, rows):
@@ -60,7 +46,7 @@ def _changed(messages: Sequence[Message], rows: Sequence[object]) -> list[Messag
         if at in placed:
             continue
         placed |= {at} if at is not None else set()
-        if at is None and row.get("role") == "user" and (text := as_text(row.get("text"))):
+        if at is None and (text := text_of_user(row)):
             found.append(UserMessage(text))
         elif at is not None and not isinstance(messages[at], ToolResult):
             found += _with_results(messages, at, texts)

@@ -23,7 +23,7 @@ _RESET, _BOLD, _DIM, _RED, _GREEN, _CYAN, _YELLOW = (
 )
 _MOST_LINES = 6
 """How much of a result is shown."""
-_NEXT = "`north-lsp login` stores a key, `north-lsp docs start/install` leads on to your editor."
+_NEXT = "`north-lsp login` stores a key, `north-lsp docs start/install` tells how to set up your editor."
 _APPROVING = ("allow_once", "allow_always")
 
 

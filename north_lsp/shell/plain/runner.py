@@ -32,7 +32,7 @@ from north_lsp.storage.janitor import SHELL_FOLDER
 if TYPE_CHECKING:
     from north_lsp.shell.port import Runner
 
-ASKS = "nothing contains a command on Windows, so each one is asked about"
+ASKS = "there is no sandbox on Windows, so every command asks"
 
 
 class PlainRunner:

@@ -225,7 +225,7 @@ function M.start(options)
   })
   if not id then
     -- The program is there: what is missing is what its first line names.
-    local words = "North: %s could not be started; the Python that it names may be gone. Make its environment again."
+    local words = "North: %s could not be started; the Python that it names may be gone. Create its environment again."
     vim.notify(words:format(server.cmd[1]), vim.log.levels.ERROR)
   end
   return id

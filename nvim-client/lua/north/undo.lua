@@ -33,7 +33,7 @@ function M.tell(result)
     vim.notify("North restored " .. table.concat(done, ", "))
     chat.add_notice("Restored " .. table.concat(done, ", "))
   elseif #left == 0 then
-    vim.notify("North restored nothing: the files are so already")
+    vim.notify("North restored nothing: the files are already in that state")
   end
 end
 

@@ -95,7 +95,7 @@ def test_an_entry_of_a_project_takes_no_part_of_a_value_and_leaves_the_rest(tmp_
         ("{type: plain, content: geheim, mode: replace, replacement: ungeheim}", "has the secret in it"),
         ("{type: plain, content: geheim, colour: red}", "unknown field"),
         ("[geheim]", "`type` and `content`"),
-        ("{type: plain, content: 12345678}", "as texts"),
+        ("{type: plain, content: 12345678}", "as strings"),
     ],
 )
 def test_a_bad_entry_is_skipped_and_told_without_its_content(tmp_path: Path, entry: str, why: str) -> None:

@@ -37,7 +37,7 @@ def test_the_shapes_of_several_agents(entry: dict[str, Any], carrier: str, addre
         ({"command": "a", "url": "b"}, "both `command` and `url`"),
         ({"command": 7}, "`command` must be a string"),
         ({"command": "a", "args": {}}, "`args` must be a list"),
-        ({"command": "a", "env": {"A": []}}, "`env` must be an object of texts"),
+        ({"command": "a", "env": {"A": []}}, "`env` must be an object of strings"),
         ({"url": "file:///etc/passwd"}, "must begin with http"),
         ({"type": "pigeon", "command": "a"}, "`type` 'pigeon' is unknown"),
         ({"type": "http", "command": "a"}, "does not fit its `command`"),
@@ -208,4 +208,4 @@ def test_an_entry_of_a_project_that_is_too_long_to_be_shown_cannot_be_used() -> 
     deep: dict[str, Any] = {}
     for _ in range(2000):
         deep = {"a": deep}
-    assert "without end" in read_entry("s", {"command": "a", "x": deep}, HERE)[0].problem
+    assert "nested too deeply" in read_entry("s", {"command": "a", "x": deep}, HERE)[0].problem

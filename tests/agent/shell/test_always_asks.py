@@ -31,7 +31,7 @@ async def test_every_command_asks_in_spite_of_rules_and_auto_approval(tmp_path: 
         assert first.command.command == second.command.command == command
         assert not first.may_remember
         assert first.held is None
-        assert "nothing contains a command on Windows" in first.reasons[-1]
+        assert "there is no sandbox on Windows" in first.reasons[-1]
 
 
 async def test_the_user_is_not_told_of_a_sandbox_that_could_be_there(tmp_path: Path) -> None:

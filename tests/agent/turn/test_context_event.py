@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.turn.context_event import _changed, _rows
+from north_lsp.agent.log.rows import rows_of
+from north_lsp.agent.turn.context_event import _changed
 from north_lsp.providers.base import AssistantMessage, Message, Text, ToolCall, ToolResult, UserMessage
 
 MESSAGES: list[Message] = [
@@ -19,7 +20,7 @@ MESSAGES: list[Message] = [
 
 
 def test_texts_are_changed_and_messages_left_out_and_added() -> None:
-    rows = _rows(MESSAGES)
+    rows = rows_of(MESSAGES)
     assert _changed(MESSAGES, rows) == MESSAGES
     assert [row["role"] for row in rows] == [
         "user",

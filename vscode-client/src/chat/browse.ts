@@ -29,7 +29,7 @@ function actsOf({ archived }: StoredConversation): Act[] {
     { icon: "edit", name: t("Rename"), run: renameStored },
     { icon: "save-as", name: t("Export…"), run: (conversations, one) => exportConversation(conversations, one.id) },
     archived
-      ? { icon: "inbox", name: t("Take out of the Archive"), run: (conversations, one) => archiveStored(conversations, one, false) }
+      ? { icon: "inbox", name: t("Unarchive"), run: (conversations, one) => archiveStored(conversations, one, false) }
       : { icon: "archive", name: t("Archive"), run: (conversations, one) => archiveStored(conversations, one, true) },
     { icon: "trash", name: t("Delete"), run: deleteStored },
   ];

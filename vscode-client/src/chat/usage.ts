@@ -28,7 +28,7 @@ export function usageRows(usage: Usage): [name: string, value: string][] {
   const unknown = counts.priced === false ? ` ${l10n.t("and what has no known price")}` : "";
   if (cost) rows.push([l10n.t("Cost"), `${amount(cost.amount, cost.currency)}${unknown}`]);
   if (counts.allTimeCostUsd !== undefined) rows.push([l10n.t("All conversations"), amount(counts.allTimeCostUsd, "USD")]);
-  if (counts.estimated === true) rows.push([l10n.t("Counted by"), l10n.t("North: the provider told no numbers")]);
+  if (counts.estimated === true) rows.push([l10n.t("Counted by"), l10n.t("North: the provider gave no numbers")]);
   return rows;
 }
 

@@ -96,7 +96,7 @@ export class Server implements vscode.Disposable {
       await this.end(client);
       const text = reason(error);
       // The program was found: what does not exist is what its first line names.
-      const why = text.includes("ENOENT") ? vscode.l10n.t("the Python that it names is gone. Make its environment again.") : text;
+      const why = text.includes("ENOENT") ? vscode.l10n.t("the Python that it names is gone. Create its environment again.") : text;
       throw unusable(vscode.l10n.t("{0} could not be started: {1}", program, why));
     }
     const about = client.initializeResult?.serverInfo;

@@ -20,7 +20,7 @@ export async function gitDiff(): Promise<string> {
   const api = (extension.isActive ? extension.exports : await extension.activate()).getAPI(1);
   const folder = mainFolder();
   const repository = (folder === undefined ? null : api.getRepository(folder.uri)) ?? api.repositories[0];
-  if (repository === undefined) throw new Error(vscode.l10n.t("the folder is no git repository."));
+  if (repository === undefined) throw new Error(vscode.l10n.t("the folder is not a git repository."));
   const parts = [await repository.diff(true), await repository.diff(false)];
   const diff = parts.filter((part) => part.trim() !== "").join("\n");
   if (diff === "") throw new Error(vscode.l10n.t("git shows no changes."));

@@ -129,7 +129,7 @@ export async function isProgram(file: string): Promise<boolean> {
 function wordsFor(step: Step): string {
   switch (step) {
     case "environment":
-      return vscode.l10n.t("making an environment of its own");
+      return vscode.l10n.t("making its private environment");
     case "packages":
       return vscode.l10n.t("getting its packages from your index");
     case "check":

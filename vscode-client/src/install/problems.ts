@@ -62,7 +62,7 @@ function messageForTools(none: NoTool): string {
         none.version,
       );
     case "noPython":
-      return vscode.l10n.t("The setting {0} names no Python: {1}", PYTHON, none.program);
+      return vscode.l10n.t("The setting {0} does not name a Python: {1}", PYTHON, none.program);
   }
 }
 

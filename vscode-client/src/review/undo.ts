@@ -69,7 +69,7 @@ export async function decide(paths: string[]): Promise<Conflicts | undefined> {
   };
   const detail = `${paths.join("\n")}\n\n${l10n.t("These files were changed later at the same place.")}`;
   const options = { modal: true, detail };
-  const chosen = await vscode.window.showWarningMessage(l10n.t("North cannot take everything back."), options, ...Object.keys(answers));
+  const chosen = await vscode.window.showWarningMessage(l10n.t("North cannot undo everything."), options, ...Object.keys(answers));
   return chosen === undefined ? undefined : answers[chosen];
 }
 
@@ -82,7 +82,7 @@ export function tell({ files }: Outcome): void {
     const words = l10n.t("North left as it is: {0}.", reasons);
     void vscode.window.showWarningMessage(done.length > 0 ? `${words} ${l10n.t("Restored: {0}.", names(done))}` : words);
   } else {
-    const told = done.length > 0 ? l10n.t("North restored {0}", names(done)) : l10n.t("North restored nothing: the files are so already");
+    const told = done.length > 0 ? l10n.t("North restored {0}", names(done)) : l10n.t("North restored nothing: the files are already in that state");
     void vscode.window.setStatusBarMessage(told, 6000);
   }
 }
