@@ -1,22 +1,34 @@
 """The parts of a session that are made when somebody asks for them: neither opening a session nor a turn needs them."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
+    from north_lsp.agent.edits.checkpoints import Checkpoints
+    from north_lsp.agent.log.log import Log
     from north_lsp.agent.session.code_completion import CodeCompletion
-    from north_lsp.agent.session.compacting import Compacting
+    from north_lsp.agent.session.compacting import CompactedSession, Compacting
+    from north_lsp.agent.session.environment import Environment
     from north_lsp.agent.session.exporting import Exports
-    from north_lsp.agent.session.navigation import Navigation
-    from north_lsp.agent.session.session import Session
+    from north_lsp.agent.session.live import LiveSession
+    from north_lsp.agent.session.model_turns import TurnMeans
+    from north_lsp.agent.session.navigation import MovingSession, Navigation
+    from north_lsp.agent.session.surroundings import ModelSurroundings
+
+    class _Whole(LiveSession, MovingSession, CompactedSession, Protocol):
+        _log: Log
+        _checkpoints: Checkpoints
+        _environment: Environment
+        _means: TurnMeans
+        _surroundings: ModelSurroundings
 
 
 class OnDemand:
     """Those of one session, which this class is a part of."""
 
     @property
-    def _whole(self) -> "Session":
-        return cast("Session", self)
+    def _whole(self) -> "_Whole":
+        return cast("_Whole", self)
 
     @cached_property
     def exports(self) -> "Exports":
