@@ -42,3 +42,20 @@ async def guarded_tasks(on_failure: Callable[[str, BaseException], None]) -> Asy
     """Run tasks until they have ended or are canceled."""
     async with anyio.create_task_group() as tasks:
         yield GuardedTasks(tasks, on_failure)
+
+
+@asynccontextmanager
+async def beside(*work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[anyio.abc.TaskGroup]:
+    """Run work beside the body, and end it with the body, whose exception is raised as it is."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            for one in work:
+                tasks.start_soon(one)
+            try:
+                yield tasks
+            finally:
+                tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) != 1:
+            raise
+        raise group.exceptions[0] from None

@@ -70,12 +70,14 @@ def fenced(text: str, language: str = "") -> str:
 
 def sentence(text: str) -> str:
     """Return a message that stands alone as it is shown everywhere: with a capital, and with a full stop at its end.
-    A name of something at its beginning (`models.yml`, a path, a command) and a list or code at its end stay."""
+    A name of something at its beginning (`models.yml`, a path, a command) and a list, code or an address at its end
+    stay."""
     said = text.strip()
     if _WORD_FIRST.match(said):
         said = said[0].upper() + said[1:]
     last = said.rpartition("\n")[2].lstrip()
-    is_open = bool(last) and last[-1] not in ".!?:…" and not last.startswith(("- ", "* ", "|", "```"))
+    is_list, is_address = last.startswith(("- ", "* ", "|", "```")), "://" in last.rpartition(" ")[2]
+    is_open = bool(last) and last[-1] not in ".!?:…" and not is_list and not is_address
     return f"{said}." if is_open else said
 
 

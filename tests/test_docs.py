@@ -24,6 +24,7 @@ from tests.support.patience import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"))])
+FOR_USERS = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "vscode-client/README.md", ROOT / "nvim-client/README.md"]
 ROOMS = ("north_lsp", "tests", "docs", "benchmarks", "vscode-client", "nvim-client")
 # Files that the pages name as examples of what users have.
 USERS_OWN = {"a.py", "hello/greeting.py", "notes/todo.md", ".gitmodules", "relative/path.md"}
@@ -38,6 +39,7 @@ _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"^ *```(?:sh|yaml|yml)$(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+_ANCHOR = re.compile(r"\]\(([^)#\s:]*)#([^)\s]+)\)")
 _FILE = re.compile(r"[\w./-]+\.(?:py|toml|scm|md|ts|mjs|lua|sh)")
 _FOLDER = re.compile(r"[a-z][\w-]*(?:/[\w-]+)*/")
 _MODULE = re.compile(r"(?:north_lsp|tests|benchmarks)(?:\.\w+)+")
@@ -98,6 +100,24 @@ def test_what_the_pages_name_exists(page: Path) -> None:
     assert sorted({span for span in spans(page) if is_missing(span, page)}) == []
     links = (link for link in _LINK.findall(_FENCED.sub("", page.read_text("utf-8"))) if "://" not in link)
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What links can name the headings of a page by."""
+    headings = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text("utf-8")), re.MULTILINE)
+    shown = (re.sub(r"\]\([^)]*\)", "", heading).lower() for heading in headings)
+    return {re.sub(r"[^\w -]", "", heading).strip().replace(" ", "-") for heading in shown}
+
+
+def test_links_to_headings_lead_to_one() -> None:
+    broken: list[str] = []
+    for page in FOR_USERS:
+        for link, anchor in _ANCHOR.findall(_FENCED.sub("", page.read_text("utf-8"))):
+            target = page.parent / link if link else page
+            if not target.is_file() or anchor not in anchors(target):
+                broken.append(f"{page.name}: {link}#{anchor}")
+    assert broken == []
+    assert "on-windows" in anchors(ROOT / "docs" / "shell.md")
 
 
 def test_the_names_in_the_lists_of_files_to_touch_exist() -> None:
@@ -173,10 +193,13 @@ def test_commands_in_examples_are_understood() -> None:
 def test_settings_that_pages_name_exist() -> None:
     keys = {name for row in declared(Settings).values() for name in row.setting.names}
     groups = {key.partition(".")[0] for key in keys if "." in key}
-    for page in ROOT.glob("docs/*/*.md"):
+    others = {"auth.status", "auth.terminal", "bash.exe", "context.settings"}  # of ACP, of Windows, in code
+    for page in FOR_USERS:
         for span in spans(page):
-            is_key = re.fullmatch(r"[a-z]+(\.[a-z][A-Za-z]+)+", span) and not span.endswith((".json", ".yml"))
-            if is_key and span.partition(".")[0] in groups:
+            is_key = re.fullmatch(r"[a-z_]+(\.[a-z][A-Za-z]+)+", span) and not span.endswith(
+                (".json", ".yml", ".md", ".bak")
+            )
+            if is_key and span.partition(".")[0] in groups and span not in others:
                 assert span in keys, (page.name, span)
 
 
@@ -184,7 +207,7 @@ def test_commands_of_the_clients_that_pages_name_exist() -> None:
     titles = set(json.loads((ROOT / "vscode-client" / "package.nls.json").read_text("utf-8")).values())
     lua = (ROOT / "nvim-client" / "lua" / "north" / "command.lua").read_text("utf-8")
     named: set[str] = set()
-    for page in ROOT.glob("docs/*/*.md"):
+    for page in ROOT.glob("docs/**/*.md"):
         text = _FENCED.sub("", page.read_text("utf-8"))
         named |= set(re.findall(r"\*North: ([^*]+)\*", text))
         for word in re.findall(r":North ([a-z]+)", text):

@@ -236,6 +236,6 @@ def _auth_methods(params: Params) -> list[dict[str, Any]]:
     announced = _mapping(_mapping(params.get("capabilities" if is_draft else "clientCapabilities")).get("auth"))
     terminal = announced.get("terminal")
     if terminal is True or (is_draft and isinstance(terminal, dict)):
-        words = {"name": "Paste an API key", "description": "Asks for a provider's key in a terminal and stores it."}
+        words = {"name": "Paste an API key", "description": "Stores a provider's key, or signs you in."}
         methods.append({"type": "terminal", "id": "login", **words, "args": ["--login"]})
     return methods

@@ -86,7 +86,10 @@ class _ModelMethods:
     async def keys(self, params: Params, call: Call) -> object:
         """Return the stored keys by label and last characters, and the providers that a key can be stored for."""
         stored = [_shown(key) | {"rest": self._keys.rest_of(key)} for key in await self._keys.known()]
-        providers = [{"id": info.id, "name": info.title} for info in self._keys.providers()]
+        providers = [
+            {"id": info.id, "name": info.title} | ({"signsIn": True} if info.sign_in is not None else {})
+            for info in self._keys.providers()
+        ]
         return {"keys": stored, "providers": providers}
 
     async def set_key(self, params: Params, call: Call) -> object:

@@ -275,7 +275,7 @@ COMMANDS = (
     Command(
         "stats",
         "Maintenance",
-        "Show what a conversation adds up to, or what North keeps on the disk.",
+        "Show the statistics of a conversation, or what North keeps on the disk.",
         ("stats 3f2a", "stats 3f2a --json", "stats --disk"),
         _stats,
     ),

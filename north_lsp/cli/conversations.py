@@ -150,14 +150,18 @@ def _list_trash(locations: Locations, started: Path, query: str, wishes: Wishes,
 def _table(rows: Sequence[Summary], snippets: dict[str, str] | None = None) -> str:
     now = datetime.now(UTC)
     cells = [
-        (one.id, ago(one.updated_at, now), counted(one.message_count, "message"), money(one.cost_usd), _named(one))
+        (
+            *(one.id, ago(one.updated_at, now), counted(one.message_count, "message"), money(one.cost_usd)),
+            *(visible(one.model_name), _named(one)),
+        )
         for one in rows
     ]
-    widths = [max(len(row[column]) for row in cells) for column in range(4)]
+    widths = [max(len(row[column]) for row in cells) for column in range(5)]
     lines = []
     for row in cells:
-        id, when, count, cost, name = row
-        line = f"{id:<{widths[0]}}  {when:<{widths[1]}}  {count:>{widths[2]}}  {cost:>{widths[3]}}  {name}"
+        id, when, count, cost, model, name = row
+        line = f"{id:<{widths[0]}}  {when:<{widths[1]}}  {count:>{widths[2]}}  {cost:>{widths[3]}}  "
+        line += f"{model:<{widths[4]}}  {name}"
         snippet = (snippets or {}).get(id)
         lines += [line, *([f"{'':<{widths[0]}}  {one_line(snippet, 160)}"] if snippet else [])]
     return "\n".join(lines)

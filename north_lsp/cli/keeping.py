@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from north_lsp.display import one_line
+from north_lsp.display import counted, one_line
 from north_lsp.server.options import Options
 from north_lsp.storage.copying import Place
 from north_lsp.storage.importing import NotImported, import_log
@@ -35,7 +35,7 @@ def import_files(
             complain(f"{file}: {error.strerror or error}")
             code = 1
         else:
-            left = f", {got.left_out} lines could not be read" if got.left_out else ""
+            left = f", {counted(got.left_out, 'line')} could not be read" if got.left_out else ""
             say(f"{got.id}  {got.messages:>4} messages  {one_line(got.name, _NAME_LENGTH)}{left}")
             for warning in got.warnings:
                 complain(f"{file}: {warning}")

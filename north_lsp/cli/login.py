@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from difflib import get_close_matches
 
 from north_lsp.cli.talking import agrees, waiting
@@ -10,7 +11,7 @@ from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.presets import Preset, PresetError, find_preset, presets
 from north_lsp.providers.keys.check import key_problem
-from north_lsp.providers.model import ProviderInfo
+from north_lsp.providers.model import ProviderInfo, SignIn
 from north_lsp.server.options import Options, UsageError
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
@@ -26,6 +27,8 @@ def login(options: Options, provider: str | None, ask: Ask, ask_secret: Ask, say
     import anyio
 
     info = _provider(options.load_catalog(), provider, ask, say)
+    if info.sign_in is not None:
+        return _sign_in(options, info, info.sign_in, say)
     secret = ask_secret(f"{info.title} API key (not shown): ").strip()
     if not secret:
         say("No key was entered; nothing was stored.")
@@ -45,27 +48,63 @@ def login(options: Options, provider: str | None, ask: Ask, ask_secret: Ask, say
     return 0
 
 
+def _sign_in(options: Options, info: ProviderInfo, about: SignIn, say: Say) -> int:
+    """Have the user sign in to a provider in a browser. Returns the exit code. Raises UsageError."""
+    import webbrowser
+
+    import anyio
+
+    from north_lsp.providers.keys.sign_in import SignInFailed, sign_in
+
+    async def show(address: str) -> None:
+        say(f"Sign in to {info.title} on this page, within five minutes:\n\n  {address}\n")
+        with suppress(webbrowser.Error):
+            await anyio.to_thread.run_sync(webbrowser.open, address, abandon_on_cancel=True)
+
+    try:
+        grant = anyio.run(sign_in, about, options.environ, show)
+        store = CredentialStore(Locations.from_environment(options.environ))
+        store.keep_sign_in(info.id, info.title, grant.to_json())
+        has_key = any(key.provider == info.id for key in store.all_keys())
+    except SignInFailed as error:
+        say(f"You are not signed in: {error}.")
+        return 1
+    except OSError as error:
+        raise UsageError(str(error)) from None
+    say(f"You are signed in to {info.title}.")
+    if has_key:
+        say("It is not used while a key is stored: `north-lsp logout` removes one.")
+    return 0
+
+
 def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
     """Remove a provider's keys, or show all of them and ask which. Returns the exit code. Raises UsageError."""
     store = CredentialStore(Locations.from_environment(options.environ))
     try:
         keys = [key for key in store.all_keys() if provider in (None, key.provider)]
-        if not keys:
+        signed_in = [id for id in store.sign_ins() if provider in (None, id)]
+        if not keys and not signed_in:
             say("No key is stored." if provider is None else f"No key is stored for {provider}.")
             return 0
         if provider is not None:
-            say(f"Removed {counted(store.remove(provider=provider), 'key')} of {provider}.")
+            store.remove(provider=provider)
+            removed = [counted(len(keys), "key")] * bool(keys) + ["your sign-in"] * bool(signed_in)
+            say(f"Removed {' and '.join(removed)} of {provider}.")
             return 0
-        for number, key in enumerate(keys, 1):
-            say(f"{number}  {key.provider}  {key.label}  {key.ending}")
+        rows = [f"{key.provider}  {key.label}  {key.ending}" for key in keys]
+        for number, row in enumerate([*rows, *(f"{id}  signed in" for id in signed_in)], 1):
+            say(f"{number}  {row}")
         choice = ask("Which should be removed? (number, or all) ").strip()
         if choice == "all":
             say(f"Removed {counted(store.remove(), 'key')}.")
             return 0
-        if not choice.isdecimal() or not 1 <= int(choice) <= len(keys):
+        if not choice.isdecimal() or not 1 <= int(choice) <= len(keys) + len(signed_in):
             say("Nothing was removed.")
             return 1
-        store.remove(keys[int(choice) - 1].id)
+        if int(choice) <= len(keys):
+            store.remove(keys[int(choice) - 1].id)
+        else:
+            store.forget_sign_in(signed_in[int(choice) - 1 - len(keys)])
         say("Removed.")
         return 0
     except OSError as error:
@@ -117,7 +156,7 @@ def _chosen(unattended: bool, ask: Ask, say: Say) -> Preset:
 
 
 def _provider(known: Catalog, id: str | None, ask: Ask, say: Say) -> ProviderInfo:
-    offered = [info for info in known.providers if info.credentials]
+    offered = [info for info in known.providers if info.credentials or info.sign_in is not None]
     if id is None:
         offered.sort(key=lambda info: info.id not in _COMMON)
         for number, info in enumerate(offered, 1):

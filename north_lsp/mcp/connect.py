@@ -20,6 +20,7 @@ from north_lsp.agent.ports.servers import (
     ServerAnswer,
     ServerSpec,
 )
+from north_lsp.background import beside
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.mcp.client import McpClient
@@ -38,7 +39,7 @@ from north_lsp.mcp.over_editor import VERSION as STATELESS
 from north_lsp.mcp.over_editor import connected_over_editor, over_editor
 from north_lsp.mcp.secrets import secrets_given, with_commands_run
 from north_lsp.mcp.stdio import empty_folder, server_environment, stdio
-from north_lsp.mcp.transport import Transport, beside, failure
+from north_lsp.mcp.transport import Transport, failure
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 

@@ -10,10 +10,11 @@ import anyio.abc
 import httpx2
 
 from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.background import beside
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.mcp.posting import EVENTS, JSON, PostingTransport, bounded, can_be_named, events, http_client, refusal
-from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, beside, decoded
+from north_lsp.mcp.transport import MAX_MESSAGE_BYTES, decoded
 from north_lsp.providers.adapters.sse import NoEventStream
 
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"

@@ -19,11 +19,11 @@ import httpx2
 from north_lsp.agent.ports.servers import ServerSpec
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.mcp.callback import callback
 from north_lsp.mcp.sign_in_client import Carry, carried_by, sign_in_client
 from north_lsp.mcp.sign_in_places import Places, hosts, is_safe
 from north_lsp.mcp.sign_in_steps import MAX_BYTES, SECONDS, code_of, granted, registered, resource_of, signer_of
 from north_lsp.mcp.transport import failure
+from north_lsp.providers.keys.callback import callback
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locks import FileLock, LockHeld
 from north_lsp.web.client import Resolve, WebClient, resolved

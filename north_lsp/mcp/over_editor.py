@@ -12,8 +12,9 @@ import anyio.abc
 
 from north_lsp import __version__
 from north_lsp.agent.ports.servers import Channel, ServerSpec
+from north_lsp.background import beside
 from north_lsp.errors import ToolError
-from north_lsp.mcp.transport import beside, failure
+from north_lsp.mcp.transport import failure
 from north_lsp.rpc.framing import Frame
 from north_lsp.rpc.messages import Id, RpcError, error_reply, result_reply
 

@@ -11,10 +11,11 @@ import anyio.abc
 import httpx2
 
 from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.background import beside
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.mcp.posting import EVENTS, PostingTransport, events, http_client, reason, refusal, unusable
-from north_lsp.mcp.transport import beside, decoded, failure
+from north_lsp.mcp.transport import decoded, failure
 from north_lsp.providers.adapters.sse import NoEventStream
 
 

@@ -23,10 +23,11 @@ import anyio.to_thread
 
 from north_lsp import systems
 from north_lsp.agent.ports.servers import ServerSpec
+from north_lsp.background import beside
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.mcp.transport import LARGE_BYTES, MAX_MESSAGE_BYTES, LogLine, beside, failure
+from north_lsp.mcp.transport import LARGE_BYTES, MAX_MESSAGE_BYTES, LogLine, failure
 from north_lsp.rpc.framing import Frame, NewlineFraming
 from north_lsp.rpc.pipe import Pipe, PipeClosed, descriptor_pipe
 from north_lsp.shell.environment import looks_like_credential

@@ -1,7 +1,6 @@
 """What carries the messages of one connection, and the limits that hold for every carrier."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 import anyio
@@ -56,20 +55,3 @@ async def decoded(data: bytes) -> Frame:
 def failure(message: str, hint: str | None = None) -> ToolError:
     """Make the error of a connection that does not work."""
     return ToolError("REMOTE_ERROR", f"MCP error: {message}", hint)
-
-
-@asynccontextmanager
-async def beside(*work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[anyio.abc.TaskGroup]:
-    """Run work beside the body, and end it with the body, whose exception is raised as it is."""
-    try:
-        async with anyio.create_task_group() as tasks:
-            for one in work:
-                tasks.start_soon(one)
-            try:
-                yield tasks
-            finally:
-                tasks.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        if len(group.exceptions) != 1:
-            raise
-        raise group.exceptions[0] from None

@@ -1,6 +1,7 @@
 """Makes the provider for a model that is served over the network. Imports the vendor's SDK."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypedDict
 
 import httpx2
@@ -15,7 +16,7 @@ from north_lsp.providers.credentials import Credential, MissingCredential, can_b
 from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
 from north_lsp.providers.keys.rotation import RotatingProvider
 from north_lsp.providers.keys.routes import Route
-from north_lsp.providers.keys.sources import NO_KEYS, Keys, as_credential
+from north_lsp.providers.keys.sources import NO_KEYS, SIGN_IN, Keys, as_credential
 from north_lsp.providers.model import NO_EXTRAS, Extras, Model, ProviderInfo
 
 _HELD = {VERTEX: "Google Cloud's credentials", CLAUDE_ON_VERTEX: "Google Cloud's credentials", BEDROCK: "AWS"}
@@ -48,7 +49,14 @@ def make_remote(
             keys.resting,
             lambda key: _make(model, environ, timeouts, keys, extras, as_credential(key)),
         )
-    return _make(model, environ, timeouts, keys, extras, find_credential(model, environ, keys))
+    key = find_credential(model, environ, keys)
+    about = model.provider.sign_in
+    if about is not None and key is not None and key.source == SIGN_IN:
+        from north_lsp.providers.keys.signed_in import SignedInProvider
+
+        make = partial(_make, model, environ, timeouts, keys, extras)
+        return SignedInProvider(model.provider, about, keys, environ, make)
+    return _make(model, environ, timeouts, keys, extras, key)
 
 
 def make_summary_endpoint(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:
@@ -76,6 +84,7 @@ def _make(
 ) -> Provider:
     info = model.provider
     route = keys.routes.find(info.id)
+    key = key if route is None else None
     address = route.address if route is not None else model.address or info.address_in(environ)
     if address is None:
         how = what_to_set(info.api) or f"set baseUrl of {info.id} in models.yml"

@@ -1,6 +1,7 @@
 """The differences between servers that speak OpenAI's Chat Completions. Data and pure functions; imports nothing
 heavy."""
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
@@ -55,7 +56,10 @@ def host_of(address: str) -> str:
 def is_local(address: str) -> bool:
     """Return whether a server runs on this machine."""
     host = host_of(address)
-    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def serves_tiers(address: str | None, api: str) -> bool:

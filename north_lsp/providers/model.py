@@ -74,11 +74,23 @@ SUMMARIES = "summaries"
 
 
 @dataclass(frozen=True, slots=True)
+class SignIn:
+    """How users sign in to a provider in a browser: the pages for that and for tokens, what North is called there, what
+    it asks for, and the port that the answer must come to (0: any)."""
+
+    authorize: str
+    token: str
+    client_id: str
+    scopes: tuple[str, ...] = ()
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderInfo:
     """A provider of models. `credentials` and `base_url` are names of environment variables; the first credential that
     is set wins. A `keyless` provider can be used without one. `key` is what models.yml gives instead of a variable; at
     `anthropic_address` the same models are served in Anthropic's format. `stream` answers for a provider that an
-    extension registered."""
+    extension registered, `sign_in` says how users get a token."""
 
     id: str
     api: str
@@ -97,6 +109,7 @@ class ProviderInfo:
     transform: Transform = NO_TRANSFORM
     anthropic_address: str | None = None
     stream: Callable[..., Any] | None = field(default=None, hash=False)
+    sign_in: SignIn | None = None
 
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         """Return the address it is served at. Ollama's and llama.cpp's variables name the host; `/v1` is added."""

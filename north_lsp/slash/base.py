@@ -465,6 +465,16 @@ class Host(Protocol):
 
     async def how_to_log_in(self, provider: str | None) -> str: ...
 
+    async def sign_in_to_provider(self, provider: str) -> str | None:
+        """Have the user sign in to a provider in a browser; None for one that wants a key."""
+        ...
+
+    def signed_in(self) -> Sequence[tuple[str, str]]:
+        """Return the ids and names of the providers that the user is signed in to."""
+        ...
+
+    async def sign_out_of_provider(self, provider: str) -> None: ...
+
     async def stored_keys(self) -> Sequence[KnownKey]: ...
 
     async def forget_key(self, id: int) -> None: ...
@@ -479,9 +489,9 @@ class Host(Protocol):
 class Command:
     """A slash command. `run` gets the host and the words after the name. `hint` says which words there can be; with
     `is_private` they may be a key, and neither they nor the text around them go into the conversation. One that
-    `is_harmless` changes nothing here, and runs also where the conversation cannot be written. One that `takes_text`
-    gets all that follows its name as one word, with its quotation marks. With one of its `private_words`, it is private
-    as well."""
+    `is_harmless` changes nothing in this conversation, and runs also where that cannot be written, here or at all. One
+    that `takes_text` gets all that follows its name as one word, with its quotation marks. With one of its
+    `private_words`, it is private as well."""
 
     name: str
     description: str

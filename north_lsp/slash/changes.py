@@ -91,6 +91,6 @@ CHANGES = (
     ),
     Command("diff", "Show what this conversation has changed, or all since the last commit", _diff, "[git]"),
     Command("redo", "Redo the last undone changes", _redo, "[n] [file] [overwrite|merge]"),
-    Command("stats", "Show what this conversation has changed, used and taken", _stats),
+    Command("stats", "Show what this conversation has changed, used and taken", _stats, is_harmless=True),
     Command("undo", "Undo the last changes", _undo, "[n] [file] [overwrite|merge]"),
 )

@@ -63,7 +63,19 @@ def _written(path: str, raw: bool) -> str:
 
 
 EXPORTS = (
-    Command("dump", "Write everything that the model was told and said to a text file", _dump, "[path] [--raw]"),
-    Command("export", "Write this conversation to a file", _export, _HINT),
-    Command("share", "Write this conversation to an HTML file that can be passed on", _share, "[path] [--raw]"),
+    Command(
+        "dump",
+        "Write everything that the model was told and said to a text file",
+        _dump,
+        "[path] [--raw]",
+        is_harmless=True,
+    ),
+    Command("export", "Write this conversation to a file", _export, _HINT, is_harmless=True),
+    Command(
+        "share",
+        "Write this conversation to an HTML file that can be passed on",
+        _share,
+        "[path] [--raw]",
+        is_harmless=True,
+    ),
 )

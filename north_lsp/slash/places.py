@@ -57,8 +57,8 @@ async def _label(host: Host, words: Sequence[str]) -> Reply:
 
 
 PLACES = (
-    Command("branch", "Start another conversation before one of your prompts", _branch, "[number]"),
-    Command("fork", "Copy this conversation, to continue both", _fork),
+    Command("branch", "Start another conversation before one of your prompts", _branch, "[number]", is_harmless=True),
+    Command("fork", "Copy this conversation, to continue both", _fork, is_harmless=True),
     Command("label", "Name this place of the conversation; `-` removes the name", _label, "[name]"),
     Command(
         "rewind",
@@ -66,5 +66,5 @@ PLACES = (
         _rewind,
         "[number] [conversation|files|both] [overwrite|merge] [summarize [how]]",
     ),
-    Command("tree", "Show the conversation with all its branches", _tree, "[filter] [words]"),
+    Command("tree", "Show the conversation with all its branches", _tree, "[filter] [words]", is_harmless=True),
 )

@@ -48,25 +48,30 @@ async def _login(host: Host, words: Sequence[str]) -> Reply:
             "Never type a key into a conversation. If this was one, revoke it at the provider; `/login` says how to "
             "store a key."
         )
+    if words and (told := await host.sign_in_to_provider(words[0])) is not None:
+        return Reply(told)
     return Reply(await host.how_to_log_in(words[0] if words else None))
 
 
 async def _logout(host: Host, words: Sequence[str]) -> Reply:
     if len(words) > 1:
         raise UsageError
-    keys = await host.stored_keys()
-    if words:
-        keys = [key for key in keys if key.provider == words[0]]
-    if not keys:
+    keys = {str(key.id): key for key in await host.stored_keys() if not words or key.provider == words[0]}
+    signed_in = {f"sign-in {id}": (id, name) for id, name in host.signed_in() if not words or id == words[0]}
+    rows = [(id, f"{key.provider}: {key.label} {key.ending}") for id, key in keys.items()]
+    rows += [(row, f"{id}: signed in to {name}") for row, (id, name) in signed_in.items()]
+    if not rows:
         return Reply(f"No key is stored{' for that provider' if words else ''}.")
-    rows = [(str(key.id), f"{key.provider}: {key.label} {key.ending}") for key in keys]
     options = (*rows, *([("all", "All of these")] if len(rows) > 1 else []), ("none", "None"))
     choice = await host.choose("Which key should be removed?", options)
-    chosen = [key.id for key in keys if choice in (str(key.id), "all")]
+    chosen = [id for id, _ in rows if choice in (id, "all")]
     if not chosen:
         return Reply("Nothing was removed. Stored keys:\n\n" + "\n".join(f"- {name}" for _, name in rows))
     for id in chosen:
-        await host.forget_key(id)
+        if id in signed_in:
+            await host.sign_out_of_provider(signed_in[id][0])
+        else:
+            await host.forget_key(keys[id].id)
     return Reply("The key was removed." if len(chosen) == 1 else f"{len(chosen)} keys were removed.")
 
 

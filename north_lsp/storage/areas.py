@@ -9,8 +9,9 @@ from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.storage.conversation_index import ConversationIndex, Wanted
 from north_lsp.storage.entries import valid_conversation_id
-from north_lsp.storage.listing import is_open, list_conversations
+from north_lsp.storage.listing import is_open
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.sizes import measure
 
@@ -92,7 +93,7 @@ def removal(locations: Locations, scope: Scope, repo_hash: str = "") -> Removal:
             index = [locations.state / "housekeeping.db"]
             return _of([*trash, *caches, *logs, *index, *_children(locations.crashes), *_set_aside(locations)])
         case "project":
-            rows = list_conversations(locations, repo_hash=repo_hash)
+            rows = ConversationIndex(locations).listed(Wanted(repo_hash, with_empty=True))
             held = [row.id for row in rows if is_open(locations, row.id)]
             ids = {row.id for row in rows} - set(held)
             own = [path for path in _children(locations.conversations) if path.name.partition(".")[0] in ids]

@@ -94,13 +94,15 @@ _AT_ONCE = 100  # logs read in one transaction: others can write in between
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which conversations: of one project (by its hash), about one folder, or all of them; newest first."""
+    """Which conversations: of one project (by its hash), about one folder, or all of them; newest first. Those in which
+    nothing was said are left out, unless they are wanted `with_empty`."""
 
     repo_hash: str | None = None
     folder: Path | None = None
     archived: Archived = "shown"
     limit: int = -1
     start: int = 0
+    with_empty: bool = False
 
 
 class ConversationIndex:
@@ -179,7 +181,7 @@ def _summary(row: Sequence[Any]) -> Summary:
 
 def condition(connection: "sqlite3.Connection", wanted: Wanted) -> tuple[str, list[object]]:
     """Return the condition on rows for what is wanted, and its values."""
-    parts, values = ["(NOT is_empty OR size < 0)"], list[object]()
+    parts, values = ["1" if wanted.with_empty else "(NOT is_empty OR size < 0)"], list[object]()
     if wanted.archived != "shown":
         parts.append("archived" if wanted.archived == "only" else "NOT archived")
     if wanted.repo_hash is not None:

@@ -131,9 +131,9 @@ class CredentialStore:
                 database.execute("UPDATE credentials SET limited_until = ? WHERE id = ?", (until, id))
 
     def keep_sign_in(self, provider: str, label: str, secret: str) -> None:
-        """Keep what a sign-in gave, in place of the one before."""
+        """Keep what a sign-in gave, in place of the one before. Keys stay."""
         kept = keyring.put(provider, secret) if self._uses_keyring() else secret
-        self.remove(provider=provider)
+        self.forget_sign_in(provider)
         with self._open() as database:
             database.execute(
                 "INSERT INTO credentials (provider, type, label, secret, created_at) VALUES (?, 'oauth', ?, ?, ?)",
@@ -171,6 +171,21 @@ class CredentialStore:
         except KeyringError as error:
             raise CredentialsUnreadable(str(error)) from None
 
+    def sign_ins(self) -> dict[str, str]:
+        """Return what the sign-ins to providers of models gave, by provider; those that the keyring does not give are
+        left out."""
+        if not self.path.exists():
+            return {}
+        with self._open() as database:
+            query = "SELECT provider, secret FROM credentials WHERE type = 'oauth' AND provider NOT LIKE 'mcp:%'"
+            rows = database.execute(f"{query} ORDER BY id").fetchall()
+        found: dict[str, str] = {}
+        for provider, kept in rows:
+            with suppress(KeyringError):
+                if (text := keyring.resolved(kept)) is not None:
+                    found[provider] = text
+        return found
+
     def sign_in_tokens(self) -> list[str]:
         """Return the tokens of all sign-ins, so that they can be masked; those that the keyring does not give are left
         out."""
@@ -201,14 +216,18 @@ class CredentialStore:
         return settings.models.key_storage == "keyring"
 
     def remove(self, id: int | None = None, provider: str | None = None) -> int:
-        """Remove one key, or a provider's, or all of them; return how many."""
+        """Remove one key, or a provider's keys and sign-in, or all of them; return how many."""
+        if id is not None:
+            return self._removed("id = ?", id)
+        return self._removed("1") if provider is None else self._removed("provider = ?", provider)
+
+    def forget_sign_in(self, provider: str) -> int:
+        """Remove what a sign-in gave, and no key; return how many there were."""
+        return self._removed("type = 'oauth' AND provider = ?", provider)
+
+    def _removed(self, condition: str, *values: object) -> int:
         if not self.path.exists():
             return 0
-        condition, values = "1", list[object]()
-        if id is not None:
-            condition, values = "id = ?", [id]
-        elif provider is not None:
-            condition, values = "provider = ?", [provider]
         with self._open() as database:
             for (secret,) in database.execute(f"SELECT secret FROM credentials WHERE {condition}", values).fetchall():
                 keyring.forget(secret)

@@ -58,8 +58,8 @@ class KeepingSettings:
     fsync: Fsync = setting(
         "sessions.fsync",
         "turn",
-        "When the system is made to bring a conversation to the disk itself: with each line (`always`), at the end of "
-        "a turn and before questions (`turn`), or when it likes (`never`). Only a power failure makes a difference.",
+        "When the system is made to write a conversation to the disk itself: with each line (`always`), at the end of "
+        "a turn and before questions (`turn`), or never (`never`). Only a power failure makes a difference.",
         restart=True,
     )
 

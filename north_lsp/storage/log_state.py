@@ -273,7 +273,9 @@ def read_log(data: bytes) -> ReadLog:
     if torn:
         state.warn("the last line was cut off and is left out")
     if unreadable:
-        state.warn(f"{len(unreadable)} lines cannot be read and are left out, the first is line {unreadable[0]}")
+        first, more = unreadable[0], len(unreadable)
+        many = f"{more} lines cannot be read and are left out, the first is line {first}"
+        state.warn(many if more > 1 else f"line {first} cannot be read and is left out")
     if state.read_only_reason is None and len(unreadable) > readable:
         count = readable + len(unreadable)
         state.read_only_reason = f"{len(unreadable)} of its {count} lines cannot be read, from line {unreadable[0]} on"

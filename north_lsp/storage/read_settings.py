@@ -27,7 +27,7 @@ class ReadSettings:
         "tools.discoveryThreshold",
         40,
         "Rarely used tools are listed by name only and looked up with `search_tools`, and with more other tools than "
-        "this those of tool servers as well (0: all are described).",
+        "this those of MCP servers as well (0: all are described).",
         project="yes",
     )
     limits: Limits = field(default_factory=Limits)

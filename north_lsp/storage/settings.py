@@ -84,7 +84,8 @@ class Settings:
     sandbox: SandboxMode = setting(
         "sandbox",
         "off",
-        "How commands that you approve run: with your rights (`off`), or in the sandbox (`workspace`).",
+        "How commands that you approve run: with your rights (`off`), or in the sandbox (`workspace`), which Windows "
+        "does not have.",
         strict="workspace",
         restart=True,
         project="stricter",

@@ -98,14 +98,14 @@ class ShellSettings:
     persistent: bool = setting(
         "shell.persistent",
         True,
-        "Use one shell for all commands; with `false` each command has its own shell, and what it leaves running in "
-        "the background ends with the next command.",
+        "Use one shell for all commands (not on Windows); with `false` each command has its own shell, and what it "
+        "leaves running in the background ends with the next command.",
         restart=True,
     )
     virtual_terminal: OnOff = setting(
         "shell.virtualTerminal",
         "on",
-        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`) they print to a pipe.",
+        "Run commands in a terminal; with `off` (or `NORTH_NO_PTY=1`), and on Windows, they print to a pipe.",
         restart=True,
         former=("bash.virtualTerminal",),
     )

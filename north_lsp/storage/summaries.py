@@ -70,6 +70,11 @@ class Summary:
         name = self.title or self.first_prompt or self.id
         return name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…"
 
+    @property
+    def model_name(self) -> str:
+        """The model without its provider; empty if it is unknown."""
+        return (self.model or "").rpartition("/")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

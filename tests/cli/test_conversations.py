@@ -35,7 +35,13 @@ def run(store: Locations, tmp_path: Path) -> Run:
 @pytest.fixture
 def three(store: Locations, tmp_path: Path) -> None:
     here = str(tmp_path / "project")
-    put(store, "aa11", header(1, cwd=here), said(2, "Explain the cache"), said(3, "It holds quokkas.", "assistant"))
+    put(
+        store,
+        "aa11",
+        header(1, cwd=here, model="v/m1"),
+        said(2, "Explain the cache"),
+        said(3, "It holds quokkas.", "assistant"),
+    )
     archived = {"type": "archived", "id": "z", "archived": True}
     put(store, "aa22", header(1, cwd=here), said(4, "Old \x1b[31mthings"), archived)
     put(store, "bb11", header(1, cwd="/elsewhere"), said(5, "Another project with quokkas"))
@@ -51,6 +57,7 @@ def test_lists(run: Run) -> None:
     assert (code, shown.split()[0], shown.splitlines()[0].endswith("Explain the cache")) == (0, "aa11", True)
     assert "on 2025-01-01" in shown
     assert "$0.00" in shown
+    assert "  m1  " in shown
     assert len(shown.splitlines()) == 1
     assert [line[:4] for line in run(everywhere=True)[1].splitlines()] == ["bb11", "aa11"]
     assert [line[:4] for line in run("list", everywhere=True, limit=1)[1].splitlines()] == ["bb11"]

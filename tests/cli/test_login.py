@@ -93,6 +93,20 @@ def test_forgetting_keys(options: Options) -> None:
     assert SECRET not in terminal.text
 
 
+def test_a_sign_in_is_listed_and_ended_beside_keys(options: Options) -> None:
+    store = CredentialStore(Locations.from_environment(options.environ))
+    store.add("groq", SECRET)
+    for provider in ("groq", "company"):
+        store.keep_sign_in(provider, provider, SECRET)
+    terminal = Terminal("2")
+    assert logout(options, None, terminal.ask, terminal.say) == 0
+    assert "2  groq  signed in\n3  company  signed in\n" in terminal.text
+    assert (stored(options), list(store.sign_ins())) == (["groq"], ["company"])
+    assert logout(options, "company", terminal.ask, terminal.say) == 0
+    assert "Removed your sign-in of company." in terminal.text
+    assert (stored(options), store.sign_ins()) == (["groq"], {})
+
+
 @pytest.mark.parametrize("preset", [preset.name for preset in presets()])
 @pytest.mark.parametrize(
     "before",

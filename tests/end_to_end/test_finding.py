@@ -235,7 +235,7 @@ async def test_slash_commands_find_name_and_archive(world: World, server: ModelS
     old = await said(world, server, ("Explain the cache", "It holds quokkas."))
     async with conversation(world) as (client, session):
         await prompt(client, session, "/conversations quokka")
-        assert f"- `{old}` **Explain the cache**, just now, 2 messages" in texts(client)
+        assert f"- `{old}` **Explain the cache**, just now, 2 messages, claude-sonnet-4-5" in texts(client)
         assert "It holds quokkas." in texts(client)
         await prompt(client, session, "/conversations zebra")
         assert "No conversation here has 'zebra' in it." in texts(client)

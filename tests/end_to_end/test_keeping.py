@@ -36,8 +36,13 @@ async def test_a_damaged_conversation_offers_a_copy_of_what_can_be_read(world: W
         assert "40 of its" in refused
         assert "`/salvage` copies" in refused
         assert "cannot be continued" in await prompt(client, session, "/undo")
+        assert await prompt(client, session, "/export read.md") == "end_turn"
+        assert "One." in (world.project / "read.md").read_text()
+        for command in ("/tree", "/stats", "/conversations", "/fork"):
+            assert await prompt(client, session, command) == "end_turn", command
+        assert "cannot be copied: 40 of its" in texts(client)
         assert await prompt(client, session, "/salvage") == "end_turn"
-        assert "2 messages were copied into a new conversation" in texts(client)
+        assert "2 messages; 40 lines could not be read" in texts(client)
         listed = await client.request("session/list", {"cwd": str(world.project)})
         ids = [row["sessionId"] for row in listed["sessions"]]
         (copy,) = [id for id in ids if id != session]
@@ -48,6 +53,22 @@ async def test_a_damaged_conversation_offers_a_copy_of_what_can_be_read(world: W
         assert await prompt(client, copy, "go on") == "end_turn"
         assert texts(client).endswith("Two.")
     assert log.read_bytes() == before
+
+
+async def test_one_of_a_newer_north_can_be_read_and_exported(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")))
+    async with conversation(world) as (client, session):
+        await prompt(client, session, "first")
+    (log,) = world.data.glob(f"conversations/{session}.jsonl")
+    log.write_bytes(log.read_bytes().replace(b'"version":4', b'"version":5', 1))
+    async with another(world) as client:
+        await client.request("session/load", there(session, world.project))
+        refused = await prompt(client, session, "go on")
+        assert "a newer North wrote it" in refused
+        assert refused.endswith("; that one continues it, and `/export` writes what is in it to a file")
+        assert await prompt(client, session, "/export read.md") == "end_turn"
+        assert "One." in (world.project / "read.md").read_text()
+        assert "salvage" not in texts(client)
 
 
 async def test_a_client_can_have_it_copied(world: World, server: ModelServer) -> None:

@@ -199,7 +199,35 @@ async def test_it_can_be_deleted_while_it_is_open_elsewhere(world: World, server
         assert (await second.request("session/list"))["sessions"] == []
         with pytest.raises(RpcFailure):
             await second.request("session/load", there(session, world.project))
-    assert [path.suffix for path in (world.data / "conversations").iterdir() if session in path.name] == []
+        assert [path.suffix for path in (world.data / "conversations").iterdir() if session in path.name] == []
+        assert f"`/restore {session}` puts it back" in await prompt(first, session, "third")
+        assert await prompt(first, session, "/salvage") == "end_turn"
+        assert f"There is no conversation '{session}'" in texts(first)
+        assert await prompt(first, session, f"/restore {session}") == "end_turn"
+        assert [row["sessionId"] for row in (await second.request("session/list"))["sessions"]] == [session]
+
+
+async def test_commands_that_only_read_work_beside_the_editor_that_writes(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One.")), answer(Say("Two.")))
+    async with client_of(world, **NORTH) as first, client_of(world) as second:
+        session = await new_session(first, world)
+        await prompt(first, session, "first")
+        await load(second, world, session)
+        assert "is open in another North" in await prompt(second, session, "go on")
+        assert "is open in another North" in await prompt(second, session, "/rename Mine")
+        for command in ("/tree", "/export read.md", "/fork"):
+            assert await prompt(second, session, command) == "end_turn", command
+        assert "you: first" in texts(second)
+        assert "One." in (world.project / "read.md").read_text()
+        assert "A copy of this conversation is stored as" in texts(second)
+        assert await prompt(first, session, "second") == "end_turn"
+        await shown(second, "Two.")
+        assert "A copy" not in texts(first)
+        listed = await second.request("session/list", {"cwd": str(world.project)})
+        (copy,) = [row["sessionId"] for row in listed["sessions"] if row["sessionId"] != session]
+        await load(second, world, copy)
+        server.script(answer(Say("Three.")))
+        assert await prompt(second, copy, "go on") == "end_turn"
 
 
 async def test_the_load_of_a_long_conversation_keeps_nothing_else_waiting(world: World, server: ModelServer) -> None:

@@ -64,6 +64,7 @@ def test_help_of_one_command_that_is_not_there() -> None:
         ("several match:\n\n- `a`: one\n- `b`: two", "Several match:\n\n- `a`: one\n- `b`: two"),
         ("it says:\n\n```\nfoo\n```", "It says:\n\n```\nfoo\n```"),
         ("", ""),
+        ("open this page: https://a.example/b?c=d", "Open this page: https://a.example/b?c=d"),
     ],
 )
 def test_a_message_is_shown_as_a_sentence(text: str, shown: str) -> None:

@@ -1,5 +1,6 @@
 """How much is kept, by area; and what is removed, with and without a question."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,16 @@ def test_links_are_not_followed(store: Locations, tmp_path: Path) -> None:
     assert purge(options(store, tmp_path), "all", None, print, print) == 0
     assert (tmp_path / "mine" / "a.txt").exists()
     assert list(store.data.iterdir()) == []
+
+
+def test_conversations_in_which_nothing_was_said_go_with_their_project(store: Locations, new: New, full: Path) -> None:
+    for folder, hash in ((full, project_hash(full)), (full.parent / "other", "1" * 16)):
+        empty = new(folder, hash)
+        empty.keep()
+        empty.close()
+    assert purge(options(store, full), "project", None, print, print) == 0
+    left = [json.loads(path.read_bytes().splitlines()[0]) for path in store.conversations.glob("*.jsonl")]
+    assert [header["repoHash"] for header in left] == ["1" * 16] * 2
 
 
 def test_what_is_remembered_of_a_project_goes_with_it(store: Locations, full: Path) -> None:

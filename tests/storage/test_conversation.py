@@ -293,7 +293,7 @@ def test_a_line_that_cannot_be_read_is_left_out_and_left_alone(store: Locations,
     path = put(store, *lines)
     conversation = Conversation.open(store, "a1b2c3")
     assert ids(conversation.active_path()) == ["1", "2", "3"]
-    assert conversation.warnings == ["1 lines cannot be read and are left out, the first is line 3"]
+    assert conversation.warnings == ["line 3 cannot be read and is left out"]
     assert conversation.read_only_reason is None
     conversation.append("message", message=user())
     conversation.close()

@@ -56,6 +56,15 @@ def test_the_tokens_of_sign_ins_are_known_so_that_they_can_be_masked(store: Cred
     assert store.sign_in_tokens() == ["x", "y", "z"]
 
 
+def test_a_sign_in_and_keys_do_not_end_each_other(store: CredentialStore) -> None:
+    key = store.add("a", "sk-1")
+    for text in ("first", "second"):
+        store.keep_sign_in("a", "A", text)
+    assert (store.sign_ins(), store.all_keys()) == ({"a": "second"}, [key])
+    assert store.forget_sign_in("a") == 1
+    assert (store.sign_ins(), store.all_keys()) == ({}, [key])
+
+
 def test_it_is_readable_by_its_user_alone(store: CredentialStore) -> None:
     before = os.umask(0)
     try:

@@ -108,7 +108,7 @@ def environment() -> str:
 
 _OTHERS = (
     ("`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`", "the proxy that requests to models go through"),
-    ("`XDG_CONFIG_HOME`, `XDG_STATE_HOME`", "where the folders of settings and of the log are made"),
+    ("`XDG_CONFIG_HOME`, `XDG_STATE_HOME`", "where the folders of settings and of the log are made; not on Windows"),
     ("`NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`", "no colors on the command line; colors in a pipe, too; no colors"),
     ("`OTEL_EXPORTER_OTLP_ENDPOINT`", "where telemetry is sent, if you have switched it on"),
 )
@@ -194,6 +194,8 @@ def _values(schema: dict[str, Any]) -> str:
             return f"{low:,} to {high:,}"
         case {"minimum": low}:
             return f"{low:,} or more"
+        case {"anyOf": [{"minimum": low}, {"const": 0}]}:
+            return f"0, or {low:,} or more"
         case {"type": "string"}:
             return "string"
         case {"type": "array", "items": {"type": "string"}}:
@@ -205,7 +207,7 @@ def _values(schema: dict[str, Any]) -> str:
         case {"type": "array"}:
             return "list of objects"
         case _:
-            return "list of texts and objects"
+            return "list of strings and objects"
 
 
 def main() -> None:

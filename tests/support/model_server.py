@@ -43,8 +43,9 @@ class RecordedRequest:
 
 class ModelServer:
     """A context manager; `script` answers before they are asked for. Leaving it fails for requests that had no answer
-    left, and for those that the vendor would have refused (unless `may_refuse`). `pages` are JSON, or a status alone,
-    by path, for requests other than to models. With `tls` it speaks https, but has no gates."""
+    left, and for those that the vendor would have refused (unless `may_refuse`). `pages` are JSON, a status alone, or a
+    function that makes either from the body, by path, for requests other than to models. With `tls` it speaks https,
+    but has no gates."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[RecordedRequest] = []
@@ -197,8 +198,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._page()
 
-    def _page(self) -> None:
+    def _page(self, raw: bytes = b"") -> None:
         page = self._model.pages.get(self.path)
+        page = page(raw) if callable(page) else page
         body = page if isinstance(page, bytes) else json.dumps(page).encode()
         self.send_response(page if isinstance(page, int) else 404 if page is None else 200)
         self.send_header("Content-Type", "application/json")
@@ -217,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path if "alt=sse" in self.path else self.path.partition("?")[0]
         format = next((known for end, known in _FORMATS.items() if path.endswith(end)), None)
         if format is None:
-            self._page()
+            self._page(raw)
             return
         answer = self._model.take(request)
         if (refused := check_http(path, request.body)) is not None:

@@ -2,6 +2,7 @@
 
 from north_lsp.agent.log.fields import Json, as_object, as_text, text_or_none, whole_number
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.entries import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +42,8 @@ class Header:
             whole_number(record.get("rootInode")),
             text_or_none(record.get("formerFormat")),
         )
+
+
+def is_newer(record: Json) -> bool:
+    """Tell from a log's first line whether a newer version of North has written it."""
+    return (whole_number(record.get("version")) or 0) > VERSION

@@ -1,13 +1,14 @@
 """The keys that the user has given North, for editors and slash commands. A key goes to the store or to the memory of
 this process, never into a log, a conversation or an answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio.to_thread
 
 from north_lsp.agent.models.model_services import Models
 from north_lsp.providers.keys.check import key_problem
 from north_lsp.providers.keys.credential_lookup import credential_source
+from north_lsp.providers.keys.sources import SIGN_IN
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.storage.credentials import CredentialStore, StoredKey
 from north_lsp.storage.locations import Locations
@@ -43,8 +44,8 @@ class UserKeys:
         return [f"{title} ({source})" for title, source in sources if source is not None]
 
     def providers(self) -> list[ProviderInfo]:
-        """Return the providers for which a key can be stored."""
-        return [info for info in self._models.catalog.providers if info.credentials]
+        """Return the providers for which a key can be stored, or that users sign in to."""
+        return [info for info in self._models.catalog.providers if info.credentials or info.sign_in is not None]
 
     def provider(self, id: str) -> ProviderInfo | None:
         """Find a provider that can be given a key."""
@@ -60,6 +61,29 @@ class UserKeys:
         stored = await anyio.to_thread.run_sync(self._store.add, info.id, secret, label)
         await self._changed()
         return stored
+
+    async def sign_in(self, info: ProviderInfo, show: Callable[[str], Awaitable[None]]) -> None:
+        """Have the user sign in to a provider, on a page that `show` opens. Raises SignInFailed, OSError."""
+        from north_lsp.providers.keys.sign_in import sign_in  # rare, and loads an HTTP client
+
+        assert info.sign_in is not None
+        grant = await sign_in(info.sign_in, self._environ, show)
+        await anyio.to_thread.run_sync(self._store.keep_sign_in, info.id, info.title, grant.to_json())
+        await self._changed()
+
+    async def sign_out(self, provider: str) -> None:
+        """Forget a sign-in; stored keys stay."""
+        await anyio.to_thread.run_sync(self._store.forget_sign_in, provider)
+        await self._changed()
+
+    def winner(self, info: ProviderInfo) -> str | None:
+        """Return where the key is that wins over the user's sign-in to a provider; None if the sign-in is used."""
+        source = credential_source(info, self._environ, self._keys)
+        return None if source == SIGN_IN else source
+
+    def signed_in(self) -> list[ProviderInfo]:
+        """Return the providers that the user is signed in to."""
+        return [info for info in self._models.catalog.providers if self._keys.sign_in(info.id) is not None]
 
     async def give(self, info: ProviderInfo, secret: str) -> None:
         """Keep a key in the memory of this process only."""

@@ -11,6 +11,7 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.memory import Memory
+from north_lsp.agent.session.read_only import way_out
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.running_work import RunningWork
 from north_lsp.agent.session.sharing import Sharing
@@ -19,10 +20,10 @@ from north_lsp.agent.session.slash_commands import SlashCommands
 from north_lsp.agent.session.turns import Turns
 from north_lsp.agent.shell.own_command import nothing_to_run, parse_user_command
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Stopped
+from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.turn_settings import QueueKind
 from north_lsp.vocabulary import Mode
 
-SALVAGE = "`/salvage` copies what can be read into a new conversation"
 _NO_TURN = "no turn is running: send a prompt instead"
 
 
@@ -76,13 +77,22 @@ class PromptIntake:
         _check(parts)
         if session.is_closed:
             raise ValueError("this conversation has been closed")
-        if session.read_only_reason is not None:
-            return await self._ask_harmless(parts, session.read_only_reason)
+        if (reason := session.read_only_reason) is not None:
+            if not await self._slash.take_harmless(parts):
+                told = f"this conversation cannot be continued: {reason}; {way_out(self._conversation)}"
+                raise ValueError(told)
+            return "end_turn"
         session.learning.withdraw_offer()
         session.remembering.prompt(self._slash.shown(parts))
         mode = session.mode
-        if not session.sharing.is_here and not await self._arrived():
-            return "cancelled"
+        if not session.sharing.is_here:
+            try:
+                if not await self._arrived():
+                    return "cancelled"
+            except ConversationBusy:
+                if not await self._slash.take_harmless(parts):
+                    raise
+                return "end_turn"
         own = parse_user_command(parts)
         if own is None:
             rest = await self._slash.take(parts)
@@ -110,16 +120,6 @@ class PromptIntake:
             return stopped
         finally:
             self._queue.drop(queued_prompt)
-
-    async def _ask_harmless(self, parts: tuple[Part, ...], reason: str) -> Stopped:
-        """Run a command that may run where the conversation cannot be written. Raises ValueError for all else."""
-        reading = self._session.sharing.reading
-        reading.pause()  # what the command shows is not shown again as news
-        ran = await self._slash.take_harmless(parts)
-        reading.begin()
-        if not ran:
-            raise ValueError(f"this conversation cannot be continued: {reason}; {SALVAGE}")
-        return "end_turn"
 
     async def resume_turn(self, scope: anyio.CancelScope) -> Stopped:
         """Go on with the turn that an earlier process did not finish. Raises ValueError if there is none,

@@ -32,6 +32,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.thinking import as_level
 from north_lsp.storage import copying
 from north_lsp.storage.copying import Place, Relation
+from north_lsp.storage.entries import is_from_user
 from north_lsp.storage.locations import Locations
 from north_lsp.vocabulary import Mode, TreeFilter
 from north_lsp.workspace.project_root import project_hash
@@ -68,12 +69,14 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A stored copy, not open yet. `is_whole`: the full outputs of the calls are in it, too."""
+    """A stored copy, not open yet. `is_whole`: the full outputs of the calls are in it, too. `is_empty`: nothing was
+    said in what was copied."""
 
     id: str
     relation: Relation
     draft: Draft | None = None
     is_whole: bool = True
+    is_empty: bool = False
 
 
 class MovingSession(Protocol):
@@ -268,7 +271,9 @@ class Navigation:
         draft = await self._drafts.of(one)
         id, whole = await anyio.to_thread.run_sync(copying.branch, self._log.conversation, self._locations, one.id)
         self._switches.has_made(id, "branch")
-        return Copied(id, "branch", draft, whole)
+        before = self._log.conversation.path_to(one.id)[:-1]
+        is_empty = not any(is_from_user(record["type"], record) for record in before)
+        return Copied(id, "branch", draft, whole, is_empty)
 
     async def fork(self, root: Path | None = None) -> Copied:
         """Copy all of the conversation, into the project of a folder if one is given. Raises ValueError while a turn

@@ -38,7 +38,7 @@ from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.ending import Ending
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.goal_and_work import GoalAndWork
-from north_lsp.agent.session.intake import SALVAGE, PromptIntake
+from north_lsp.agent.session.intake import PromptIntake
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
@@ -49,6 +49,7 @@ from north_lsp.agent.session.on_demand import OnDemand
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
+from north_lsp.agent.session.read_only import way_out
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
 from north_lsp.agent.session.running_work import RunningWork
@@ -266,7 +267,11 @@ class Session(OnDemand):
     def load_warnings(self) -> list[str]:
         """Problems with the stored conversation that the user should know of."""
         reason = self.read_only_reason
-        told = [f"read only: {reason} ({self._conversation.path}); {SALVAGE}"] if reason is not None else []
+        told = (
+            [f"read only: {reason} ({self._conversation.path}); {way_out(self._conversation)}"]
+            if reason is not None
+            else []
+        )
         return [*self._conversation.warnings, *told]
 
     async def keep(self) -> None:

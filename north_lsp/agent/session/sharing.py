@@ -63,7 +63,7 @@ def _followed(holder: LockHeld) -> str:
         return ""
     return (
         f"this conversation is open in another editor or chat ({holder}): what happens there is shown here; to "
-        "continue it here, take it over or close it there"
+        "continue it here, take it over or close it there, or continue a copy: `/fork`"
     )
 
 

@@ -1,6 +1,6 @@
 """Slash commands in a live session: found in a prompt, run at once, and stored in the conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import slash_shown
 from north_lsp.agent.log.prompt import Part, TextPart
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import CommandInfo, CommandsChanged
+from north_lsp.agent.ports.events import AnswerDelta, CommandInfo, CommandsChanged
 from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
@@ -145,12 +145,22 @@ class SlashCommands:
         return self._templates.called(found.text) is not None
 
     async def take_harmless(self, parts: tuple[Part, ...]) -> bool:
-        """Run the command in a prompt if it is one that may run where the conversation cannot be written."""
+        """Run the command in a prompt if it is one that may run where the conversation cannot be written. What it says
+        is shown, and not stored."""
         words = [part for part in parts if isinstance(part, TextPart)]
         found = find_command(words[0].text, self._commands).command if words else None
         if found is None or not self._commands.is_harmless(found):
             return False
-        return await self.take(parts) is None
+        then: Callable[[], Awaitable[None]] | None = None
+        try:
+            reply = await self._commands.run(found, self._host)
+            text, then = reply.text, reply.then
+        except CommandError as error:
+            text = sentence(str(error))
+        await self._editor.show(AnswerDelta(self._log.reserve_id(), f"{text}\n\n"))
+        if then is not None:
+            await then()
+        return True
 
     async def _keep(self, typed: str, invocation: Invocation, output: str, *, ok: bool) -> None:
         args = list(invocation.args)

@@ -210,6 +210,7 @@ class ConversationsHost:
 
     def _row(self, one: Summary, snippet: str = "") -> str:
         facts = [ago(one.updated_at, datetime.now(UTC)), counted(one.message_count, "message")]
+        facts += [one_line(one.model_name)] if one.model_name else []
         facts += [money(one.cost_usd)] if one.cost_usd else []
         facts += [one_line(str(one.cwd), 300)] if one.cwd != self._live.roots[0] else []
         facts += ["this one"] if one.id == self._live.id else []

@@ -72,7 +72,7 @@ class SessionHost(
         KeepingHost.__init__(self, session, environment)
         UpkeepHost.__init__(self, session, environment)
         ContextHost.__init__(self, session, environment)
-        ProvidersHost.__init__(self, environment)
+        ProvidersHost.__init__(self, session, environment)
         ServersHost.__init__(self, session)
         WorkHost.__init__(self, session, log)
         self._log = log

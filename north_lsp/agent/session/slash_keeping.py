@@ -9,10 +9,10 @@ import anyio.to_thread
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.kept_data import KeptData
 from north_lsp.agent.session.moved_folders import MovedFolders
-from north_lsp.display import fenced, visible
+from north_lsp.display import counted, fenced, visible
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.areas import human
-from north_lsp.storage.errors import ConversationBusy
+from north_lsp.storage.errors import ConversationBusy, UnknownConversation
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -57,11 +57,14 @@ class KeepingHost:
             raise CommandError("all of this conversation can be read: there is nothing to salvage")
         try:
             got = await Conversations(self._environment.locations).salvage(self._session.id, self._session.roots[0])
+        except UnknownConversation as error:
+            raise CommandError(visible(str(error))) from None
         except (ValueError, OSError) as error:
             raise CommandError(f"nothing could be copied: {visible(str(error))}") from None
         return (
-            f"{got.messages} messages were copied into a new conversation, `{got.id}`; {got.left_out} lines could not "
-            "be read. Open it from the list of conversations. This one stays as it is."
+            f"Copied into a new conversation, `{got.id}`: {counted(got.messages, 'message')}; "
+            f"{counted(got.left_out, 'line')} could not be read. Open it from the list of conversations. This one "
+            "stays as it is."
         )
 
     async def log(self, lines: int, level: str, event: str) -> str:

@@ -72,9 +72,11 @@ class PlacesHost:
             return self._copied(await self._session.navigation.fork())
 
     def _copied(self, copied: "Copied") -> Reply:
-        parts = [
-            f"{_NAMES[copied.relation]} is stored as `{copied.id}`. It is among the conversations of this project."
-        ]
+        where = "It is among the conversations of this project."
+        if copied.is_empty:
+            where = "Nothing was said before that, so lists do not show it before something is said in it. If your "
+            where += "editor does not open it, begin a new conversation."
+        parts = [f"{_NAMES[copied.relation]} is stored as `{copied.id}`. {where}"]
         if not copied.is_whole:
             parts.append("The full outputs of its tool calls could not be copied.")
         text = "\n\n".join([*parts, *_draft(copied.draft)])

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio.to_thread
 
 from north_lsp.agent.models.keys import UserKeys
+from north_lsp.agent.ports.editor import UserInterface
+from north_lsp.agent.ports.events import Notice
+from north_lsp.agent.ports.forms import Page
 from north_lsp.display import fenced
 from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.presets import PresetError, find_preset, presets
+from north_lsp.providers.model import ProviderInfo
 from north_lsp.slash.base import CommandError, PlannedProvider
 from north_lsp.storage.credentials import StoredKey
+from north_lsp.storage.entries import new_entry_id
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
+    from north_lsp.agent.session.live import LiveSession
 
 _T = TypeVar("_T")
 _COMMAND_LINE = (
@@ -26,7 +32,8 @@ _COMMAND_LINE = (
 class ProvidersHost:
     """The part of a slash command's `Host` that is about providers and keys. Every method may raise CommandError."""
 
-    def __init__(self, environment: "Environment") -> None:
+    def __init__(self, session: "LiveSession", environment: "Environment") -> None:
+        self._session = session
         self._environment = environment
 
     @property
@@ -63,7 +70,7 @@ class ProvidersHost:
         known, offered = await self._keys.known(), self._keys.providers()
         if provider is None:
             stored = {info.id: [self._shown(key) for key in known if key.provider == info.id] for info in offered}
-            rows = [f"- `{info.id}`: {info.title}{_stored(stored[info.id])}" for info in offered]
+            rows = [f"- `{info.id}`: {info.title}{_how(info)}{_stored(stored[info.id])}" for info in offered]
             return "\n".join([_COMMAND_LINE.format(" <provider>"), "", *rows])
         info = next((info for info in offered if info.id == provider), None)
         if info is None:
@@ -77,11 +84,55 @@ class ProvidersHost:
         rest = self._keys.rest_of(key)
         return key.ending if rest is None else f"{key.ending} {rest}"
 
+    async def sign_in_to_provider(self, provider: str) -> str | None:
+        found = self._keys.provider(provider)
+        if found is None or found.sign_in is None:
+            return None
+        questions = self._session.questions
+        with questions.waiting():
+            try:
+                await sign_in_to(found, self._keys, questions.editor)
+            except (ValueError, OSError) as error:
+                raise CommandError(f"you are not signed in: {error}") from None
+            winner = self._keys.winner(found)
+            told = f" It is not used while there is {winner}: `/logout` forgets stored keys." if winner else ""
+            return f"You are signed in to {found.title}.{told}"
+        return "You have not signed in: it was cancelled."
+
+    def signed_in(self) -> Sequence[tuple[str, str]]:
+        return [(info.id, info.title) for info in self._keys.signed_in()]
+
+    async def sign_out_of_provider(self, provider: str) -> None:
+        await _kept(self._keys.sign_out(provider))
+
     async def stored_keys(self) -> Sequence[StoredKey]:
         return await _kept(self._keys.stored())
 
     async def forget_key(self, id: int) -> None:
         await _kept(self._keys.remove(id))
+
+
+async def sign_in_to(info: ProviderInfo, keys: UserKeys, editor: UserInterface) -> None:
+    """Have the user sign in to a provider. Raises ValueError, OSError."""
+    page: Page | None = None
+
+    async def show(address: str) -> None:
+        nonlocal page
+        page = Page(f"sign-in-{new_entry_id(())}", f"Sign in to {info.title}", address)
+        answer = await editor.open_page(page)
+        if answer is None:
+            text = f"to sign in to {info.title}, open this address in a browser on this machine: {address}"
+            await editor.show(Notice("info", text))
+        elif answer.kind != "accepted":
+            raise ValueError("the page to sign in was not opened")
+
+    await keys.sign_in(info, show)
+    if page is not None:
+        await editor.page_done(page)
+
+
+def _how(info: ProviderInfo) -> str:
+    return f" (`/login {info.id}` signs you in, in a browser)" if info.sign_in is not None else ""
 
 
 def _stored(keys: Sequence[str]) -> str:

@@ -58,7 +58,9 @@ EVENTS = (
 """What an extension can be told of: the user goes, and has gone, to another conversation, or somewhere else in one; it
 is summarized; what a model is sent of it."""
 _SECONDS = 5.0
-_FIELDS = ("id", "name", "models", "stream")
+_OF_FILE = ("baseUrl", "api", "auth", "apiKey", "apiKeyEnv", "authHeader", "headers", "compat", "oauth")
+"""What a provider without a `stream` of its own may say of itself, as in models.yml."""
+_FIELDS = ("id", "name", "models", "stream", *_OF_FILE)
 _loaded: dict[tuple[Path, int], "Registered"] = {}
 
 
@@ -100,15 +102,21 @@ class Api:
 
     def register_provider(self, definition: Mapping[str, Any]) -> None:
         """Register `{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and
-        yields the events of `providers/base.py`. Raises ValueError for an invalid definition and registers nothing."""
+        yields the events of `providers/base.py`; or, for a server whose API North speaks, what models.yml says of one
+        in place of `stream`. Raises ValueError for an invalid definition and registers nothing."""
         unknown = set(definition) - set(_FIELDS)
         if unknown:
             raise ValueError(f"register_provider takes only {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
-        stream = definition.get("stream")
-        if not callable(stream):
-            raise ValueError("register_provider: stream must be a function that yields events")
-        id = str(definition.get("id", ""))
-        there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
+        stream, id = definition.get("stream"), str(definition.get("id", ""))
+        there = {key: definition[key] for key in _OF_FILE if key in definition}
+        if "baseUrl" not in definition:
+            if not callable(stream):
+                raise ValueError("register_provider: stream must be a function that yields events")
+            if there:
+                raise ValueError(f"register_provider: {', '.join(there)} belong to a provider with a baseUrl")
+            there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
+        elif stream is not None:
+            raise ValueError("register_provider: with a baseUrl, North itself asks: leave out stream")
         text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
         try:
             file = check_models_text(Path("register_provider"), text)
@@ -119,10 +127,15 @@ class Api:
         if id in ("offline", "north-test") or any(info.id == id for info in self._registered.providers):
             raise ValueError(f"register_provider: {id!r} is already registered or reserved")
         title = one_line(str(definition.get("name") or id), 80)
-        info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
-        found = [model for model in merged(catalog(), file, {}).models if model.source == "models.yml"]
+        known = merged(catalog(), file, {})
+        found = [model for model in known.models if model.source == "models.yml"]
+        if stream is not None:
+            info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
+            found = [replace(model, api=API) for model in found]
+        else:
+            info = replace(next(one for one in known.providers if one.id == id), title=title)
         self._registered.providers.append(info)
-        self._registered.models += [replace(model, provider=info, api=API, source="extension") for model in found]
+        self._registered.models += [replace(model, provider=info, source="extension") for model in found]
 
 
 def with_extensions(known: Catalog, folder: Path) -> Catalog:

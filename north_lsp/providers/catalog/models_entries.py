@@ -7,7 +7,7 @@ from typing import Any
 
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.credentials import KeySource
-from north_lsp.providers.model import NO_TRANSFORM, Discovery, Prices, Transform
+from north_lsp.providers.model import NO_TRANSFORM, Discovery, Prices, SignIn, Transform
 from north_lsp.providers.thinking import ThinkingInfo
 
 
@@ -46,6 +46,7 @@ class ProviderEntry:
     compat: Mapping[str, Any] = field(default_factory=dict)
     transform: Transform = NO_TRANSFORM
     discovery: Discovery | None = None
+    sign_in: SignIn | None = None
     overrides: tuple[ModelEntry, ...] = ()
     models: tuple[ModelEntry, ...] = ()
 

@@ -18,9 +18,9 @@ from north_lsp.errors import Problem
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.catalog.models_entries import ModelEntry, ModelsFile, ProviderEntry
 from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX
-from north_lsp.providers.compat import ThinkingFormat
+from north_lsp.providers.compat import ThinkingFormat, is_local
 from north_lsp.providers.credentials import KeySource
-from north_lsp.providers.model import Discovery, Prices, Transform
+from north_lsp.providers.model import Discovery, Prices, SignIn, Transform
 from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.yaml_tree import Node, TreeError, parse
@@ -40,6 +40,7 @@ _Read = Callable[[Node], Any]
 _PROVIDER_ID = lazy_pattern(r"[a-z0-9][a-z0-9._-]*")
 _HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _FIXED_BODY = ("model", "messages", "input", "stream", "tools", "tool_choice")
+_LAST_PORT = 65_535
 _SDK_HEADERS = ("x-stainless-*", "openai-organization", "openai-project")
 
 
@@ -195,6 +196,7 @@ class _Reader:
             "requestTransform": ("transform", self.transform),
             "disableStrictTools": ("", self.boolean),  # other programs' key; it has no effect here
             "discovery": ("discovery", self.discovery),
+            "oauth": ("sign_in", self.sign_in),
             "modelOverrides": ("overrides", self.overrides),
             "models": ("models", lambda models: tuple(self.model(one) for one in self.items(models))),
         }
@@ -207,6 +209,9 @@ class _Reader:
         return entry
 
     def check_provider(self, node: Node, entry: ProviderEntry) -> None:
+        auth = node.value.get("auth")
+        if auth is not None and auth.value == "oauth" and entry.sign_in is None:
+            raise self.fail(auth, "oauth needs `oauth: {authorizeUrl, tokenUrl, clientId}` beside it")
         if entry.models:
             rows = node.value["models"].value
             if entry.base_url is None:
@@ -214,8 +219,8 @@ class _Reader:
             for index, model in enumerate(entry.models):
                 if model.api is None and entry.api is None:
                     raise self.fail(rows[index], "expected api, here or for the provider")
-            if entry.key is None and entry.variable is None and not entry.keyless:
-                raise self.fail(node, "models requires apiKeyEnv, apiKey or auth: none")
+            if entry.key is None and entry.variable is None and not entry.keyless and entry.sign_in is None:
+                raise self.fail(node, "models requires apiKeyEnv, apiKey, oauth or auth: none")
             ids = [model.id for model in entry.models]
             for index, id in enumerate(ids):
                 if id in ids[:index]:
@@ -254,10 +259,32 @@ class _Reader:
     # -- values with a meaning -----------------------------------------------------------------------------------------
 
     def keyless(self, node: Node) -> bool:
-        auth = self.choice(node, ("apiKey", "none", "oauth"))
-        if auth == "oauth":
-            raise self.fail(node, "logging in is not supported in this version: use a key, or none")
-        return auth == "none"
+        return self.choice(node, ("apiKey", "none", "oauth")) == "none"
+
+    def sign_in(self, node: Node) -> SignIn:
+        known: dict[str, tuple[str, _Read]] = {
+            "authorizeUrl": ("authorize", self.safe_address),
+            "tokenUrl": ("token", self.safe_address),
+            "clientId": ("client_id", self.text),
+            "scopes": ("scopes", self.list_of_texts),
+            "redirectPort": ("port", self.tokens),
+        }
+        found = self.record(node, known)
+        for key, (name, _) in list(known.items())[:3]:
+            if name not in found:
+                raise self.fail(node, f"expected {key}")
+        if found.get("port", 0) > _LAST_PORT:
+            raise self._expected(node.value["redirectPort"], "a port")
+        return SignIn(**found)
+
+    def safe_address(self, node: Node) -> str:
+        self.address(node)
+        text = self.text(node)  # a slash at its end counts
+        if not text.startswith("https://") and not is_local(text):
+            raise self._expected(node, "an https address: a token is sent there")
+        if "#" in text:
+            raise self._expected(node, "an address without `#`")
+        return text
 
     def address(self, node: Node) -> str:
         text = self.text(node)

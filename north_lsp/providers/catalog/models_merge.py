@@ -81,6 +81,7 @@ def _provider(known: ProviderInfo | None, entry: ProviderEntry) -> ProviderInfo:
         compat=deep({**info.compat}, entry.compat),
         transform=entry.transform if entry.transform != NO_TRANSFORM else info.transform,
         discovery=entry.discovery or info.discovery,
+        sign_in=entry.sign_in or info.sign_in,
         anthropic_address=None if entry.base_url or entry.api else info.anthropic_address,
     )
 

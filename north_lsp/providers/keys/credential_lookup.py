@@ -60,6 +60,9 @@ def require_credential(model: Model, environ: Mapping[str, str], keys: Keys = NO
     source = credential_source(provider, environ, keys)
     if source is not None or provider.keyless:
         return source
+    if provider.sign_in is not None:
+        how = f"sign in with `/login {provider.id}`, or `north-lsp login {provider.id}`"
+        raise MissingCredential(f"{model.title} needs you to sign in: {how}, or choose another model")
     wanted = (provider.key.variable if provider.key is not None else None) or next(reversed(provider.credentials), None)
     if wanted is None:
         raise MissingCredential(f"{model.title} needs a key: give {provider.id} an apiKeyEnv in models.yml")

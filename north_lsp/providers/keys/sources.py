@@ -3,6 +3,7 @@ has stored. A snapshot, so that reading it costs nothing; `refresh` reads keys a
 nothing heavy."""
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,14 @@ from north_lsp.providers.credentials import Credential, is_bearer_token
 from north_lsp.providers.keys.resting import RestingKeys
 from north_lsp.providers.keys.routes import Routes
 from north_lsp.storage.credentials import CredentialStore, CredentialsUnreadable, StoredKey
+from north_lsp.storage.locks import FileLock, LockHeld
 
 if TYPE_CHECKING:
     from north_lsp.providers.keys.broker import Broker
+    from north_lsp.providers.keys.sign_in import Grant
+
+SIGN_IN = "your sign-in"
+"""Where a token comes from that the user has signed in for."""
 
 _AGAIN_SECONDS = 60.0
 
@@ -30,6 +36,7 @@ class Keys:
         self._again = 0.0  # when to retry a store that could not be read
         self._stored: tuple[StoredKey, ...] = ()
         self._tokens: tuple[str, ...] = ()
+        self._grants: Mapping[str, Grant] = {}
         self._given: dict[str, str] = {}
         self._store_problem: str | None = None
 
@@ -60,7 +67,30 @@ class Keys:
         if lent is not None:
             return lent
         stored = next((key for key in self._stored if key.provider == provider), None)
-        return None if stored is None else as_credential(stored)
+        if stored is not None:
+            return as_credential(stored)
+        grant = self._grants.get(provider)
+        return None if grant is None else Credential(grant.access, SIGN_IN, is_token=True)
+
+    def sign_in(self, provider: str) -> "Grant | None":
+        """Return what the user's sign-in to a provider gave; None if there is none."""
+        return self._grants.get(provider)
+
+    def renew_sign_in(self, provider: str, before: "Grant", renewed: "Grant") -> "Grant | None":
+        """Keep what takes the place of a sign-in; returns what is kept then: nothing, or another one, if the user has
+        signed out or in again meanwhile. Blocks; raises OSError."""
+        self._tokens = (*self._tokens, renewed.access, *([renewed.refresh] if renewed.refresh else []))
+        if self._store is None or not self._store.renew_sign_in(provider, before.to_json(), renewed.to_json()):
+            self._read_store()
+            return self._grants.get(provider)
+        self._grants = {**self._grants, provider: renewed}
+        return renewed
+
+    def lock_sign_in(self, provider: str) -> FileLock | LockHeld:
+        """Take the lock of a sign-in, or say who has it. Blocks; raises OSError."""
+        if self._store is None:
+            raise OSError("there is no store of keys")
+        return self._store.lock(f"sign-in-{provider}")
 
     def stored_of(self, provider: str) -> tuple[StoredKey, ...]:
         """Return the stored keys of a provider, the newest first; none while the broker has one for it."""
@@ -115,9 +145,10 @@ class Keys:
         stamp = self._store.stamp()
         if stamp == self._stamp and self._store_problem is None:
             return False
-        before = self._stored
+        before = (self._stored, self._grants)
         try:
             self._stored = tuple(self._store.all_keys())
+            self._grants = _grants(self._store.sign_ins())
             self._tokens = tuple(self._store.sign_in_tokens())
             self._store_problem = None
         except OSError as error:
@@ -125,7 +156,16 @@ class Keys:
             self._store_problem = str(error)
             self._again = time.monotonic() + _AGAIN_SECONDS
         self._stamp = self._store.stamp()
-        return self._stored != before
+        return (self._stored, self._grants) != before
+
+
+def _grants(rows: Mapping[str, str]) -> "Mapping[str, Grant]":
+    if not rows:
+        return {}
+    from north_lsp.providers.keys.sign_in import Grant  # loads what a listener needs
+
+    found = {provider: Grant.from_json(kept) for provider, kept in rows.items()}
+    return {provider: grant for provider, grant in found.items() if grant is not None}
 
 
 def as_credential(key: StoredKey) -> Credential:

@@ -27,8 +27,12 @@ local function store(ask, provider, key, force)
 end
 
 ---@param ask north.Ask
----@param provider { id: string, name: string }
+---@param provider { id: string, name: string, signsIn: boolean? }
 local function enter(ask, provider)
+  if provider.signsIn then
+    require("north.conversation").ask("/login " .. provider.id)
+    return
+  end
   local key = vim.trim(vim.fn.inputsecret(("API key of %s: "):format(provider.name)))
   if key ~= "" then
     store(ask, provider, key, false)
@@ -58,6 +62,7 @@ function M.login(ask, id)
       prompt = "Whose API key?",
       format_item = function(provider)
         local keys = stored[provider.id] and (", " .. stored[provider.id]) or ""
+        keys = provider.signsIn and ", signs you in, in a browser" or keys
         return ("%s (%s)%s"):format(provider.name, provider.id, keys)
       end,
     }, function(provider)

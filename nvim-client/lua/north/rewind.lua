@@ -81,7 +81,7 @@ end
 ---@param summary north.Summary
 local function go(places, id, what, summary)
   if summary.summarize then
-    vim.notify("North: summarizing what is left behind; :North stop gives it up", vim.log.levels.INFO)
+    vim.notify("North: summarizing the branch that you leave; :North stop cancels that", vim.log.levels.INFO)
   end
   local ask = summary.summarize and places.ask_long or places.ask
   ask(REWIND, vim.tbl_extend("error", { entryId = id, what = what }, summary), function(error, result)

@@ -5,10 +5,12 @@ import os
 import re
 import shutil
 import sys
+import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -511,6 +513,23 @@ def test_a_key_is_stored_without_being_shown(bed: Bed) -> None:
         nvim.until("vim.fn.execute('messages'):find('has stored the key …cdef of OpenAI', 1, true)")
         assert key not in str(nvim.lua("return vim.fn.execute('messages') .. vim.fn.execute('history all')"))
     assert key.encode() in (bed.folder / "data" / "agent.db").read_bytes()
+
+
+def test_the_user_signs_in_to_a_provider_on_a_page(bed: Bed) -> None:
+    page = {"authorizeUrl": "https://a.example/authorize", "tokenUrl": "https://a.example/token", "clientId": "north"}
+    there = {"baseUrl": "https://a.example", "api": "anthropic-messages", "auth": "oauth", "oauth": page}
+    models = bed.folder / "config" / "models.json"
+    models.parent.mkdir(exist_ok=True)
+    models.write_text(json.dumps({"providers": {"company": there | {"models": [{"id": "m-1"}]}}}))
+    with bed.nvim() as nvim:
+        nvim.command("North login company")
+        nvim.until(in_chat("redirect_uri="))
+        address = re.findall(r"https://a\.example/authorize\S*", chat(nvim))[-1]
+        asked = parse_qs(urlsplit(address).query)
+        back = f"{asked['redirect_uri'][0]}?state={asked['state'][0]}&error=access_denied"
+        with urllib.request.urlopen(back) as answer:
+            assert answer.status == 200
+        nvim.until(in_chat("the sign-in came to nothing: access_denied"))
 
 
 def test_words_for_the_turn_that_runs(bed: Bed) -> None:

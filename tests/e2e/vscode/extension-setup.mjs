@@ -173,6 +173,27 @@ const cases = {
     },
   },
 
+  /** A provider of the user's own, to which one signs in on a page: its whole address is shown, and nothing opens by itself. */
+  signIn: {
+    machine: named,
+    async prepare({ folder }) {
+      const oauth = { authorizeUrl: "https://a.example/authorize", tokenUrl: "https://a.example/token", clientId: "north" };
+      const company = { baseUrl: "https://a.example", api: "anthropic-messages", auth: "oauth", oauth, models: [{ id: "m-1" }] };
+      await mkdir(path.join(folder, "home/.config/north"), { recursive: true });
+      await writeFile(path.join(folder, "home/.config/north/models.json"), JSON.stringify({ providers: { company } }));
+    },
+    async check({ chat, page }) {
+      await chat.frame.locator("#welcome").getByRole("button", { name: "Add an API Key" }).click();
+      await page.locator(".quick-input-widget input.input").fill("company");
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: "signs you in, in a browser" }).click();
+      const card = chat.frame.locator("#waiting", { hasText: "Sign in to company" });
+      await card.filter({ hasText: /https:\/\/a\.example\/authorize\?.*redirect_uri=http%3A%2F%2F127\.0\.0\.1/ }).waitFor();
+      await screenshot(page, "setup-sign-in");
+      await card.getByRole("button", { name: "Not Now" }).click();
+      await chat.rows.filter({ hasText: "the page to sign in was not opened" }).last().waitFor();
+    },
+  },
+
   /** A new key is followed by the question which model answers, and the first page says who does. */
   key: {
     machine: named,

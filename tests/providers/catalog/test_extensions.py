@@ -83,7 +83,10 @@ def test_it_stands_in_the_catalogue_and_replaces_a_provider_of_its_name(tmp_path
             "def setup(api): api.register_provider({'id': 'a', 'models': [{'id': 'm', 'size': 1}], 'stream': print})",
             "models[0].size: this key is unknown",
         ),
-        ("def setup(api): api.register_provider({'stream': print, 'oauth': 1})", "not oauth"),
+        (
+            "def setup(api): api.register_provider({'stream': print, 'oauth': 1})",
+            "oauth belong to a provider with a baseUrl",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_left_out_and_said(tmp_path: Path, text: str, said: str) -> None:
@@ -136,3 +139,19 @@ async def test_nothing_comes_behind_the_end(tmp_path: Path) -> None:
     assert len(events) == 3
     (failed,) = await streamed(tmp_path / "other", "raise RuntimeError('at once')\nyield 1")
     assert isinstance(failed, Failed)
+
+
+def test_one_without_a_stream_is_a_provider_as_in_models_yml(tmp_path: Path) -> None:
+    oauth = {"authorizeUrl": "https://a.example/x", "tokenUrl": "https://a.example/y", "clientId": "north"}
+    written(
+        tmp_path,
+        "def setup(api):\n    api.register_provider({'id': 'mine', 'name': 'Mine', 'baseUrl': 'https://a.example',"
+        f" 'api': 'anthropic-messages', 'auth': 'oauth', 'oauth': {oauth}, 'models': [{{'id': 'm-1'}}]}})\n",
+    )
+    known = load_catalog(tmp_path, {})
+    assert known.problems == ()
+    model = known.find("mine/m-1")
+    assert (model.api, model.source, model.provider.title) == ("anthropic-messages", "extension", "Mine")
+    assert model.provider.sign_in is not None
+    assert model.provider.sign_in.client_id == "north"
+    assert not known.is_available(model)

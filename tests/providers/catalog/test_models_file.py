@@ -126,6 +126,16 @@ providers:
     assert "no-such-model" in known.problems[0]  # a warning: the rest is used
 
 
+OAUTH = """providers:
+  a:
+    auth: oauth
+    oauth:
+      authorizeUrl: https://a.example/authorize
+      tokenUrl: {token}
+      clientId: north
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
@@ -134,6 +144,16 @@ providers:
             3,
             "providers.a.baseURL: this key is unknown; the closest is baseUrl",
         ),
+        (
+            OAUTH.format(token="http://127.evil.example/token"),
+            6,
+            "providers.a.oauth.tokenUrl: expected an https address",
+        ),
+        (
+            OAUTH.format(token="'https://a.example/#x'"),
+            6,
+            "providers.a.oauth.tokenUrl: expected an address without `#`",
+        ),
         ("providers:\n  a:\n    baseUrl: x\n", 3, "providers.a.baseUrl: expected an address like"),
         ("providers:\n  A b: {baseUrl: 'http://x'}\n", 2, "providers.A b: a provider's id"),
         ("providers:\n  a: {}\n", 2, "providers.a: is empty"),
@@ -141,7 +161,7 @@ providers:
         ("providers:\n  a:\n    authHeader: yes please\n", 3, "expected true or false, found 'yes please'"),
         ("providers:\n  a:\n    api: gopher\n", 3, "expected one of anthropic-messages"),
         ("providers:\n  a:\n    api: bedrock-converse-stream\n", 3, "is not supported in this version"),
-        ("providers:\n  a:\n    auth: oauth\n", 3, "logging in is not supported"),
+        ("providers:\n  a:\n    auth: oauth\n", 3, "oauth needs `oauth: {authorizeUrl, tokenUrl, clientId}` beside it"),
         ("providers:\n  a:\n    discovery: {type: ollama}\n", 3, "discovery requires api"),
         ("providers:\n  a:\n    models: [{id: m}]\n", 2, "models requires baseUrl"),
         (
@@ -152,7 +172,7 @@ providers:
         (
             "providers:\n  a:\n    baseUrl: http://x\n    api: openai-completions\n    models:\n      - id: m\n",
             2,
-            "models requires apiKeyEnv, apiKey or auth: none",
+            "models requires apiKeyEnv, apiKey, oauth or auth: none",
         ),
         (LOCAL.replace("32768", "-1"), 11, "providers.local.models[0].contextWindow: expected a whole number above 0"),
         (LOCAL.replace("id: qwen3", "title: qwen3"), 8, "this key is unknown"),

@@ -44,7 +44,7 @@ export function guidanceOf(items: readonly ContextItem[], agents: readonly Agent
     [
       t("In the chat"),
       [
-        { label: "/mcp", description: t("tool servers (MCP): state, tools, signing in"), detail: "", command: "/mcp" },
+        { label: "/mcp", description: t("MCP servers: state, tools, signing in"), detail: "", command: "/mcp" },
         { label: "/skills", description: t("skills, commands and templates"), detail: "", command: "/skills" },
         { label: "/rules", description: t("switches rules on and off"), detail: "", command: "/rules" },
       ],

@@ -9,7 +9,7 @@ import { reason } from "./logger";
 
 interface Known {
   keys: { provider: string; ending: string; rest?: string | null }[];
-  providers: { id: string; name: string }[];
+  providers: { id: string; name: string; signsIn?: boolean }[];
 }
 
 interface Stored {
@@ -18,13 +18,15 @@ interface Stored {
 
 export async function storeKey(session: Session): Promise<void> {
   const { keys, providers } = await session.ask<Known>("_north/keys/list", {});
-  const items = providers.map(({ id, name }) => {
+  const items = providers.map(({ id, name, signsIn }) => {
     const stored = keys.filter((key) => key.provider === id).map(({ ending, rest }) => (rest ? `${ending} ${rest}` : ending));
-    return { label: name, description: id, detail: stored.length > 0 ? vscode.l10n.t("stored: {0}", stored.join(", ")) : "", id };
+    const detail = stored.length > 0 ? vscode.l10n.t("stored: {0}", stored.join(", ")) : "";
+    return { label: name, description: id, detail: signsIn ? vscode.l10n.t("signs you in, in a browser") : detail, id, signsIn };
   });
   const title = vscode.l10n.t("North: Store an API Key");
   const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: vscode.l10n.t("The provider"), matchOnDescription: true });
   if (chosen === undefined) return;
+  if (chosen.signsIn) return void (await session.send(`/login ${chosen.id}`));
   const prompt = vscode.l10n.t("The API key of {0}", chosen.label);
   const key = await vscode.window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true });
   if (key === undefined || key.trim() === "") return;

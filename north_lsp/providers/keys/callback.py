@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import anyio
 import anyio.abc
 
-from north_lsp.mcp.transport import beside
+from north_lsp.background import beside
 
 _PATH = "/callback"
 _MAX_BYTES = 16 * 1024
@@ -62,9 +62,9 @@ class Callback:
 
 
 @asynccontextmanager
-async def callback(state: str) -> AsyncIterator[Callback]:
-    """Listen for an answer with this state. Raises OSError."""
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+async def callback(state: str, port: int = 0) -> AsyncIterator[Callback]:
+    """Listen for an answer with this state, at any port that is free or at the given one. Raises OSError."""
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port) as listener:
         found = Callback(listener.extra(anyio.abc.SocketAttribute.local_port), state)
         async with beside(partial(listener.serve, found.serve)):
             yield found

@@ -2,7 +2,7 @@
 
 import anyio
 
-from north_lsp.mcp.callback import callback
+from north_lsp.providers.keys.callback import callback
 
 
 async def asked(address: str, line: str) -> str:
