@@ -40,9 +40,9 @@ def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
 
 
 def _only_text(parts: tuple[Part, ...]) -> str:
-    """Return the text of a prompt that has nothing else; empty for any other."""
+    """Return what the user typed in a prompt that has nothing else; empty for any other."""
     match without_editor(parts):
-        case (TextPart(text),):
+        case (TextPart(text, is_made=False),):
             return text.strip()
         case _:
             return ""
