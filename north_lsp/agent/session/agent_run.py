@@ -29,9 +29,10 @@ from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
 from north_lsp.agent.prompts import render
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.shell import shell_resources
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
+from north_lsp.agent.session.wiring import SessionParts
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
@@ -145,8 +146,8 @@ class AgentRun:
         )
         settings, root = means.environment.settings, workspace.roots.main
         runner = make_runner(settings, workspace, shell_resources(means.stored, means.environment, root))
-        if runner.containment is not None and means.runner.containment is not None:
-            runner.containment.on_taken = means.runner.containment.on_taken
+        if runner.containment is not None and means.shell.runner.containment is not None:
+            runner.containment.on_taken = means.shell.runner.containment.on_taken
         self._shared.runners.add(runner)
         try:
             return await self._work_on(log, workspace, runner, ports)
@@ -248,10 +249,15 @@ class AgentRun:
         environment = means.environment
         web = WebMeans.of(environment.environ, environment.models, log, account)
         tools = SessionTools(
-            runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
+            lambda: runner,
+            checkpoints,
+            stored.artifacts,
+            environment.process.abandoned,
+            stored.secrets.is_in,
+            lambda: web,
         )
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
-        calls = ToolRunner(services, checkpoints, stored.artifacts, ports)
+        calls = ToolRunner(lambda: services, checkpoints, stored.artifacts, ports)
         return SessionParts(log, History(log), checkpoints, edits, calls, account, ports)
 
     def _checkpoints(self, log: Log) -> Checkpoints:
@@ -266,7 +272,8 @@ class AgentRun:
         stored = self._means.stored
 
         def expect(paths: Sequence[Path]) -> None:
-            for one in (self._means.runner, *self._shared.runners):
+            self._means.shell.expect(paths)
+            for one in self._shared.runners:
                 one.expect(paths)
 
         if self._shared.place.tree is None:
