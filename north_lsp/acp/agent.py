@@ -23,7 +23,7 @@ from north_lsp.acp.options import option_methods
 from north_lsp.acp.plain import without_extension
 from north_lsp.acp.prompting import prompt_methods
 from north_lsp.acp.refusals import unknown_session
-from north_lsp.acp.servers import begin_servers
+from north_lsp.acp.servers import take_servers
 from north_lsp.acp.settings_watch import watch_settings
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
@@ -316,12 +316,14 @@ class AcpAgent:
         more: Sequence[Event] = (),
     ) -> None:
         session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
+        of_servers = take_servers(session, params, self._editor_servers)
 
         async def announce() -> None:
             for event in (CommandsChanged(await session.refresh_commands()), *more):
                 await self._editor(session.id).show(event)
+            session.servers.begin()
             notices = [
-                *begin_servers(session, params, self._editor_servers),
+                *of_servers,
                 *session.load_warnings,
                 *session.choice.take_notices(),
                 *map(_not_sent, unsent),

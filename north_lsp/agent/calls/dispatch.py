@@ -147,7 +147,9 @@ class Dispatcher:
                 return
             await self._ports.status.before_step()
             group = [waiting.pop(0)]
-            while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < _MAX_PARALLEL:
+            side_by_side = (hold := self._context.rules.hold()) is None or not hold.counts
+            most = _MAX_PARALLEL if side_by_side else 1
+            while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < most:
                 group.append(waiting.pop(0))
             try:
                 async with anyio.create_task_group() as tasks:

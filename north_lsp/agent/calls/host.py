@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _CHANGES: tuple[Need, ...] = ("write", "run")
+_LOOKS: tuple[Need, ...] = ("run", "network", "agents")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ class CallHost:
         self._ensure("todo")
         planning = self._abilities.carriers.planning
         result = await planning.goal.change(self._call, self._title, change)
-        if change.action != "evidence":
+        if change.action != "evidence" or self._context.mode != "agent":  # else it is in the log alone
             return result
         kept = await planning.workflow.evidence.of_criterion(self._context.workspace, change.id)
         return replace(result, text=f"{result.text}\n\n{kept}") if kept else result
@@ -230,6 +231,8 @@ class CallHost:
             raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")
         if need in _CHANGES and self._context.plans:  # whatever modes the tool says that it has
             raise plan_required(f"{self._tool.name} would change something")
+        if need in _LOOKS and (hold := self._context.rules.hold()) is not None:
+            hold.refuse_reading()
 
 
 async def _only_looks(command: Command) -> bool:

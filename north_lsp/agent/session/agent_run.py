@@ -38,7 +38,7 @@ from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
 from north_lsp.agent.subagents.contract import Contract, ContractReminder
 from north_lsp.agent.subagents.definition import Definition
-from north_lsp.agent.subagents.ownership import agent_hold
+from north_lsp.agent.subagents.ownership import agent_hold, hold_behind
 from north_lsp.agent.subagents.place import Place, TreeEdits
 from north_lsp.agent.subagents.progress import Progress, State
 from north_lsp.agent.subagents.request import TaskRequest
@@ -84,7 +84,8 @@ class _AgentVeil(LogVeil):
 class Work:
     """A task that is to be done: what was asked for, by which agent, with which model and tools, in which mode.
     `skills` are the texts of those that it was given, `spawns` the agents that it may use itself; `isolated`: in a work
-    tree of its own; `package`: what it is of a workflow, which says what it may change."""
+    tree of its own; `package`: what it is of a workflow, which says what it may change; `is_behind`: it is done in the
+    background, so that the conversation may be in another mode by then."""
 
     request: TaskRequest
     agent: Definition
@@ -96,6 +97,7 @@ class Work:
     spawns: tuple[str, ...] = ()
     isolated: bool = False
     package: Assignment | None = None
+    is_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,8 @@ class AgentRun:
         await self._prompt(log, workspace, told)
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
-        hold = partial(agent_hold, means.stored.log, workspace, work.package.package.owns if work.package else None)
+        owns = work.package.package.owns if work.package is not None else None
+        hold = partial(hold_behind if work.is_behind else agent_hold, means.stored.log, workspace, owns)
         rules = TurnRules(told.follow, told.project.stream_rules, hold)
         context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, rules)
         try:
@@ -244,7 +247,7 @@ class AgentRun:
         edits = self._edits(log, checkpoints, reviews, ports)
         account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor)
         environment = means.environment
-        web = WebMeans.of(environment.environ, environment.models, stored.log, account)
+        web = WebMeans.of(environment.environ, environment.models, log, account)
         tools = SessionTools(
             lambda: runner,
             checkpoints,
@@ -308,6 +311,8 @@ class AgentRun:
         last = _last_text(log)
         if (ended := _ENDS.get(stopped)) is not None:
             return Outcome(ended, last or "it was stopped before it had a result")
+        if stopped == "refusal":
+            return Outcome("failed", f"the model refused{f': {last}' if last else ''}")
         if not last:
             return Outcome("failed", self._editor.problem or "it stopped without a result")
         return Outcome("unstructured", last)

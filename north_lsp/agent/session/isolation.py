@@ -156,7 +156,7 @@ class Homecoming:
             if len(some) < len(rows):
                 parts.append(f"and {len(rows) - len(some)} more")
                 left += [head, *rows]
-        lost = (*lost, *brought.too_much)
+        lost = (*lost, *brought.lost)
         if lost or left:
             parts.append(await anyio.to_thread.run_sync(self._kept, left, lost))
         return "\n".join(parts)
