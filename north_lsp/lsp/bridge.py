@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from north_lsp.display import one_line
 from north_lsp.lsp.features import Features
 from north_lsp.lsp.texts import OpenDocumentTexts
-from north_lsp.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError, error_reply, is_id
+from north_lsp.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError, error_reply, is_id
 from north_lsp.rpc.peer import Peer
 
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
 _MAX_WAITING = 1000
+_TEXTS = ("textDocument/did", "notebookDocument/did")
+"""How notifications about texts begin. They are not pygls's: it fails at changes of a text that it does not have."""
 
 
 class PyglsBridge:
@@ -39,10 +42,16 @@ class PyglsBridge:
     async def handle(self, raw: dict[str, Any]) -> None:
         # pygls does not answer a message with another version or none, and rejects one without params.
         raw = {**({"params": {}} if "method" in raw else {}), **raw, "jsonrpc": "2.0"}
-        if self.texts.follow(str(raw.get("method")), raw.get("params") or {}):
+        method = str(raw.get("method"))
+        if not method.startswith(_TEXTS):
+            await self._inbox.send(raw)
+        elif is_id(raw.get("id")):
+            await self._refuse(
+                raw, RpcError(INVALID_REQUEST, f"{one_line(method, 60)} is a notification: it has no id")
+            )
+        elif self.texts.follow(method, raw.get("params") or {}):
             self._changed.set()
             self._changed = anyio.Event()
-        await self._inbox.send(raw)
 
     async def run(self, initialize: dict[str, Any]) -> None:
         """Load pygls off the loop, tell it what was negotiated, and feed it until cancelled. If it cannot be loaded,

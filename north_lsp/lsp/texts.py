@@ -1,7 +1,7 @@
 """The texts that a client has open, kept up to date by its change messages, with LSP's definition of a line. Depends on
 neither pygls nor the wire.
 
-pygls keeps texts too, but it also ends lines at form feeds and Unicode separators, which makes positions wrong.
+pygls keeps none: it would also end lines at form feeds and Unicode separators, which makes positions wrong.
 """
 
 from typing import Any
@@ -35,8 +35,7 @@ class OpenDocumentTexts:
         return self._texts.get(uri)
 
     def follow(self, method: str, params: dict[str, Any]) -> bool:
-        """Follow a message. Returns whether it changed a text; an invalid message changes nothing and is left to pygls
-        to report."""
+        """Follow a message. Returns whether it changed a text; an invalid message changes nothing."""
         try:
             document = params["textDocument"]
             uri = str(document["uri"])

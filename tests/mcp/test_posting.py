@@ -171,3 +171,59 @@ async def test_a_refusal_without_end_is_not_read_to_its_end(without_proxies: Non
             transport.post(ASKED)
             assert "refus" in (await first(transport))["error"]["message"]
     assert written < 2**28
+
+
+async def test_an_answer_is_fetched_where_its_stream_was_left_off(without_proxies: None) -> None:
+    """Servers may end a stream before its answer, and begin it with an event that is none and names the place."""
+    named: list[str | None] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        named.append(handler.headers["last-event-id"])
+        place = f"id: {len(named)}\nretry: 1\ndata:\n\n".encode()
+        found = b'data: {"jsonrpc": "2.0", "id": 1, "result": {}}\n\n' if len(named) == 3 else b""
+        say(handler, place + found, content_type="text/event-stream")
+
+    with answering(answer) as url:
+        async with http(replace(SPEC, url=url), {}, httpx2.Auth()) as transport:
+            transport.post(ASKED)
+            assert await first(transport) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert named == [None, "1", "2"]
+
+
+async def test_a_stream_that_ends_again_and_again_without_an_answer_is_given_up(without_proxies: None) -> None:
+    asked: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.command)
+        say(handler, b"id: 1\nretry: 1\ndata:\n\n", content_type="text/event-stream")
+
+    with answering(answer) as url:
+        async with http(replace(SPEC, url=url), {}, httpx2.Auth()) as transport:
+            transport.post(ASKED)
+            assert "ended without an answer" in (await first(transport))["error"]["message"]
+    assert asked[:2] == ["POST", "GET"]
+
+
+async def test_nobody_asks_for_an_answer_that_nobody_waits_for(without_proxies: None) -> None:
+    asked = []
+    asked_again, given_up = threading.Event(), threading.Event()
+
+    def answer(handler: Any) -> None:
+        if handler.command == "POST" and json.loads(handler.sent)["method"] != ASKED["method"]:
+            handler.send_response(202)
+            handler.end_headers()
+            return
+        asked.append(handler.command)
+        if len(asked) == 2:
+            asked_again.set()
+            given_up.wait(PATIENCE)
+        say(handler, b"id: %d\nretry: 1\ndata:\n\n" % len(asked), content_type="text/event-stream")
+
+    with answering(answer) as url:
+        async with http(replace(SPEC, url=url), {}, httpx2.Auth()) as transport:
+            transport.post(ASKED)
+            assert await anyio.to_thread.run_sync(asked_again.wait, PATIENCE)
+            transport.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+            given_up.set()
+            assert "ended without an answer" in (await first(transport))["error"]["message"]
+    assert asked == ["POST", "GET"]

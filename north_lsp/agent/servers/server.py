@@ -27,6 +27,9 @@ State = Literal["connecting", "ready", "failed", "lost", "off"]
 
 _WAITS = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0, 60.0, 60.0, 60.0, 60.0)
 """Seconds before each further attempt."""
+_STEADY_SECONDS = 60.0
+"""A connection that was there for so long, or answered a call, has its attempts anew; one that ends sooner is no better
+than none."""
 _WAIT_FOR_CALL = 10.0
 _WAIT_FOR_START = 30.0
 _BETWEEN_LISTS = 1.0
@@ -74,7 +77,7 @@ class Server:
         self._named: dict[str, None] = {}
         self._as_first: Mapping[str, OfferedTool] = {}
         self._taking = anyio.Lock()
-        self._starts_again = False
+        self._starts_again = self._has_answered = False
 
     # -- its life ---------------------------------------------------------------------------------------------------
 
@@ -125,13 +128,15 @@ class Server:
             try:
                 async with self._connect(self.spec, self._roots, self) as connection:
                     await self._list(connection)
-                    was_ready, attempt = True, 0
+                    was_ready, self._has_answered, since = True, False, anyio.current_time()
                     self._connection, self.title = connection, connection.title
                     took = round((anyio.current_time() - started) * 1000)
                     self._diagnostics.event("mcp_ready", server=self.spec.name, durationMs=took, tools=len(self.tools))
                     self._set("ready")
                     self.settled.set()
                     why = await self._serve(connection)
+                    if self._has_answered or anyio.current_time() - since >= _STEADY_SECONDS:
+                        attempt = 0
             except ToolError as error:
                 why = error.message
             self._connection = None
@@ -256,6 +261,7 @@ class Server:
                 "STALE", f"the tool {tool.name} of the MCP server {self.spec.name} {what}", "do without it for now"
             )
         answer = await connection.call(tool.name, arguments, report)
+        self._has_answered = True
         for address in answer.links:
             self.name_resource(address)
         return answer

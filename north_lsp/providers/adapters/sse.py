@@ -8,6 +8,7 @@ from north_lsp.lazy_pattern import lazy_pattern
 MAX_LINE_BYTES = 16 * 1024 * 1024
 _LINE_END = lazy_pattern(rb"\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
+_RETRY_DIGITS = 10
 
 
 class NoEventStream(ValueError):
@@ -20,12 +21,13 @@ def _too_long(most: int) -> NoEventStream:
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """One event. `name` is empty if the server gave none; `data` is the text of its data lines, and `id` where to go on
-    after it."""
+    """One event. `name` is empty if the server gave none; `data` is the text of its data lines, `id` where to go on
+    after it, and `retry` after how many milliseconds, if the server said so."""
 
     name: str
     data: str
     id: str = ""
+    retry: int | None = None
 
 
 class SseDecoder:
@@ -38,6 +40,7 @@ class SseDecoder:
         self._at_start = True
         self._skip_line_feed = False
         self._name = self._id = ""
+        self._retry: int | None = None
         self._data: list[str] = []
         self._size = 0
 
@@ -85,7 +88,7 @@ class SseDecoder:
 
     def _take(self, line: bytes) -> ServerEvent | None:
         if not line:
-            event = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
+            event = ServerEvent(self._name, "\n".join(self._data), self._id, self._retry) if self._data else None
             self._name, self._data, self._size = "", [], 0
             return event
         field, _, value = line.partition(b":")
@@ -99,4 +102,6 @@ class SseDecoder:
             self._id = text
         elif field == b"event":
             self._name = text
+        elif field == b"retry" and text.isascii() and text.isdigit() and len(text) < _RETRY_DIGITS:
+            self._retry = int(text)
         return None

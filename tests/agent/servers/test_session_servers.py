@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+import pytest
 
 from north_lsp.agent.ports.servers import Connection, Listener, OfferedTool, ServerSpec
+from north_lsp.agent.servers import server
 from north_lsp.agent.servers.session_servers import ServerMeans, SessionServers
 from north_lsp.errors import ToolError
 from north_lsp.storage.locations import Locations
@@ -111,7 +113,8 @@ async def test_a_server_with_another_token_starts_again_without_a_word(tmp_path:
             locations, {"HOME": str(tmp_path)}, cast(Any, Connecting()), background, lambda: settings, frozenset, bool
         )
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), cast(Any, told), cast(Any, told))
-        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
         with anyio.fail_after(PATIENCE):
             while len(checks) < 3:
                 await anyio.sleep(0.001)
@@ -127,7 +130,8 @@ async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path:
     async with anyio.create_task_group() as background:
         means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, Settings, frozenset, bool)
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), silent, silent)
-        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
         await servers.settle()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(servers.reconnect, None)
@@ -136,3 +140,39 @@ async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path:
             await anyio.wait_all_tasks_blocked()
             connections.may_end.set()
         assert (connections.opened, connections.open) == (1, 0)
+
+
+class Gone(Opened):
+    """A connection that ends as soon as it is open."""
+
+    async def wait_closed(self) -> str:
+        return "transport closed"
+
+
+async def test_a_server_that_ends_as_soon_as_it_is_there_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_WAITS", (0.0, 0.0, 0.0))
+    locations, opened, told = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"), list[str](), Told()
+
+    class Connecting(Connections):
+        @asynccontextmanager
+        async def __call__(self, spec: ServerSpec, *_: object) -> AsyncIterator[Connection]:
+            opened.append(spec.name)
+            assert len(opened) < 10, "it starts again and again"
+            yield cast(Connection, Gone())
+
+    (tmp_path / "project").mkdir()
+    async with anyio.create_task_group() as background:
+        means = ServerMeans(
+            locations, {"HOME": str(tmp_path)}, cast(Any, Connecting()), background, Settings, frozenset, bool
+        )
+        servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), cast(Any, told), cast(Any, told))
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
+        with anyio.fail_after(PATIENCE):
+            while not ((row := servers.rows()) and row[0].server and row[0].server.state == "failed"):
+                await anyio.sleep(0.001)
+        assert row[0].server.error == "transport closed"
+        await servers.close()
+    assert len(opened) == 4
