@@ -4,64 +4,35 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 
 from north_lsp.acp import params as read
 from north_lsp.acp import v1
-from north_lsp.acp.artifacts import artifact_methods
-from north_lsp.acp.checkpoints import checkpoint_methods
-from north_lsp.acp.config import config_methods
-from north_lsp.acp.context import context_methods
-from north_lsp.acp.control import control_methods, opened_fields
-from north_lsp.acp.draft_session_methods import draft_session_methods
 from north_lsp.acp.editor import AcpEditor
 from north_lsp.acp.editor_servers import EditorServers
-from north_lsp.acp.exports import export_methods
 from north_lsp.acp.held_notices import HeldNotices, holds_notices
-from north_lsp.acp.importing import import_method
 from north_lsp.acp.initialize import Client
 from north_lsp.acp.language import ClientLanguage
-from north_lsp.acp.learning import learning_methods
-from north_lsp.acp.library import library_methods
-from north_lsp.acp.listing import list_method
-from north_lsp.acp.look import look_methods
-from north_lsp.acp.models import model_methods
 from north_lsp.acp.moving import ensure_agreed, tell_of_moved_folder
-from north_lsp.acp.navigation import forked, navigation_methods
 from north_lsp.acp.options import option_methods
-from north_lsp.acp.paths import path_methods
-from north_lsp.acp.permissions import permission_methods
 from north_lsp.acp.plain import without_extension
 from north_lsp.acp.prompting import prompt_methods
-from north_lsp.acp.provider_routes import provider_route_methods
 from north_lsp.acp.refusals import unknown_session
-from north_lsp.acp.salvaging import salvage_method
-from north_lsp.acp.servers import begin_servers
+from north_lsp.acp.servers import take_servers
 from north_lsp.acp.settings_watch import watch_settings
-from north_lsp.acp.storage import storage_methods
-from north_lsp.acp.task_methods import task_methods
-from north_lsp.acp.todo_methods import todo_methods
-from north_lsp.acp.trash import trash_methods
-from north_lsp.acp.work_methods import work_methods
 from north_lsp.agent.ports.editor import OpenTexts
 from north_lsp.agent.ports.events import CommandsChanged, Event, Notice, QueuedPromptText
-from north_lsp.agent.session.configuration import Configuration
-from north_lsp.agent.session.conversations import Conversations
-from north_lsp.agent.session.early_replay import show_beginning
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.factory import Defaults, SessionFactory
-from north_lsp.agent.session.kept_data import KeptData
-from north_lsp.agent.session.library import Library
 from north_lsp.agent.session.moved_folders import MovedFolders
 from north_lsp.agent.session.other_folders import OtherProject, UnlikeFolder
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.switching import Reason, Switch, SwitchKept
-from north_lsp.agent.session.trash import Trash
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.model_selection import ALL_MODELS, Allowed
 from north_lsp.rpc.messages import INVALID_REQUEST, METHOD_NOT_FOUND, Params, RpcError, invalid_params
@@ -69,6 +40,13 @@ from north_lsp.rpc.peer import Call, Handler, Peer
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed, UnknownConversation
 from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.workspace.paths import Roots
+
+OWN = frozenset({"authenticate", "initialize", "logout", "mcp/message"})
+OWN_BEGINNINGS = ("_", "auth/", "providers/", "session/")
+"""The methods that are ACP's on any connection, and how the others of them begin."""
+
+if TYPE_CHECKING:
+    from north_lsp.agent.session.conversations import Conversations
 
 _UNSENT_LENGTH = 2000
 
@@ -95,7 +73,6 @@ class AcpAgent:
         named = {"name": client.name, "version": client.version} if client.name else None
         defaults = replace(defaults, client=named, resumes_turns=client.resumes_turns)
         self._factory = SessionFactory(environment, defaults, log, self._editor, self._language)
-        self._conversations = Conversations(environment.locations)
         self._moved_folders = MovedFolders(environment.locations)
         self._editor_servers = EditorServers(peer)
         self._sessions: dict[str, Session] = {}
@@ -105,54 +82,45 @@ class AcpAgent:
         self._ended = False
         self.is_left = False
         """The client has said that it goes, and comes back to what runs."""
-        prompts = prompt_methods(self._session, self._reopen, self._prompting)
-        library = library_methods(Library(environment.locations), self._session, self._sessions)
         self._methods: dict[str, Handler] = {
             "initialize": self._initialize_again,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
             "session/fork": self._fork,
-            "session/list": list_method(self._conversations),
             "session/close": self._close,
             "session/delete": self._delete,
-            "_north/sessions/import": import_method(self._conversations),
-            "_north/sessions/salvage": salvage_method(self._conversations),
-            **storage_methods(KeptData(environment.locations)),
             "_north/costs/get": self._costs,
-            **prompts,
+            **prompt_methods(self._session, self._reopen, self._prompting),
             **option_methods(self._session, self._options),
-            **checkpoint_methods(self._session),
-            **model_methods(environment, self._allowed, peer),
-            **permission_methods(self._session),
-            **artifact_methods(self._session),
-            **look_methods(self._session),
-            **path_methods(self._session),
-            **context_methods(self._session),
-            **config_methods(
-                self._session, Configuration(environment.settings_file), environment.settings_file.take_editor
-            ),
-            **todo_methods(self._session),
-            **work_methods(self._session),
-            **task_methods(self._session),
-            **navigation_methods(self._session),
-            **control_methods(self._session, prompts["session/prompt"]),
-            **library,
-            **draft_session_methods(library, self._sessions, self._conversations, self._end_one),
-            **provider_route_methods(environment.models),
-            **export_methods(self._sessions.get, environment),
-            **learning_methods(self._session),
-            **trash_methods(Trash(environment.locations)),
             "mcp/message": self._editor_servers.answer,
         }
+        self._has_all = False
         environment.models.catalog_refresh.listen(self._announce_models)
         environment.background.start_soon(watch_settings, lambda: self.sessions)
 
     def owns(self, method: str) -> bool:
-        return method in self._methods or method.startswith(("session/", "_"))
+        return method in OWN or method.startswith(OWN_BEGINNINGS)
+
+    @cached_property
+    def _conversations(self) -> "Conversations":
+        from north_lsp.agent.session.conversations import Conversations
+
+        return Conversations(self._environment.locations)
+
+    def _handler(self, method: str) -> Handler | None:
+        """Return what answers a request. The methods that no conversation needs in order to begin are loaded with the
+        first of them."""
+        if method not in self._methods and not self._has_all:
+            from north_lsp.acp.more_methods import Served, more_methods
+
+            served = Served(self._session, self._sessions, self._conversations, self._end_one, self._allowed)
+            self._methods |= more_methods(served, self._environment, self._peer, self._methods["session/prompt"])
+            self._has_all = True
+        return self._methods.get(method)
 
     async def request(self, method: str, params: Params, call: Call) -> object:
-        handler = self._methods.get(method)
+        handler = self._handler(method)
         if handler is None:
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {method}")
         if self._ended:
@@ -229,6 +197,8 @@ class AcpAgent:
         )
 
     async def _fork(self, params: Params, call: Call) -> object:
+        from north_lsp.acp.navigation import forked
+
         id = read.text(params, "sessionId")
         switch = await self._leave("fork", id)
         try:
@@ -255,6 +225,8 @@ class AcpAgent:
     ) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
+        from north_lsp.acp.control import opened_fields
+
         unsent = session.unsent.pop()
         self._announce_after(session, params, call, problems, unsent, more)
         return {**self._state(session), **opened_fields(session, unsent)}
@@ -281,6 +253,8 @@ class AcpAgent:
             if session is not None and not session.is_closed:
                 return session
             if shown is not None:
+                from north_lsp.agent.session.early_replay import show_beginning
+
                 shown += await show_beginning(self._environment, id, roots.main, self._editor(id).show)
             try:
                 session = await self._factory.open(id, roots, agreed=agreed)
@@ -342,12 +316,14 @@ class AcpAgent:
         more: Sequence[Event] = (),
     ) -> None:
         session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
+        of_servers = take_servers(session, params, self._editor_servers)
 
         async def announce() -> None:
             for event in (CommandsChanged(await session.refresh_commands()), *more):
                 await self._editor(session.id).show(event)
+            session.servers.begin()
             notices = [
-                *begin_servers(session, params, self._editor_servers),
+                *of_servers,
                 *session.load_warnings,
                 *session.choice.take_notices(),
                 *map(_not_sent, unsent),

@@ -154,8 +154,16 @@ class AcpEditor:
         option, said = await self._ask(questions.choice_permission(self._session_id, choice, self._client))
         if (confirm := questions.has_to_be_confirmed(choice, self._client, option)) is not None:
             answer, _ = await self._ask(questions.choice_permission(self._session_id, confirm, self._client))
+            await self._end(confirm, answer)
             option = option if answer == "yes" else choice.options[-1][0]
+        await self._end(choice, option)
         return Decided(None) if option == "stop" else Decided(option, questions.comment_of(said))
+
+    async def _end(self, choice: Choice, option: str | None) -> None:
+        """Tell a client which takes a question for a call of a tool that it has ended; those of calls end with them."""
+        if not choice.call_id and not self._client.knows_north:
+            params = {"sessionId": self._session_id, "update": questions.choice_ended(choice, option)}
+            await self._peer.notify("session/update", params)
 
     async def fill(self, form: Form) -> FormAnswer | None:
         return await self._elicitation.fill(form) if self._client.has_ui else None

@@ -87,9 +87,9 @@ def choice_permission(session_id: str, choice: Choice, client: Client) -> dict[s
     the last one refuses."""
     title = visible(choice.question)
     tool_call = {
-        "toolCallId": choice.id,
+        "toolCallId": choice.call_id or choice.id,
         "title": title,
-        "kind": "other",
+        **({} if choice.call_id else {"kind": "other"}),  # a call has one
         "status": "pending",
         "content": [content(f"{title}\n\n{visible(choice.detail)}" if choice.detail else title)],
     }
@@ -112,7 +112,16 @@ def has_to_be_confirmed(choice: Choice, client: Client, chosen: str | None) -> C
     name = dict(choice.options[:-1]).get(chosen or "")
     if client.knows_north or name is None or len(choice.options) <= _TOLD_APART:
         return None
-    return Choice(f"{choice.id}-confirm", f"{choice.question} {name}?", (("yes", f"Yes: {name}"), ("no", "No")))
+    options = (("yes", f"Yes: {name}"), ("no", "No"))
+    return Choice(f"{choice.id}-confirm", f"{choice.question} {name}?", options, call_id=choice.call_id)
+
+
+def choice_ended(choice: Choice, chosen: str | None) -> dict[str, Any]:
+    """Return the update that ends a question which no call of a model asks: it stood for a tool call of its own."""
+    name = dict(choice.options).get(chosen or "")
+    ended = "completed" if name is not None and chosen != choice.options[-1][0] else "failed"
+    title = visible(f"{choice.question} {name}" if name is not None else choice.question)
+    return {"sessionUpdate": "tool_call_update", "toolCallId": choice.id, "title": title, "status": ended}
 
 
 def _kind(files: Sequence[FileChange]) -> str:

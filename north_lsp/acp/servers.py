@@ -13,11 +13,12 @@ _SOURCE = "passed on by the editor"
 _MOST = 50
 
 
-def begin_servers(session: Session, params: Params, channel: Channel) -> list[str]:
-    """Start the servers that come with the opening of a session, beside those that files name; returns what is wrong
-    with the ones that cannot be started. Those of the editor itself are reached over `channel`."""
+def take_servers(session: Session, params: Params, channel: Channel) -> list[str]:
+    """Take the servers that come with the opening of a session, beside those that files name: they are started when
+    servers are, or with the first prompt. Returns what is wrong with the ones that cannot be started. Those of the
+    editor itself are reached over `channel`."""
     specs, problems = read_servers(params.get("mcpServers"), channel)
-    session.servers.begin(specs)
+    session.servers.take(specs)
     return problems
 
 

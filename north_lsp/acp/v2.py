@@ -103,7 +103,7 @@ def permission(params: Fields, *, knows_north: bool) -> Fields:
     asked = call.get("rawInput")
     subject: Fields
     more: Fields = {}
-    if call["kind"] == "execute" and isinstance(asked, dict) and {"command", "cwd"} <= asked.keys():
+    if call.get("kind") == "execute" and isinstance(asked, dict) and {"command", "cwd"} <= asked.keys():
         subject = {
             "type": "command",
             "command": asked["command"],

@@ -30,14 +30,14 @@ def export(
 ) -> int:
     """Export a stored conversation, by its id, or any log file. Returns the exit code; says on standard error what
     cannot be done."""
-    from north_lsp.tools.builtin import builtin_tools
+    from north_lsp.tools.shipped import shipped_tools
 
     locations = Locations.from_environment(options.environ)
     try:
         log = _log(conversation, locations)
         chosen = as_format(format) if format is not None else format_for(out)
         mask = None if raw else mask_of(options.load_catalog(), options.environ)
-        text = render(source_of(log, Blobs(locations.blobs)), builtin_tools(), chosen, mask)
+        text = render(source_of(log, Blobs(locations.blobs)), shipped_tools(), chosen, mask)
         if out == "-":
             sys.stdout.write(text)
             return 0

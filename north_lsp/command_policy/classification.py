@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -108,7 +107,7 @@ def _words(simple: Simple) -> str:
 
 @cache
 def _always_ask() -> tuple[_AlwaysAsk, ...]:
-    rows = tomllib.loads(files(__package__).joinpath("always_ask.toml").read_text("utf-8"))["rules"]
+    rows = tomllib.loads(Path(__file__).with_name("always_ask.toml").read_text("utf-8"))["rules"]
     return tuple(
         _AlwaysAsk(
             tuple(re.compile(pattern, re.IGNORECASE) for pattern in row["all"]),

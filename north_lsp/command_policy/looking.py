@@ -8,7 +8,9 @@ from north_lsp.command_policy.tables import git_writes, reason_against
 _GIT = frozenset({"status", "log", "diff", "show"})
 _GIT_WRITES = ("--output", "--ext-diff", "--textconv", "-O", "--open-files-in-pager")
 _CHANGES = ("writes to ", "changes ", "installs ")
-_VERSION = ("--version", "-V", "version")
+_VERSION = ("--version", "-V")
+_SAYING = frozenset({"cargo", "docker", "go", "helm", "hg", "kubectl", "npm", "pnpm", "podman", "terraform", "tofu"})
+"""Programs whose command `version` says their version: others take the word for a file, or a task to run."""
 
 
 def only_looks(command: str) -> bool:
@@ -50,7 +52,9 @@ def _looks(simple: Simple) -> bool:
         return True
     if program == "git":
         return bool(rest) and rest[0] in _GIT and not any(map(_may_write, rest[1:]))
-    return "/" not in program and len(rest) == 1 and rest[0] in _VERSION
+    if "/" in program or len(rest) != 1:
+        return False
+    return rest[0] in _VERSION or (program in _SAYING and rest[0] == "version")
 
 
 def _may_write(word: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 from north_lsp.command_policy.parsing import Simple
@@ -96,7 +96,7 @@ def is_builtin(name: str) -> bool:
 def _table() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _TABLES:
-        for key, rows in tomllib.loads(files(__package__).joinpath(name).read_text("utf-8")).items():
+        for key, rows in tomllib.loads(Path(__file__).with_name(name).read_text("utf-8")).items():
             found[key] = {**found[key], **rows} if key in found else rows
     return found
 

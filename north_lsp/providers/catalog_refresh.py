@@ -10,7 +10,7 @@ import anyio.to_thread
 from north_lsp.background import Background
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.discovery import Discoverer
-from north_lsp.providers.catalog.models_file import NAMES
+from north_lsp.providers.catalog.models_path import NAMES
 from north_lsp.providers.pool import ProviderPool
 from north_lsp.storage.noting import note_problem
 

@@ -1,13 +1,14 @@
 """Reads what it can of a broken or overlong JSON-RPC message: its id, and whether it was an answer."""
 
 import json
-import re
-from dataclasses import dataclass
+
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 
 Id = str | int
 
-_TOKEN = re.compile(rb'\s*(?:("(?:[^"\\\x00-\x1f]|\\.){0,500}")|(-?\d{1,18})(?=[\s,}\]])|([{}\[\]:,])|([\w.+-]+))')
-_LAST_ID = re.compile(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\\x00-\x1f]|\\.){0,200}"|-?\d{1,18})\s*\}\s*$')
+_TOKEN = lazy_pattern(rb'\s*(?:("(?:[^"\\\x00-\x1f]|\\.){0,500}")|(-?\d{1,18})(?=[\s,}\]])|([{}\[\]:,])|([\w.+-]+))')
+_LAST_ID = lazy_pattern(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\\x00-\x1f]|\\.){0,200}"|-?\d{1,18})\s*\}\s*$')
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
+from north_lsp.lazy_dataclass import dataclass
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.rpc.fragments import NOTHING, Fragment, read_fragment
 
 MAX_FRAME_BYTES = 64 * 1024 * 1024
@@ -14,10 +15,10 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 _MAX_HEADER_BYTES = 64 * 1024
 _MOST_SKIPPED = 16 * MAX_FRAME_BYTES  # a header that announces more is wrong: its body is not waited for
 _KEPT = 1024  # how many of the first and of the last bytes of a frame that is too long
-_HEADER = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,15})[ \t]*\r?\n", re.IGNORECASE)
+_HEADER = lazy_pattern(rb"content-length[ \t]*:[ \t]*(\d{1,15})[ \t]*\r?\n", re.IGNORECASE)
 _HEADER_BYTES = 64  # no header is longer
-_ANY_HEADER = re.compile(rb"[\w-]+[ \t]*:[^\r\n]*")
-_END_OF_HEADERS = re.compile(rb"\r?\n\r?\n")
+_ANY_HEADER = lazy_pattern(rb"[\w-]+[ \t]*:[^\r\n]*")
+_END_OF_HEADERS = lazy_pattern(rb"\r?\n\r?\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """JSON-RPC 2.0: tells requests, notifications and responses apart, and has the error codes. Knows no methods."""
 
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.framing import Frame, Malformed
 
 PARSE_ERROR = -32700

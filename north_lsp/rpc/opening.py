@@ -6,8 +6,9 @@ before anything heavy is imported, so that an editor gets its answer while the r
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.framing import Framing
 from north_lsp.rpc.messages import (
     INTERNAL_ERROR,

@@ -6,7 +6,7 @@ It knows no methods but the two that LSP and ACP have for cancelling. Services s
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, cast
 
 import anyio
@@ -14,6 +14,7 @@ import anyio.abc
 import anyio.lowlevel
 
 from north_lsp import systems
+from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.batch import MOST_MESSAGES, Batch, Reply
 from north_lsp.rpc.framing import Frame, Framing
 from north_lsp.rpc.messages import (

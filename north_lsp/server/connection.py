@@ -6,7 +6,6 @@
 import contextlib
 import functools
 import os
-import platform
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -87,10 +86,10 @@ _REST_SECONDS = 0.05
 
 @functools.cache
 def load_tools(variant: EditVariant = "anchors") -> "Registry":
-    """Load the shipped tools. Their argument models take a while to build, so this is done before they are needed."""
-    from north_lsp.tools.builtin import builtin_tools
+    """Load the table of shipped tools."""
+    from north_lsp.tools.shipped import shipped_tools
 
-    return builtin_tools(variant)
+    return shipped_tools(variant)
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ async def _core(
         cwd=os.getcwd(),
         client=client,
         protocol=protocol,
-        python=platform.python_version(),
+        python=sys.version.partition(" ")[0],
         os=sys.platform,
     )
     telemetry, missing = await anyio.to_thread.run_sync(_telemetry, settings, options.environ)

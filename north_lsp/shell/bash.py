@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -180,7 +179,7 @@ class Bash:
 
     async def _begin(self, startup: str) -> None:
         await self._entered()
-        self._nonce = uuid.uuid4().hex
+        self._nonce = os.urandom(16).hex()
         if startup:
             write_script(self.folder, startup)
         await self._channels.tell(beginning(self._nonce, self.script if startup else ""))
@@ -253,7 +252,7 @@ class Bash:
     ) -> Ended:
         """Run a command. `setup` are North's own lines that come first; `marked` is put into the command's environment;
         it reads from the file `stdin`. If the caller is cancelled, the command goes on: call `stop`."""
-        nonce = self._nonce = uuid.uuid4().hex
+        nonce = self._nonce = os.urandom(16).hex()
         cutter = MarkerScanner(nonce)
         before = set(children_of(self.pid))
         self._code = None

@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -134,7 +133,7 @@ def _start(
     records: Path, job: JobSpec, output: Path, folder: Path, launch: Mapping[str, object], environ: dict[str, str]
 ) -> DetachedJob:
     """Start the supervisor and write the job's record. Blocks. Raises ToolError."""
-    record = records / uuid.uuid4().hex[:12]
+    record = records / os.urandom(16).hex()[:12]
     config = {
         "launcher": str(LAUNCHER),
         "launch": launch,

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -148,6 +147,8 @@ class ShellMaker:
 def private_folder(*, outlives: bool = False) -> Path:
     """Create a folder that only this user may enter. A lock on it tells other processes that this one lives, unless the
     folder is for something that `outlives` it. Blocks."""
+    import tempfile
+
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=SHELL_FOLDER)))
     if outlives:
         return folder

@@ -2,7 +2,6 @@
 
 import math
 import os
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from functools import partial
@@ -38,7 +37,7 @@ class JobSpec:
     place: Place
     cwd: Path
     output: Path | None = None
-    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+    mark: str = field(default_factory=lambda: os.urandom(16).hex())
 
 
 class JobProcess(Protocol):

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from north_lsp.lazy_dataclass import dataclass
 
@@ -46,7 +46,7 @@ def minimize(command: str, output: str) -> Minimized | None:
 
 @cache
 def _filters() -> tuple[_Filter, ...]:
-    rows = tomllib.loads(files(__package__).joinpath("minimize.toml").read_text("utf-8"))["filters"]
+    rows = tomllib.loads(Path(__file__).with_name("minimize.toml").read_text("utf-8"))["filters"]
     return tuple(
         _Filter(row["name"], re.compile(row["command"]), re.compile("|".join(f"(?:{one})" for one in row["drop"])))
         for row in rows

@@ -8,8 +8,8 @@ harmless variables are carried from `session` to the others.
 """
 
 import contextlib
+import os
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -226,7 +226,7 @@ class CommandRunner:
             if self._shells.by_place:
                 self._shells.lost = "the shell's own folder was gone, so the shell was replaced"
             await self._close_shells(lambda live: True)
-        mark = uuid.uuid4().hex
+        mark = os.urandom(16).hex()
         live = await self._shell_or_once(place, where, command, mark, needs=needs)
         if needs and (live.bash.in_force is None or not live.bash.in_force.holds):
             raise ToolError("UNAVAILABLE", "the shell has no working sandbox", "ask the user: outside_sandbox")

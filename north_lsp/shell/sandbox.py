@@ -6,17 +6,14 @@ import os
 import platform
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
 from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.shell.launcher import filters_system_calls, landlock_version
 from north_lsp.shell.seatbelt import command_prefix, held_by, profile_of
 from north_lsp.shell.spawning import LAUNCHER, as_input
 
@@ -74,6 +71,8 @@ def support() -> Support:
         return _tried_out.get("seatbelt", Support(False, "it was not tried out yet"))
     if _SYSTEM != "linux":
         return Support(False, f"there is no sandbox for {_SYSTEM}")
+    from north_lsp.shell.launcher import filters_system_calls, landlock_version
+
     if landlock_version() < 1:
         return Support(False, "this kernel has no Landlock, or has it switched off")
     if not filters_system_calls():
@@ -230,7 +229,9 @@ def _spelled(described: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("sandbox.toml").read_text("utf-8"))
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("sandbox.toml").read_text("utf-8"))
 
 
 def _expanded(paths: Sequence[str], home: Path) -> Iterator[str]:

@@ -9,7 +9,7 @@ beside it, so that no file name can say anything in that language.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from north_lsp.errors import ToolError
@@ -84,7 +84,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 @cache
 def _fixed_rules() -> str:
-    return files(__package__).joinpath("seatbelt.sbpl").read_text("utf-8")
+    return Path(__file__).with_name("seatbelt.sbpl").read_text("utf-8")
 
 
 class _Rules:

@@ -1,11 +1,11 @@
 """Reads the user's own aliases, functions and options from a login shell, for the session's shell to start with."""
 
 import contextlib
+import os
 import re
 import subprocess
 import threading
 import time
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def _changed_at(environ: Mapping[str, str]) -> tuple[int, ...]:
 
 
 def _asked(bash: str, environ: Mapping[str, str]) -> str:
-    mark = uuid.uuid4().hex
+    mark = os.urandom(16).hex()
     try:
         process = subprocess.Popen(
             [bash, "-l", "-i", "-c", _ASK.format(mark=mark)],

@@ -13,7 +13,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -91,6 +90,8 @@ def spawn(
 @contextlib.contextmanager
 def as_input(config: Mapping[str, Any]) -> Iterator[IO[bytes]]:
     """Provide a file to read JSON from, which may be longer than an argument."""
+    import tempfile
+
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(config).encode())
         file.seek(0)

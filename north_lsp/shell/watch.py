@@ -8,7 +8,6 @@ since what still runs may replace folders with links meanwhile.
 import contextlib
 import errno
 import os
-import secrets
 import shutil
 import stat
 import sys
@@ -105,12 +104,12 @@ class Watch:
 
     def _take(self, path: Path) -> Path | None:
         """Move a path into the quarantine. Returns where it is now; None if it was already gone. Raises ToolError."""
-        place = self._quarantine / secrets.token_hex(6)
+        place = self._quarantine / os.urandom(6).hex()
         try:
             place.mkdir(parents=True, mode=0o700)
             with self._folder_of(path) as folder:
                 # Under another name it no longer takes effect, whatever else fails.
-                aside = f".north-taken-{secrets.token_hex(6)}"
+                aside = f".north-taken-{os.urandom(6).hex()}"
                 try:
                     os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
                 except PermissionError:

@@ -164,6 +164,11 @@ class Host(Protocol):
         """Hide a conversation (None: this one) from lists, or show it again."""
         ...
 
+    async def delete_conversation(self, target: str) -> str:
+        """Move another conversation to the trash, after a question: the one whose id begins so, or one with these
+        words; empty asks which."""
+        ...
+
     async def trash(self, query: str) -> str:
         """List the deleted conversations of the project, or those with the words of a query, in Markdown."""
         ...

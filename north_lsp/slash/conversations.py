@@ -41,6 +41,10 @@ async def _archive(host: Host, words: Sequence[str]) -> Reply:
             raise UsageError
 
 
+async def _delete(host: Host, words: Sequence[str]) -> Reply:
+    return Reply(await host.delete_conversation(" ".join(words)))
+
+
 async def _restore(host: Host, words: Sequence[str]) -> Reply:
     if not words:
         return Reply(await host.trash(""))
@@ -55,6 +59,9 @@ CONVERSATIONS = (
         _conversations,
         "[--all] [words]",
         is_harmless=True,
+    ),
+    Command(
+        "delete", "Move another conversation to the trash, after a question", _delete, "[id or words]", is_harmless=True
     ),
     Command("new", "Begin a new conversation", _new, is_harmless=True),
     Command("rename", "Give this conversation a title", _rename, "<title>"),

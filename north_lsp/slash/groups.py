@@ -6,7 +6,8 @@ from north_lsp.slash.base import Command
 
 GROUPS = {
     "Conversations": (
-        "new", "continue", "resume", "conversations", "rename", "archive", "restore", "handoff", "move", "salvage",
+        "new", "continue", "resume", "conversations", "rename", "archive", "delete", "restore", "handoff", "move",
+        "salvage",
     ),
     "Changes": ("undo", "redo", "diff", "checkpoint", "checkpoints"),
     "Going back": ("rewind", "branch", "fork", "tree", "label"),

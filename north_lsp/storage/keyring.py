@@ -1,7 +1,7 @@
 """Keys in the system's keyring (`auth.storage`): North's own file then has only a reference. The package `keyring` is
 imported only when a reference exists or is created."""
 
-import uuid
+import os
 from typing import Any
 
 _SERVICE = "north-lsp"
@@ -14,7 +14,7 @@ class KeyringError(OSError):
 
 def put(provider: str, secret: str) -> str:
     """Store a key; return the reference to it. Raises KeyringError."""
-    name = f"{provider}-{uuid.uuid4().hex}"
+    name = f"{provider}-{os.urandom(16).hex()}"
     _call("set_password", name, secret)
     return _REFERENCE + name
 

@@ -179,6 +179,7 @@ def _add(summary: Summary, record: Record | None) -> None:
                 summary.first_prompt = summary.first_prompt or prompt
                 summary.last_prompt = prompt
             summary.cost_usd += _cost(message.get("usage"))
+            summary.model = summary.model or _answered_by(message)
         case {"type": "usage_recorded"}:
             summary.cost_usd += _cost(record) or _cost(record.get("usage"))
         case {"type": "model_change", "model": str(model)} if not record.get("temporary"):
@@ -189,6 +190,15 @@ def _add(summary: Summary, record: Record | None) -> None:
                 summary.title, summary.title_source = _clean(title) or None, source if source in _TITLE_RANK else "auto"
         case {"type": "archived", "archived": bool(archived)}:
             summary.archived = archived
+
+
+def _answered_by(message: dict[str, Any]) -> str | None:
+    """Return the model that wrote a message, for logs that name none at their beginning."""
+    match message:
+        case {"provider": str(provider), "model": str(model)} if model:
+            return f"{provider}/{model}"
+        case _:
+            return None
 
 
 def _cost(record: object) -> float:

@@ -1,9 +1,11 @@
 """The base classes of tools: arguments, declared needs, and the host that carries those needs out."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -205,12 +207,12 @@ class Tool(ABC):
     servers only when there are many tools. `also` are other names under which models may call it."""
 
     name: str
-    also: ClassVar[tuple[str, ...]] = ()
-    kind: ClassVar[Kind]
-    needs: ClassVar[frozenset[Need]]
+    also: tuple[str, ...] = ()
+    kind: Kind
+    needs: frozenset[Need]
     modes: frozenset[Mode]
-    parallel: ClassVar[bool] = False
-    discoverable: ClassVar[bool] = False
+    parallel: bool = False
+    discoverable: bool = False
     args: ClassVar[type["BaseModel"]]
 
     @abstractmethod
@@ -221,9 +223,41 @@ class Tool(ABC):
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         """Do what the checked arguments ask for, as far as `host` and the user let it. Raises ToolError."""
 
+    def told(self) -> tuple[str, Mapping[str, object]]:
+        """Return what a model is told: the description, and the JSON Schema of the arguments. All requests share that
+        object: it must not be changed."""
+        texts = descriptions(type(self))
+        return texts.get(sys.platform, texts[""]), _schema(self.args)
+
+    def loaded(self) -> "Tool":
+        """Return the tool that can be called, which may have to be imported."""
+        return self
+
+    @property
+    def is_loaded(self) -> bool:
+        return True
+
     @property
     def only_reads(self) -> bool:
         return self.needs == {"read"}
+
+
+@cache
+def descriptions(kind: type[Tool]) -> Mapping[str, str]:
+    """Read a tool's description for the model: the Markdown file next to the module that names the tool, and those for
+    systems where it is another one, by what Python calls them. Cached by the tool's class: some tools are made for each
+    turn."""
+    owner = next(one for one in kind.__mro__ if "name" in vars(one))
+    folder = Path(import_module(owner.__module__).__file__ or "").parent
+    found = {path.stem.removeprefix(kind.name)[1:]: path for path in folder.glob(f"{kind.name}.*md")}
+    return {system: path.read_text("utf-8").strip() for system, path in sorted(found.items())}
+
+
+@cache
+def _schema(model: "type[BaseModel]") -> Mapping[str, object]:
+    from north_lsp.tools.arguments import make_schema
+
+    return make_schema(model)
 
 
 class DescribedTool(Tool):
@@ -231,6 +265,9 @@ class DescribedTool(Tool):
 
     description: str
     schema: Mapping[str, object]
+
+    def told(self) -> tuple[str, Mapping[str, object]]:
+        return self.description, self.schema
 
 
 class ReadTool(Tool):
@@ -252,7 +289,7 @@ class WriteTool(Tool):
     """A tool that proposes changes; they are applied after their review, never by the tool itself."""
 
     needs = frozenset({"read", "write"})
-    kind: ClassVar[Kind] = "edit"
+    kind: Kind = "edit"
     modes = frozenset({"agent"})
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:

@@ -1,4 +1,4 @@
-"""The tools that North ships."""
+"""The tools that North ships, all imported: what `shipped.json` is made from. A server uses `shipped.py`."""
 
 from north_lsp.storage.edit_settings import EditVariant
 from north_lsp.tools.calculate.calc import Calc
@@ -44,16 +44,9 @@ from north_lsp.tools.read.search_text import SearchText
 from north_lsp.tools.registry import Registry
 from north_lsp.tools.shell.job import JobControl
 from north_lsp.tools.shell.shell_run import ShellRun
+from north_lsp.tools.shipped import HIDDEN
 from north_lsp.tools.web.web_fetch import WebFetch
 from north_lsp.tools.web.web_search import WebSearch
-
-_UNASKED = frozenset({"lsp", "edit_rename_symbol", "edit_format_file", "remember", "web_search"})
-"""Offered where the editor lets its language servers be asked, where memory is on, and where a search
-provider is configured."""
-_HIDDEN: dict[EditVariant, frozenset[str]] = {
-    "anchors": _UNASKED | {"edit_patch"},
-    "patch": _UNASKED | {"edit_after_anchor", "edit_before_anchor", "edit_by_anchor", "edit_replace_block"},
-}
 
 
 def builtin_tools(variant: EditVariant = "anchors") -> Registry:
@@ -65,7 +58,7 @@ def builtin_tools(variant: EditVariant = "anchors") -> Registry:
     others = (ShellRun(), JobControl(), Remember(), Todo(), Ask(), WritePlan(), ExitPlanMode())
     work = (GoalTool(), WorkflowTool(), EnterPlanMode())
     web = (WebFetch(), WebSearch(), Calc())
-    return Registry([*looking, *structure, *project, *edits, *others, *work, *web], _HIDDEN[variant])
+    return Registry([*looking, *structure, *project, *edits, *others, *work, *web], HIDDEN[variant])
 
 
 def edit_tools() -> list[EditTool]:

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING
-from urllib import request
 
 import anyio
 import anyio.to_thread
@@ -58,6 +57,8 @@ class WebClient:
 
     def proxy(self, target: Target) -> str:
         """Return the proxy through which a host is reached, empty if it is reached directly."""
+        from urllib import request  # heavy
+
         proxies = request.getproxies_environment()
         passed_by: Callable[..., object] = request.proxy_bypass_environment  # type: ignore[attr-defined]  # undeclared
         if not proxies or passed_by(f"{target.host}:{target.port}", proxies):

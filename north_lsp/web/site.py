@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from north_lsp.display import one_line
 from north_lsp.lazy_dataclass import dataclass
@@ -32,7 +32,8 @@ class Site:
     html: bool = False
 
     def found(self, host: str, path: str) -> dict[str, str] | None:
-        """Return what an address names, spelled as in the API; None for another page."""
+        """Return what an address names, spelled as in the API; None for another page, and for one whose name would lead
+        to another address of the API."""
         if host != self.host and not (self.host.startswith(".") and host.endswith(self.host)):
             return None
         pattern = lazy_pattern(self.path)
@@ -40,7 +41,13 @@ class Site:
         if match is None:
             return None
         parts = match.groupdict() | {"host": host}
+        if any(_leads_up(value or "") for value in parts.values()):
+            return None
         return {name: quote(self.spell(value or ""), safe="/%!") for name, value in parts.items()}
+
+
+def _leads_up(value: str) -> bool:
+    return not {".", ".."}.isdisjoint(unquote(value).replace("\\", "/").split("/"))
 
 
 def sheet(title: str, about: str, *facts: tuple[str, object]) -> str:

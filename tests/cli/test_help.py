@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from north_lsp.cli.arguments import EXIT_CODES, parser, subparsers
+from north_lsp.cli.arguments import EXIT_CODES, parser, read, subparsers
 from north_lsp.cli.commands import COMMANDS
-from north_lsp.cli.main import _COMMANDS
+from north_lsp.cli.main import _COMMANDS, _OF_SERVERS, read_arguments
 from north_lsp.cli.talking import is_colored, waiting
 from north_lsp.storage.locations import Locations
 from tests.cli.test_command_line import run
@@ -31,6 +31,11 @@ def test_every_command_is_run_explained_and_has_examples_that_parse() -> None:
             words = shlex.split(example.split(" | ")[0].split(" > ")[0].split(" < ")[0])
             assert parser().parse_args(words).command == command.name
             assert example in subparsers(parser())[command.name].format_help()
+
+
+@pytest.mark.parametrize("argv", _OF_SERVERS)
+def test_what_editors_start_is_read_as_the_parser_reads_it(argv: tuple[str, ...]) -> None:
+    assert vars(read_arguments(argv)) == vars(read(argv))
 
 
 def test_the_help_lists_all_commands_and_exit_codes(tmp_path: Path) -> None:

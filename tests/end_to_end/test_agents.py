@@ -18,7 +18,7 @@ from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient, RpcFailure
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.script import Answer, Fail, Gate, Say, answer, call
+from tests.support.script import Answer, Fail, Gate, Say, Stop, answer, call
 
 
 def task(agent: str, prompt: str, **more: Any) -> dict[str, Any]:
@@ -247,6 +247,17 @@ async def test_who_stops_without_a_result_is_reminded_once(world: World, server:
     assert "[0-task] task: done (" in asked[3]
     assert "[1-task] task: done, without a result in its form" in told(server)
     assert "Really done." in told(server)
+
+
+async def test_an_answer_that_was_cut_or_refused_is_no_result(world: World, server: ModelServer) -> None:
+    server.route("Have it done", tasks(task("task", "CUT"), task("task", "NO")), answer(Say("Well.")))
+    server.route("CUT", answer(Say("It is so, since"), Stop("max_tokens")), submit("It is so."))
+    server.route("NO", answer(Say("I cannot."), Stop("refusal")))
+    async with talking(world) as (client, session):
+        await prompt(client, session, "Have it done")
+    assert "[0-task] task: done (" in told(server)
+    assert "[1-task-2] task: failed (" in told(server)
+    assert "the model refused: I cannot." in told(server)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ async def test_a_question_is_a_choice_with_the_recommended_option_marked(world: 
         assert await prompt(client, await opened(client, world), "Paint it") == "end_turn"
     (params,) = shown
     assert params["toolCall"]["title"] == "Which color?"
+    rows = [one["update"] for one in client.updates if one["update"].get("toolCallId")]
+    assert {one["toolCallId"] for one in rows} == {params["toolCall"]["toolCallId"]}  # no other call is left open
     assert "Red: like fire" in params["toolCall"]["content"][0]["content"]["text"]
     options = [(one["name"], one["kind"]) for one in params["options"]]
     assert options == [
@@ -68,6 +70,21 @@ async def test_a_question_is_a_choice_with_the_recommended_option_marked(world: 
     ]
     assert told(server) == "Chosen: Green"
     assert statuses(world) == ["answered"]
+
+
+@pytest.mark.parametrize("knows", [False, True], ids=["another", "knows North"])
+async def test_a_question_that_no_call_asks_ends_for_a_client_that_takes_it_for_a_call(
+    world: World, server: ModelServer, knows: bool
+) -> None:
+    async with client_of(world, **NORTH if knows else {}) as client:
+        session = await new_session(client, world)
+        shown = answering(client, "reset", "keep", None)
+        for _ in range(3):
+            await prompt(client, session, "/costs reset")
+    calls = [one["toolCall"]["toolCallId"] for one in shown]
+    rows = [one["update"] for one in client.updates if one["update"].get("toolCallId") in calls]
+    ends = [*zip(calls, ("completed", "failed", "failed"), strict=True)]
+    assert [(row["toolCallId"], row["status"]) for row in rows] == ends * (not knows)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from tests.end_to_end.test_agents import submit, talking, task, tasks, told
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import prompt, sent, texts
+from tests.end_to_end.test_mcp import entry, own
 from tests.end_to_end.world import World
 from tests.support.model_server import ModelServer
 from tests.support.patience import PATIENCE
@@ -264,3 +265,41 @@ async def test_the_command_of_a_criterion_runs_although_a_tool_does_better(world
         await prompt(client, session, "Make it work")
     assert "BLOCKED: use search_text" in json.dumps(sent(server)[1][-1])
     assert "Status: complete" in told(server)
+
+
+@pytest.mark.parametrize(
+    ("does", "decision", "is_stale"),
+    [
+        (call("mcp_mine_echo", text="x"), "run", True),
+        (call("mcp_mine_fail"), "run", True),
+        (call("mcp_mine_echo", text="x"), "deny", False),
+        (call("mcp_mine_look", text="x"), "", False),
+    ],
+    ids=["a call", "one that fails", "denied", "one that only reads"],
+)
+@pytest.mark.parametrize("by", ["the model", "an agent"])
+async def test_what_another_program_may_have_changed_makes_evidence_stale(
+    world: World, server: ModelServer, does: Any, decision: str, is_stale: bool, by: str
+) -> None:
+    own(world, mine=entry())
+    (world.project / "made.txt").write_text("x\n")
+    done = [answer(does)] if by == "the model" else [tasks(task("task", "Do it")), answer(does), submit("Done.")]
+    server.script(*CHECKED, *done, goal("complete"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, "run", decision)
+        await prompt(client, session, "Make it work")
+    assert ("c1 is stale" in told(server)) == is_stale
+    assert ("Status: complete" in told(server)) != is_stale
+
+
+@pytest.mark.parametrize(("decision", "is_stale"), [("run", True), ("deny", False)])
+async def test_what_a_job_is_told_makes_evidence_stale(
+    world: World, server: ModelServer, decision: str, is_stale: bool
+) -> None:
+    (world.project / "made.txt").write_text("x\n")
+    waits = answer(call("shell_run", command="cat > more.txt", background=True))
+    server.script(waits, *CHECKED, answer(call("job", action="input", jobId="1", text="x\n")), goal("complete"), WELL)
+    async with talking(world) as (client, session):
+        answering(client, "run", "run", decision)
+        await prompt(client, session, "Make it work")
+    assert ("c1 is stale" in told(server)) == is_stale

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.test_agents import submit, task, tasks
+from tests.end_to_end.test_agents import submit, task, tasks, told
 from tests.end_to_end.test_ask import answering
 from tests.end_to_end.test_faults import configure, opened, prompt
 from tests.end_to_end.test_mcp import entry, own, talk
 from tests.end_to_end.test_plan_mode import PLAN, SHOW, planning, tree, write
+from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.test_work_trees import first_commit
 from tests.end_to_end.world import World
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
-from tests.support.script import Answer, Say, answer, call
+from tests.support.script import Answer, Gate, Say, answer, call
 
 WELL = answer(Say("Well."))
 NEW = {"path": "pwned.py", "content": "x\n"}
@@ -128,6 +129,69 @@ async def test_neither_a_server_nor_an_agent_is_a_way_out_of_plan_mode(world: Wo
     assert tree(world.project) == before
     assert not list(world.folder.rglob("*pwned*"))
     assert "echoed" not in json.dumps([one.body["messages"] for one in server.requests])
+
+
+@pytest.mark.parametrize("how", ["plan", "ask", "clarify"])
+async def test_an_agent_that_changes_nothing_has_no_tree_written_into_the_repository(
+    world: World, server: ModelServer, how: str
+) -> None:
+    first_commit(world.project)
+    before = {str(path) for path in (world.project / ".git").rglob("*")}
+    began = "I began the workflow" if how == "clarify" else "Look at it"
+    server.route(began, tasks(task("explore", "ALPHA", isolation="worktree")), WELL)
+    found = submit({"summary": "One.", "answer": "There."})
+    server.route("ALPHA", answer(Say("I "), Gate("looks"), call("list_root")), found)
+    async with talk(world) as (client, session):
+        if how != "clarify":
+            await client.request("session/set_mode", {"sessionId": session, "modeId": how})
+        text = "/work start clarify Something" if how == "clarify" else "Look at it"
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": text_blocks(text)})
+        await server.reached("looks")
+        assert {str(path) for path in (world.project / ".git").rglob("*")} == before
+        assert not (world.folder / "state/worktrees").exists()
+        server.open("looks")
+        assert (await client.answer(request))["stopReason"] == "end_turn"
+    assert "explore: done" in told(server)
+
+
+@pytest.mark.parametrize("by", ["itself", "an agent of its own"])
+async def test_an_agent_in_the_background_changes_nothing_once_the_mode_is_another(
+    world: World, server: ModelServer, by: str
+) -> None:
+    server.route("Have it done", tasks(task("task", "ALPHA", background=True)), WELL)
+    tries = [answer(call("edit_create_file", **NEW)), answer(call("shell_run", **TOUCH))]
+    attack = tries if by == "itself" else [tasks(task("executor", "BETA"))]
+    server.route("ALPHA", answer(Say("I "), Gate("works"), call("list_root")), *attack, submit("Done."))
+    server.route("BETA", *tries, submit({"done": False, "files": [], "checks": [], "open": []}))
+    async with talk(world) as (client, session):
+        shown = answering(client)
+        for option, value in (("_edits", "auto"), ("_shell", "auto")):
+            await client.request(
+                "session/set_config_option", {"sessionId": session, "configId": option, "value": value}
+            )
+        before = tree(world.project)
+        await prompt(client, session, "Have it done")
+        await server.reached("works")
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        server.open("works")
+        await client.wait(lambda message: "has ended its task" in json.dumps(message))
+    assert shown == []
+    assert tree(world.project) == before
+    assert "the conversation is in plan mode now" in json.dumps([one.body["messages"] for one in server.requests])
+
+
+async def test_evidence_is_written_into_no_folder_in_plan_mode(world: World, server: ModelServer) -> None:
+    goal: dict[str, Any] = {"action": "set", "statement": "It works", "criteria": [{"text": "A1 it is there"}]}
+    server.script(answer(call("goal", **goal)), answer(call("workflow", action="move", to="baseline")), WELL)
+    configure(world, **{"todo.reminders": False})
+    async with talk(world) as (client, session):
+        await prompt(client, session, "/work start execute-and-verify Something")
+        before = tree(world.project)
+        await client.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+        server.script(answer(call("goal", action="evidence", id="c1", text="I saw it")), WELL)
+        await prompt(client, session, "Go on")
+    assert tree(world.project) == before
+    assert "[x] c1" in json.dumps(server.requests[-1].body["messages"])
 
 
 async def test_a_package_reaches_nothing_but_what_it_owns(world: World, server: ModelServer) -> None:

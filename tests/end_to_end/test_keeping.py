@@ -87,6 +87,17 @@ async def test_a_client_can_have_it_copied(world: World, server: ModelServer) ->
     assert [row["data"]["leftOut"] for row in rows if row.get("customType") == "import"] == [40]
 
 
+async def test_a_state_folder_that_cannot_be_made_is_said_once(world: World, server: ModelServer) -> None:
+    (world.folder / "state").write_text("not a folder")
+    server.script(answer(Say("One.")), answer(Say("Two.")))
+    async with conversation(world) as (client, session):
+        assert await prompt(client, session, "first") == "end_turn"
+        assert await prompt(client, session, "second") == "end_turn"
+    assert texts(client).count("set NORTH_STATE_DIR") == 1
+    assert texts(client).count("The costs could not be stored") == 1
+    assert f"Nothing can be kept in {world.folder / 'state'} (Not a directory)" in texts(client)
+
+
 def logged(world: World) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (world.folder / "state" / "north.log").read_text().splitlines()]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from north_lsp.agent.ports.events import CommandInfo
+from north_lsp.agent.session.session import Session
 from tests.end_to_end.test_faults import prompt
 from tests.end_to_end.test_mcp import DONE, NOTICES, command, last_result, notices, offered, questions
 from tests.end_to_end.test_turns import text_blocks
@@ -93,6 +95,31 @@ async def test_a_tool_of_the_editor_is_asked_about_and_called(world: World, serv
         assert one["params"]["_meta"][f"{_META}protocolVersion"] == "2026-07-28"
         assert one["params"]["_meta"][f"{_META}clientCapabilities"] == {}
     assert any("7" in json.dumps(one["update"].get("content")) for one in client.updates)
+
+
+async def test_its_tools_are_there_for_a_prompt_that_comes_at_once(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine a prompt overtakes what is told after a session has been opened."""
+    overtaken, find = asyncio.Event(), Session.refresh_commands
+
+    async def late(self: Session) -> tuple[CommandInfo, ...]:
+        await overtaken.wait()
+        return await find(self)
+
+    monkeypatch.setattr(Session, "refresh_commands", late)
+    server.script(ECHO, DONE, ECHO, DONE)
+    async with inside(world.environ, None, {"events": True}, NOTICES) as client:
+        session = await opened(client, world, Provider(client))
+        assert await prompt(client, session, "Say hello") == "end_turn"
+        assert "echo: hello" in last_result(server)
+        theirs = {"type": "acp", "name": "theirs", "serverId": "tools-2"}
+        again = {"sessionId": session, "cwd": str(world.project), "mcpServers": [theirs]}
+        await client.request("session/load", again)
+        assert await prompt(client, session, "Say hello") == "end_turn"
+        overtaken.set()
+    assert "mcp_theirs_echo" in offered(server)
+    assert "mcp_my_tools_echo" not in offered(server)
 
 
 async def test_a_call_is_withdrawn_with_its_turn(world: World, server: ModelServer) -> None:

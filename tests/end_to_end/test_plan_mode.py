@@ -5,13 +5,14 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from north_lsp.tools.builtin import builtin_tools
+from tests.end_to_end.editors import plain_editor
 from tests.end_to_end.left import NORTH, asked, client_of, load, new_session, question
-from tests.end_to_end.test_ask import answering
+from tests.end_to_end.test_ask import Picking, answering, told
 from tests.end_to_end.test_faults import configure, entries, opened, prompt, sent, texts
 from tests.end_to_end.test_left_turns import results, statuses
 from tests.end_to_end.test_rewind import events
@@ -379,3 +380,28 @@ async def test_a_plan_is_neither_written_nor_read_through_a_link(world: World, s
         await prompt(client, session, "And now?")
     assert "hidden words" not in texts(client)
     assert "hidden words" not in json.dumps(sent(server))
+
+
+async def test_a_plain_lsp_client_rejects_edits_and_approves_a_plan(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.end_to_end.editors.PlainEditor", Picking)
+    configure(world, **{"todo.reminders": False})
+    server.script(write(), SHOW, answer(Say("What is wrong with it?")))
+    server.script(write(PLAN.replace("2. Check it", "2. Check it twice")), SHOW)
+    server.script(answer(call("edit_create_file", **EDIT)), answer(Say("It is done.")))
+    async with plain_editor(world) as editor:
+        choices = cast(list[str], editor.choices)
+        await editor.prompt("/mode plan")
+        choices.append("Reject")
+        await editor.prompt("Plan it")
+        assert "without saying why" in told(server)
+        choices += ["Edit the plan", "Approve and execute", "Accept"]
+        outcome = await editor.prompt("Check it twice")
+        assert "It is done." in outcome.text
+        shown = [one.text for one in editor.questions]
+        assert ["Save the plan" in text for text in shown] == [False, False, True, False]
+        assert all("# Steps" in text for text in shown[:3])
+        assert editor.questions[0].options[0] == "Reject"
+    assert (world.project / "new.txt").read_text() == "hello\n"
+    assert "2. Check it twice" in sent(server)[-1][-3][1]

@@ -219,6 +219,8 @@ async def test_a_log_of_another_format_goes_on(world: World, server: ModelServer
         await client.request("session/load", there(listed["sessionId"], world.project))
         assert "I will look" in texts(client)
         assert await prompt(client, "a1b2c3", "more") == "end_turn"
+        (listed,) = (await client.request("session/list"))["sessions"]
+        assert listed["title"] == "rename it"
     said = [text for role, text in sent(server)[0] if role == "user"]
     # What a former version has summarized is told as the summary.
     summarized = any(line["type"] in ("compaction", "rolling_summary_set") for line in LOGS[name])

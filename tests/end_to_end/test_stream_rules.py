@@ -140,6 +140,25 @@ async def test_the_rules_of_norths_own_stop_comments_in_place_of_code(world: Wor
     assert 'rule=\\"no-elided-code\\"' in messages_of(server, 1)
 
 
+async def test_a_call_that_comes_whole_is_searched_in_each_file_that_it_writes(
+    world: World, server: ModelServer
+) -> None:
+    """Google sends all arguments at once."""
+    serve(world, "google-generative-ai", server.url)
+    contents = ("import os\n# ... rest of the file unchanged ...\n", GOOD)
+    edits = [
+        {"tool": "edit_create_file", "args": {"path": f"{at}.py", "content": content}}
+        for at, content in enumerate(contents)
+    ]
+    server.script(answer(call("edit_apply_batch", edits=edits)), answer(Say("Done.")))
+    async with inside(world.environ, "there/m-1") as client:
+        session = await opened(client, world)
+        asked = deciding(client, "reject")
+        await prompt(client, session, "Write it")
+    assert asked == []
+    assert 'rule=\\"no-elided-code\\" path=\\"0.py\\"' in json.dumps(server.requests[1].body)
+
+
 @pytest.mark.parametrize("api", ["openai-completions", "openai-responses"])  # which count at the end only
 async def test_what_a_stopped_answer_cost_counts_for_the_limits(world: World, server: ModelServer, api: str) -> None:
     write(world.project, {".north/rules/no-eval.md": RULE.replace("scope: tool", "scope: text")})

@@ -15,6 +15,7 @@ from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient, RpcFailure
 from tests.support.model_server import ModelServer
+from tests.support.script import Say, answer
 
 
 async def in_trash(client: RawAcpClient, **params: object) -> list[dict[str, Any]]:
@@ -67,6 +68,36 @@ async def test_a_slash_command_lists_the_trash_and_restores(world: World, server
         client.handlers["session/request_permission"] = lambda params: chosen(params, second)
         assert f"`/resume {second}` opens it" in await type_("/restore explain rest")
         assert set(await ids(client)) == {first, second}
+
+
+async def test_a_slash_command_deletes_another_conversation_after_a_question(world: World, server: ModelServer) -> None:
+    first = await said(world, server, ("Explain the cache", "It holds quokkas."))
+    second = await said(world, server, ("Explain the rest", "Done."))
+    async with conversation(world) as (client, session):
+
+        async def type_(text: str, *answers: str) -> str:
+            client.updates.clear()
+            left = [*answers]
+            client.handlers["session/request_permission"] = lambda params: chosen(params, left.pop(0))
+            await prompt(client, session, text)
+            assert not left
+            return texts(client)
+
+        assert "and none here has that in it" in await type_("/delete zebra")
+        assert "Nothing was deleted." in await type_("/delete explain", "none")
+        assert "Nothing was deleted." in await type_(f"/delete {first}", "keep")
+        assert await ids(client) == [second, first]
+        told = await type_("/delete explain", first, "delete")
+        assert (
+            f"**Explain the cache** (`{first}`) is in the trash for 30 days: `/restore {first}` puts it back." in told
+        )
+        assert await ids(client) == [second]
+        assert "is in the trash" in await type_("/delete", second, "delete")
+        assert "There is no other conversation here." in await type_("/delete")
+        server.script(answer(Say("Two.")))
+        await prompt(client, session, "Hello")
+        assert "This conversation is open" in await type_(f"/delete {session}")
+        assert await ids(client) == [session]
 
 
 async def test_a_log_from_elsewhere_is_imported(world: World, server: ModelServer) -> None:

@@ -1,5 +1,6 @@
 """Agents in git work trees of their own: what they may there, what of it reaches the user, and what is left behind."""
 
+import asyncio
 import json
 import subprocess
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.end_to_end.test_turns import text_blocks
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Fail, Gate, Say, answer, call
 
 WELL = answer(Say("Well."))
@@ -171,6 +173,9 @@ async def test_nothing_is_left_behind(repository: World, server: ModelServer, ho
         else:
             server.open("waits")
         assert (await client.answer(request))["stopReason"] == ("end_turn" if how == "reject" else "cancelled")
+        async with asyncio.timeout(PATIENCE):
+            while how == "cancel" and left_over(world):  # a cancel waits only briefly for it
+                await asyncio.sleep(0.01)
         assert left_over(world) == []
         assert len(shown) == (0 if how == "cancel" else 1)
     assert (world.project / "notes.txt").read_text() == LINES

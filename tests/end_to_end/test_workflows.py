@@ -383,7 +383,7 @@ async def test_research_looks_up_ten_things_and_names_its_sources(
         await prompt(client, session, "/work start clarify A login page --research")
     told_of = came(server)
     assert "BLOCKED" not in told_of[10]
-    assert "all searches and pages of the web are used" in told_of[11]
+    assert "no searches and pages of the web are left" in told_of[11]
     assert "lacks the heading Sources" in told_of[16]
     assert "phase **confirm**" in told_of[18]
 

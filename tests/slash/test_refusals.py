@@ -12,7 +12,7 @@ from north_lsp.slash.parsing import Invocation
 from north_lsp.slash.registry import Commands
 
 _ANYTHING = {"checkpoint", "compact", "conversations", "handoff", "label", "model", "move", "rename", "restore"}
-_ANYTHING |= {"config", "resume", "tree"}  # each takes any words
+_ANYTHING |= {"config", "delete", "resume", "tree"}  # each takes any words
 _WRONG = ("--no-such", "words", "and", "more")
 
 

@@ -266,6 +266,15 @@ def test_of_a_log_that_has_grown_only_the_new_lines_are_read(store: Locations, m
     assert list_conversations(store)[0].first_prompt == "other"
 
 
+def test_the_model_is_that_of_the_first_answer_where_nothing_else_tells_it(store: Locations) -> None:
+    first, nameless = said(3, "Here.", "assistant"), said(4, "There.", "assistant")
+    first["message"] |= {"provider": "x", "model": "vendor/one"}
+    put(store, "aa11", header(1), said(2, "Where?"), nameless, first)
+    put(store, "aa22", header(1, model="offline/offline"), said(2, "Where?"), first)
+    models = {one.id: (one.model, one.model_name) for one in list_conversations(store)}
+    assert models == {"aa11": ("x/vendor/one", "one"), "aa22": ("offline/offline", "offline")}
+
+
 def test_a_summary_tells_cost_origin_and_end(store: Locations) -> None:
     answer = said(3, "answer", "assistant")
     answer["message"]["usage"] = {"input": 1, "cost": {"total": 0.25}}

@@ -1,9 +1,11 @@
 """Files of this repository that are generated from the code's tables: the schema in the VS Code extension, the table on
-the settings page, the schemas of the tools' arguments, the heads of North's own agents, and the pages about variables,
-the command line and slash commands. `python -m tests.support.generated_files` writes them again."""
+the settings page, what models are told of the tools, the catalog of models as JSON, the heads of North's own agents,
+and the pages about variables, the command line and slash commands. `python -m tests.support.generated_files` writes
+them again."""
 
 import argparse
 import json
+import tomllib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -18,14 +20,15 @@ from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import Declared, declared
 from north_lsp.storage.settings import Settings
 from north_lsp.storage.settings_json_schema import json_schema, value_schema
+from north_lsp.tools.base import Tool, descriptions
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.tools.registry import make_schema
-from north_lsp.tools.support.discovery import SearchTools
+from north_lsp.tools.support.search_tools import SearchTools
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "vscode-client" / "config.schema.json"
 PAGE = ROOT / "docs" / "settings.md"
-TOOLS = ROOT / "north_lsp" / "tools" / "schemas.json"
+TOOLS = ROOT / "north_lsp" / "tools" / "shipped.json"
+CATALOG = ROOT / "north_lsp" / "providers" / "catalog" / "catalog.json"
 AGENTS = ROOT / "north_lsp" / "agent" / "subagents" / "bundled"
 _CONFIGURE = ROOT / "docs" / "configure"
 _MADE = "<!-- Made by `just generate` from the code's tables: change those. -->\n"
@@ -39,7 +42,8 @@ def generated() -> dict[Path, str]:
     schema = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
     return {
         SCHEMA: schema,
-        TOOLS: tool_schemas(),
+        TOOLS: tool_table(),
+        CATALOG: json.dumps(tomllib.loads(CATALOG.with_suffix(".toml").read_text("utf-8")), ensure_ascii=False) + "\n",
         AGENTS / "heads.json": agents_heads(),
         PAGE: before + _BEGIN + table() + _END + after,
         _CONFIGURE / "environment.md": environment(),
@@ -48,13 +52,27 @@ def generated() -> dict[Path, str]:
     }
 
 
-def tool_schemas() -> str:
-    """Return the schemas of the arguments of all tools, by the names of their models."""
-    models = [tool.args for tool in (*builtin_tools().tools(), SearchTools())]
-    schemas = {model.__name__: make_schema(model) for model in sorted(models, key=lambda model: model.__name__)}
-    assert len(schemas) == len(models), "two models of arguments have one name"
-    rows = (f"  {json.dumps(name)}: {json.dumps(schema, ensure_ascii=False)}" for name, schema in schemas.items())
+def tool_table() -> str:
+    """Return what has to be known of each tool before it is imported."""
+    tools = (*builtin_tools().tools(), SearchTools())
+    rows = (f"  {json.dumps(tool.name)}: {json.dumps(_tool_row(tool), ensure_ascii=False)}" for tool in tools)
     return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def _tool_row(tool: Tool) -> dict[str, object]:
+    kind = type(tool)
+    return {
+        "class": f"{kind.__module__.removeprefix('north_lsp.tools.')}:{kind.__name__}",
+        "parts": list(getattr(tool, "parts", ())),
+        "also": list(tool.also),
+        "kind": tool.kind,
+        "needs": sorted(tool.needs),
+        "modes": sorted(tool.modes),
+        "parallel": tool.parallel,
+        "discoverable": tool.discoverable,
+        "descriptions": descriptions(kind),
+        "schema": tool.told()[1],
+    }
 
 
 def agents_heads() -> str:

@@ -291,6 +291,19 @@ async def test_other_pages_are_not_asked_for_there(site: Site) -> None:
     assert site.asked == []
 
 
+async def test_no_name_leads_to_another_address_of_an_api(site: Site) -> None:
+    """Some servers go up for `%2e%2e`, and the user's token would go along."""
+    for url in (
+        "https://github.com/a/b/blob/main/%2e%2e/%2e%2e/%2E%2e/user",
+        "https://github.com/a/b/blob/%2e%2e/x",
+        "https://github.com/a/b/blob/main/x%5c..%5c..%5cuser",
+        "https://gitlab.com/a/b/-/blob/main/%2e%2e/x",
+        "https://en.wikipedia.org/wiki/..%2f..%2fx",
+    ):
+        assert await reader(site, GH_TOKEN="t").read(target(url)) is None
+    assert site.asked == []
+
+
 async def test_the_token_goes_to_github_alone(site: Site) -> None:
     site.answer = lambda asked: Page('{"full_name": "a/b"}', "application/json")
     tokens = reader(site, GH_TOKEN="t2", GITHUB_TOKEN="t1")

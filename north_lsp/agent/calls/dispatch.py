@@ -4,13 +4,13 @@ result."""
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
 from north_lsp.agent.calls.arguments import repair_arguments
-from north_lsp.agent.calls.host import HostServices
 from north_lsp.agent.calls.leak_guard import LeakGuard
 from north_lsp.agent.calls.open_calls import OpenCalls
 from north_lsp.agent.calls.repetition import Repetition, with_note
@@ -22,7 +22,6 @@ from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import NextPrompt, Result, StopTurn, ok
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.web.fetching import WebAccess
 from north_lsp.display import titled, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import Image, ToolCall
@@ -30,25 +29,37 @@ from north_lsp.storage.artifacts import Artifacts
 from north_lsp.tools.base import Output
 from north_lsp.tools.support.shown import shown_result
 
+if TYPE_CHECKING:
+    from north_lsp.agent.calls.host import HostServices
+    from north_lsp.agent.web.fetching import WebAccess
+
 _MAX_PARALLEL = 8
 
 
 class ToolRunner:
-    """Runs single calls; there is one per session. `pictures` keeps images that tools return, `artifacts` output that
-    is too long."""
+    """Runs single calls; there is one per session. `services` makes what they are carried out with, for the first one;
+    `pictures` keeps images that tools return, `artifacts` output that is too long."""
 
     def __init__(
-        self, abilities: HostServices, pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports
+        self,
+        services: "Callable[[], HostServices]",
+        pictures: Checkpoints,
+        artifacts: Artifacts | None,
+        ports: Ports,
     ) -> None:
-        self._abilities = abilities
+        self._services = services
         self._pictures = pictures
         self._artifacts = artifacts
         self._ports = ports
 
+    @cached_property
+    def _abilities(self) -> "HostServices":
+        return self._services()
+
     @property
-    def pages(self) -> WebAccess:
+    def pages(self) -> "WebAccess":
         """What reaches the web."""
-        return self._abilities.outside.web
+        return self._abilities.carriers.outside.web
 
     async def run(self, context: TurnContext, call: ToolCall, calls: OpenCalls) -> Result:
         """Check a call's arguments and run its tool. Raises StopTurn, ToolError."""
@@ -136,7 +147,9 @@ class Dispatcher:
                 return
             await self._ports.status.before_step()
             group = [waiting.pop(0)]
-            while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < _MAX_PARALLEL:
+            side_by_side = (hold := self._context.rules.hold()) is None or not hold.counts
+            most = _MAX_PARALLEL if side_by_side else 1
+            while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < most:
                 group.append(waiting.pop(0))
             try:
                 async with anyio.create_task_group() as tasks:

@@ -3,22 +3,16 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import anyio.to_thread
 
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.edits.review import EditReviewer
-from north_lsp.agent.planning.planning import Planning
 from north_lsp.agent.ports.events import CallRunning
 from north_lsp.agent.ports.results import Result
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.servers.approve import ToolApprover
-from north_lsp.agent.shell.jobs import JobCommands
-from north_lsp.agent.shell.run import ShellCommands
-from north_lsp.agent.web.fetching import WebAccess
-from north_lsp.agent.web.searching import WebSearcher
 from north_lsp.display import visible
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
@@ -32,37 +26,50 @@ from north_lsp.tools.workflows import WorkflowCall
 from north_lsp.web.search.base import Query
 from north_lsp.workspace.proposal import FileChange
 
+if TYPE_CHECKING:
+    from north_lsp.agent.planning.planning import Planning
+    from north_lsp.agent.servers.approve import ToolApprover
+    from north_lsp.agent.shell.jobs import JobCommands
+    from north_lsp.agent.shell.run import ShellCommands
+    from north_lsp.agent.web.fetching import WebAccess
+    from north_lsp.agent.web.searching import WebSearcher
+
 _T = TypeVar("_T")
 _CHANGES: tuple[Need, ...] = ("write", "run")
+_LOOKS: tuple[Need, ...] = ("run", "network", "agents")
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What leads out of this machine: other programs' tools, and the web."""
 
-    tools: ToolApprover
-    web: WebAccess
-    search: WebSearcher
+    tools: "ToolApprover"
+    web: "WebAccess"
+    search: "WebSearcher"
+
+
+class Carriers(Protocol):
+    """What carries out the calls that do more than read and edit; each is made for the first call that needs it."""
+
+    @property
+    def shell(self) -> "ShellCommands": ...
+
+    @property
+    def jobs(self) -> "JobCommands": ...
+
+    @property
+    def outside(self) -> Outside: ...
+
+    @property
+    def planning(self) -> "Planning": ...
 
 
 class HostServices:
     """The services that tools can be given, created once per session."""
 
-    def __init__(
-        self,
-        edits: EditReviewer,
-        shell: ShellCommands,
-        jobs: JobCommands,
-        outside: Outside,
-        planning: Planning,
-        abandoned: AbandonedTasks,
-        ports: Ports,
-    ) -> None:
+    def __init__(self, edits: EditReviewer, carriers: Carriers, abandoned: AbandonedTasks, ports: Ports) -> None:
         self.edits = edits
-        self.shell = shell
-        self.jobs = jobs
-        self.outside = outside
-        self.planning = planning
+        self.carriers = carriers
         self.abandoned = abandoned
         self.ports = ports
 
@@ -121,7 +128,7 @@ class CallHost:
             hold.refuse_command(command.command)
             if hold.closes and (command.background or not await _only_looks(command)):
                 raise hold.error("only git status, log, diff and show, ls, and questions for a version are run now")
-        return await self._abilities.shell.run(self._context, self._call, self._title, command)
+        return await self._abilities.carriers.shell.run(self._context, self._call, self._title, command)
 
     async def control_jobs(self, request: JobRequest) -> Result:
         """List, read, wait for, stop or write to background jobs. Raises StopTurn, ToolError."""
@@ -129,31 +136,31 @@ class CallHost:
         hold = self._context.rules.hold()
         if hold is not None and hold.closes and request.action == "input":
             raise hold.error("nothing is written to a job now")
-        return await self._abilities.jobs.run(self._context.workspace, self._call, self._title, request)
+        return await self._abilities.carriers.jobs.run(self._context.workspace, self._call, self._title, request)
 
     async def ask_user(self, questions: Sequence[UserQuestion]) -> Result:
         """Ask the user, and wait for the answers. Raises ToolError."""
         self._ensure("ask")
         if (hold := self._context.rules.hold()) is not None:
             hold.refuse_questions(len(questions))
-        return await self._abilities.planning.questions.ask(self._context, self._call, self._title, questions)
+        return await self._abilities.carriers.planning.questions.ask(self._context, self._call, self._title, questions)
 
     async def write_plan(self, content: str) -> Result:
         """Write the plan of the conversation. Raises ToolError."""
         self._ensure("plan")
         workspace, in_project = self._context.workspace, self._context.settings.planning.plan_in_project
-        plan = self._abilities.planning.plan
+        plan = self._abilities.carriers.planning.plan
         return await plan.write(workspace, self._call, self._title, content, in_project=in_project)
 
     async def propose_planning(self, reason: str) -> Result:
         """Have the user decide whether plan mode begins. Raises StopTurn, ToolError."""
         self._ensure("plan")
-        return await self._abilities.planning.plan.propose_mode(self._call, self._title, reason)
+        return await self._abilities.carriers.planning.plan.propose_mode(self._call, self._title, reason)
 
     async def present_plan(self, summary: str) -> Result:
         """Have the user decide on the plan. Raises StopTurn, ToolError."""
         self._ensure("plan")
-        return await self._abilities.planning.plan.present(self._call, self._title, summary)
+        return await self._abilities.carriers.planning.plan.present(self._call, self._title, summary)
 
     async def permit(self, question: Question) -> Result | None:
         """Have a call of another program's tool approved; a result means that it is not made."""
@@ -161,7 +168,7 @@ class CallHost:
         hold = self._context.rules.hold()
         if hold is not None and hold.closes and "plan" not in self._tool.modes:
             raise hold.error(f"{self._tool.name} does not say that it only reads")
-        return await self._abilities.outside.tools.permit(self._call, self._title, question)
+        return await self._abilities.carriers.outside.tools.permit(self._call, self._title, question)
 
     async def reach(self, work: Callable[[Progress], Awaitable[_T]]) -> _T:
         """Run work that uses the network or another program; if the turn is cancelled, it is cancelled as well."""
@@ -177,12 +184,12 @@ class CallHost:
     async def fetch(self, request: FetchRequest) -> Output | Result:
         """Fetch a page of the web; if the turn is cancelled, so is this. Raises ToolError."""
         self._ensure_web()
-        return await self._abilities.outside.web.fetch(self._context, self._call, self._title, request)
+        return await self._abilities.carriers.outside.web.fetch(self._context, self._call, self._title, request)
 
     async def search_web(self, query: Query) -> Output | Result:
         """Search the web; if the turn is cancelled, so is this. Raises ToolError."""
         self._ensure_web()
-        return await self._abilities.outside.search.search(self._context, self._call, self._title, query)
+        return await self._abilities.carriers.outside.search.search(self._context, self._call, self._title, query)
 
     async def delegate(self, work: Callable[[Caller], Awaitable[_T]]) -> _T:
         """Have agents work on the call; what they change and run is asked about as anything else. Raises StopTurn,
@@ -195,9 +202,9 @@ class CallHost:
     async def change_goal(self, change: GoalChange) -> Result:
         """Change the goal, or look at it. Raises ToolError."""
         self._ensure("todo")
-        planning = self._abilities.planning
+        planning = self._abilities.carriers.planning
         result = await planning.goal.change(self._call, self._title, change)
-        if change.action != "evidence":
+        if change.action != "evidence" or self._context.mode != "agent":  # else it is in the log alone
             return result
         kept = await planning.workflow.evidence.of_criterion(self._context.workspace, change.id)
         return replace(result, text=f"{result.text}\n\n{kept}") if kept else result
@@ -206,13 +213,13 @@ class CallHost:
         """Take the conversation through a workflow. Raises StopTurn, ToolError."""
         self._ensure("plan")
         workspace = self._context.workspace
-        return await self._abilities.planning.workflow.change(workspace, self._call, self._title, wanted)
+        return await self._abilities.carriers.planning.workflow.change(workspace, self._call, self._title, wanted)
 
     async def change_todo(self, changes: Sequence[Change]) -> Result:
         """Change the todo list, by all operations or none. Raises ToolError."""
         self._ensure("todo")
-        await self._abilities.planning.workflow.ensure_done(self._context.workspace, changes)
-        return self._abilities.planning.todo.change(self._call, self._title, changes)
+        await self._abilities.carriers.planning.workflow.ensure_done(self._context.workspace, changes)
+        return self._abilities.carriers.planning.todo.change(self._call, self._title, changes)
 
     def _ensure_web(self) -> None:
         self._ensure("network")
@@ -224,6 +231,8 @@ class CallHost:
             raise PermissionError(f"the tool {self._tool.name} does not declare that it needs to {need}")
         if need in _CHANGES and self._context.plans:  # whatever modes the tool says that it has
             raise plan_required(f"{self._tool.name} would change something")
+        if need in _LOOKS and (hold := self._context.rules.hold()) is not None:
+            hold.refuse_reading()
 
 
 async def _only_looks(command: Command) -> bool:

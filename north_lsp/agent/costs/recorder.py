@@ -24,6 +24,7 @@ class CostRecorder:
         self._writing = anyio.Lock()
         self._aside: Path | None = None
         self._error: OSError | None = None
+        self._is_told = False  # of an error that lasts
         self._known: dict[str, Any] | None = None  # the totals as they were read last
 
     def record(self, model: Model, usage: Usage) -> None:
@@ -44,7 +45,7 @@ class CostRecorder:
                 with anyio.CancelScope(shield=True):
                     aside, self._known = await anyio.to_thread.run_sync(self._costs.add_and_read, spent)
                 self._aside = aside or self._aside
-                self._error = None
+                self._error, self._is_told = None, False
             except OSError as error:
                 self._pending = [*spent, *self._pending]  # tried again with the next request
                 self._error = error
@@ -52,10 +53,11 @@ class CostRecorder:
                 self._underway = []
 
     def take_problem(self) -> str | None:
-        """Return a problem that the user should be told of, once."""
+        """Return a problem that the user should be told of, once; if it lasts, not before something was stored."""
         error, aside = self._error, self._aside
         self._error, self._aside = None, None
-        if error is not None:
+        if error is not None and not self._is_told:
+            self._is_told = True
             return f"the costs could not be stored: {error.strerror or error}"
         return f"the costs could not be read; they were kept as {aside}" if aside is not None else None
 

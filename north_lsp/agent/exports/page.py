@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from north_lsp.agent.exports.document import (
     Answered,
@@ -39,7 +39,7 @@ def html_of(document: Document) -> str:
 
 @cache
 def _style() -> str:
-    return files(__package__).joinpath("export.css").read_text("utf-8")
+    return Path(__file__).with_name("export.css").read_text("utf-8")
 
 
 def _policy() -> str:

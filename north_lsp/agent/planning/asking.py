@@ -99,7 +99,7 @@ class QuestionAsker:
                 answers += [_of_form(form, at, one) for at, one in enumerate(questions)]
             return form.kind == "accepted"
         for at, question in enumerate(questions):
-            answer = await self._choose(question, (at, len(questions)), taken)
+            answer = await self._choose(call, question, (at, len(questions)), taken)
             if answer is None:
                 return False
             answers.append(answer)
@@ -108,14 +108,17 @@ class QuestionAsker:
                 break
         return True
 
-    async def _choose(self, question: UserQuestion, place: tuple[int, int], taken: list[int]) -> Answer | None:
+    async def _choose(
+        self, call: ToolCall, question: UserQuestion, place: tuple[int, int], taken: list[int]
+    ) -> Answer | None:
         """Ask one question as a choice; one of several is asked again until the user is done. None if it was closed."""
         at, count = place
         text = question.text if count == 1 else f"{question.text} ({at + 1} of {count})"
         while True:
             options = [(str(number), _name(question, number, taken)) for number in range(len(question.options))]
             options += [(_DONE, f"Done ({len(taken)} chosen)")] if question.several else []
-            choice = Choice(f"ask-{new_entry_id(())}", text, (*options, (_OWN, _OTHER)), _detail(question), alike=True)
+            own, options = f"ask-{new_entry_id(())}", [*options, (_OWN, _OTHER)]
+            choice = Choice(own, text, tuple(options), _detail(question), alike=True, call_id=call.id)
             decided = await self._editor.decide(choice)
             labels = _labels(question, taken)
             match decided.option:

@@ -15,6 +15,7 @@ from north_lsp.agent.log.reviews import ReviewEntry
 from north_lsp.lazy_dataclass import dataclass
 
 _RUN = "shell_run"
+_OF_SERVERS = "mcp_"
 _ALLOWED = ("ran", "always", "auto")
 _OLD = "an older North ran it; run it again"
 
@@ -59,6 +60,7 @@ class _Reader:
     _own: frozenset[str] = frozenset()
     _commands: dict[str, str] = field(default_factory=dict)
     _allowed: set[str] = field(default_factory=set)
+    _refused: set[str] = field(default_factory=set)
     _edited: set[str] = field(default_factory=set)
     _ended: set[str] = field(default_factory=set)
     _at: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -93,6 +95,8 @@ class _Reader:
             case ReviewEntry(call_id=call_id, status=status, decision=decision):
                 if status in _ALLOWED:
                     self._allowed.add(call_id)
+                elif decision is not None:
+                    self._refused.add(call_id)
                 if decision is not None and decision.command:
                     self._edited.add(call_id)
             case CheckpointEntry(status=status, files=files):
@@ -106,6 +110,8 @@ class _Reader:
             case AgentCallEntry(call_id, tool, arguments=arguments, details=details) if tool == _RUN:
                 self._ended.add(call_id)
                 self._note_change(one.id, call_id, _command(arguments or {}), details.of_tool)
+            case ResultEntry(call_id, tool, details=details) | AgentCallEntry(call_id, tool, details=details):
+                self._note_other(one.id, call_id, tool, details.of_tool)
             case _:
                 pass
 
@@ -123,6 +129,14 @@ class _Reader:
         ran = "exitCode" in told or "jobId" in told or call_id in self._allowed
         checks = command in self._own and call_id not in self._edited
         if ran and not checks and told.get("onlyLooks") is not True:
+            self.state = id
+
+    def _note_other(self, id: str, call_id: str, tool: str, told: Json) -> None:
+        """Take what another program's tool did for a change of files unless it says that it only reads, and what a job
+        was told as well."""
+        by_server = tool.startswith(_OF_SERVERS) and call_id not in self._refused and told.get("onlyLooks") is not True
+        if by_server or told.get("gotInput") is True:
+            self._ended.add(call_id)
             self.state = id
 
 

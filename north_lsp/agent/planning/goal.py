@@ -9,6 +9,7 @@ from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.goals import GoalEntry
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.planning.evidence import Runs, runs_in
+from north_lsp.agent.planning.workflow_course import state_on
 from north_lsp.agent.ports.events import CallEnded
 from north_lsp.agent.ports.results import Result
 from north_lsp.display import visible
@@ -17,8 +18,10 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.entries import timestamp
 from north_lsp.tools.goals import CriterionStatus, Evidence, Goal, GoalChange, GoalError, parse_goal
+from north_lsp.tools.workflows import WORKFLOWS
 
 _NONE = "there is no goal yet"
+_WORKING = ("execute-and-verify", "parallelise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class GoalKeeper:
     def _changed(self, change: GoalChange, runs: Runs) -> Goal:
         """Return what a change makes of the goal. Raises GoalError, ToolError."""
         if change.action == "set":
-            return _new(change, _users_goal(self.log), self.now)
+            return _new(change, self.now, _users_goal(self.log), is_worked_on=_is_worked_on(self.log))
         if (goal := self.now) is None:
             raise GoalError(f"{_NONE}: begin with `set`")
         match change.action:
@@ -145,19 +148,28 @@ def _judged(goal: Goal, change: GoalChange, runs: Runs) -> Goal:
     return goal.judged(criterion.id, status, Evidence(timestamp(), text, run.call_id, run.state))
 
 
-def _new(change: GoalChange, users: Goal | None, now: Goal | None) -> Goal:
-    """Return the goal that a model sets; one that the user wrote can only get more criteria. Raises GoalError."""
+def _is_worked_on(log: Log) -> bool:
+    """Tell whether a workflow does what it began with the goal for: nobody makes it easier on the way."""
+    state = state_on(log)
+    return state is not None and state.skill in _WORKING and state.phase != WORKFLOWS[state.skill].first
+
+
+def _new(change: GoalChange, now: Goal | None, users: Goal | None, *, is_worked_on: bool) -> Goal:
+    """Return the goal that a model sets. One that the user wrote, or that a workflow works on, can only get more
+    criteria. Raises GoalError."""
     if not change.statement.strip():
         raise GoalError("say in `statement` what is to be reached")
     rows = [(" ".join(text.split()), command.strip()) for text, command in change.criteria]
     goal = Goal(" ".join(change.statement.split()))
-    if users is not None:
-        if not {(one.text, one.command) for one in users.criteria} <= {*rows}:
+    kept = users or (now if is_worked_on else None)
+    if kept is not None:
+        if not {(one.text, one.command) for one in kept.criteria} <= {*rows}:
+            whose = "the user's" if users is not None else "what the workflow works on"
             raise GoalError(
-                "the goal is the user's: `set` must have all of its criteria as they are; add others with"
+                f"the goal is {whose}: `set` must have all of its criteria as they are; add others with"
                 " `add_criterion`, or ask the user to change it with /goal set or /goal drop"
             )
-        goal = now or users
+        goal = now or kept
     known = {(one.text, one.command) for one in goal.criteria}
     for text, command in rows:
         if (text, command) not in known:

@@ -39,6 +39,10 @@ _WORK_OUT = "Work out the plan: read what it needs, write it with write_plan, th
 _APPROVED = ("execute", "compact", "approve")
 _CARRY_OUT = "I approve the plan. Carry it out, step by step, and verify each step as the plan says."
 _TO_WRITE = "call write_plan with the whole plan first"
+_REJECTED = "The user rejected the plan. Change it with write_plan, or ask; then present it again."
+_REJECTED_UNSAID = (
+    "The user rejected the plan without saying why. Ask what is wrong, or end your turn: their next message says it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class PlanKeeper:
             raise ToolError("UNAVAILABLE", f"{NOBODY}: plan mode cannot begin", "continue without it")
         review = self.reviews.open(call.id, OtherRequest("plan_mode", {"reason": reason})).id
         await self.reviews.sync_question()
-        choice = Choice(f"plan-{new_entry_id(())}", "Work out a plan first?", _ENTER, visible(reason))
+        choice = Choice(f"plan-{new_entry_id(())}", "Work out a plan first?", _ENTER, visible(reason), call_id=call.id)
         decided = await self.ports.editor.decide(choice)
         status = {"plan": "approved", None: "cancelled"}.get(decided.option, "rejected")
         self.reviews.close(review, StoredDecision(status, decided.comment))
@@ -111,7 +115,7 @@ class PlanKeeper:
         request = OtherRequest("plan", {"summary": summary, "planFile": str(path), "sha256": digest_of(text)})
         review = self.reviews.open(call.id, request).id
         await self.reviews.sync_question()
-        decided = await self._decided(summary)
+        decided = await self._decided(call, summary)
         final = await anyio.to_thread.run_sync(read_plan, self.log)
         self.reviews.close(review, StoredDecision(_status(decided), decided.comment))
         match decided.option:
@@ -127,14 +131,15 @@ class PlanKeeper:
             case _:
                 return self._rejected(call, title, decided.comment)
 
-    async def _decided(self, summary: str) -> Decided:
+    async def _decided(self, call: ToolCall, summary: str) -> Decided:
         """Ask about the plan as it is now, until the user is done with editing it."""
         path = plan_file(self.log)
         note = ""
         while True:
             text = await anyio.to_thread.run_sync(read_plan, self.log) or ""
             detail = "\n\n".join(part for part in (note, summary, text, f"The plan is in `{path}`.") if part)
-            choice = Choice(f"plan-{new_entry_id(())}", "Approve this plan?", _OPTIONS, detail, alike=True)
+            own = f"plan-{new_entry_id(())}"
+            choice = Choice(own, "Approve this plan?", _OPTIONS, detail, alike=True, call_id=call.id)
             decided = await self.ports.editor.decide(choice)
             if decided.option != "edit":
                 return decided
@@ -156,7 +161,7 @@ class PlanKeeper:
 
     def _rejected(self, call: ToolCall, title: str, comment: str | None) -> Result:
         data: dict[str, object] = {"approved": False} | ({"comment": comment} if comment else {})
-        data["note"] = "The user rejected the plan. Change it with write_plan, or ask; then present it again."
+        data["note"] = _REJECTED if comment else _REJECTED_UNSAID
         said = f": {comment}" if comment else "."
         return Result(ok(data), False, CallEnded(call.id, title, False, visible(f"You rejected the plan{said}")))
 

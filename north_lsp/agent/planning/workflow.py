@@ -109,7 +109,7 @@ class WorkflowKeeper(WorkflowCourse):
         workflow = workflow_called(wanted.workflow)
         self.ensure_none()
         asked = f"Begin the workflow {workflow.name} for {one_line(wanted.title, 100) or 'this'}?"
-        await self._ensure_agreed(asked, _BEGIN)
+        await self._ensure_agreed(call, asked, _BEGIN)
         await self.begin(workspace, workflow, wanted.title)
         return self._said(call, title, self.described())
 
@@ -117,15 +117,15 @@ class WorkflowKeeper(WorkflowCourse):
         """End the workflow before it is done. The user is asked where that lets models change files again."""
         state = state_on(self.log)
         if state is not None and state.phase in WORKFLOWS[state.skill].held:
-            await self._ensure_agreed(f"End the workflow {state.skill} in its phase {state.phase}?", _END)
+            await self._ensure_agreed(call, f"End the workflow {state.skill} in its phase {state.phase}?", _END)
         await self.stop(workspace, note or "the model ended it")
         return self._said(call, title, "The workflow has ended.")
 
-    async def _ensure_agreed(self, question: str, leave: _Leave) -> None:
+    async def _ensure_agreed(self, call: ToolCall, question: str, leave: _Leave) -> None:
         """Ask the user. Raises ToolError unless they agree."""
         if not self._ports.editor.has_user:
             raise ToolError("UNAVAILABLE", f"{NOBODY}: {leave.alone}", leave.hint)
-        choice = Choice(f"work-{new_entry_id(())}", question, leave.options, leave.detail)
+        choice = Choice(f"work-{new_entry_id(())}", question, leave.options, leave.detail, call_id=call.id)
         if (await self._ports.editor.decide(choice)).option != leave.options[0][0]:
             raise ToolError("REJECTED", leave.refused, leave.hint)
 
@@ -211,7 +211,8 @@ class WorkflowKeeper(WorkflowCourse):
 
     async def _confirmed(self, workspace: Workspace, call: ToolCall, title: str, spec: str) -> Result:
         state = self._active()
-        choice = Choice(f"work-{new_entry_id(())}", "Accept this specification?", _CONFIRM, spec, alike=True)
+        own, asked = f"work-{new_entry_id(())}", "Accept this specification?"
+        choice = Choice(own, asked, _CONFIRM, spec, alike=True, call_id=call.id)
         decided = await self._ports.editor.decide(choice)
         match decided.option:
             case "accept":

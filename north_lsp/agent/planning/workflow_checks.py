@@ -1,8 +1,10 @@
 """What a phase of a workflow has to show before it is left: the log and the documents say whether it has done what it
 is for. Pure, but for the goal that it looks up in the log."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
@@ -37,6 +39,7 @@ WEB = ("web_search", "web_fetch")
 Documents = Mapping[Document, str]
 _DONE = ("done", "unstructured")
 _RUN = "shell_run"
+_MILD = ("medium", "low")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +150,9 @@ class PhaseChecks:
 
     def _check_review(self, goal: Goal, runs: Runs, note: str) -> None:
         self._needs_agent("reviewer", after=runs.state)
-        if self._found_something_high() and not note.strip():
+        if (why := self._wants_a_reason()) and not note.strip():
             raise WorkflowError(
-                "the reviewer found something of high severity: fix it and have it reviewed again, or say in `note` why"
-                " it stays as it is"
+                f"the reviewer {why}: fix it and have it reviewed again, or say in `note` why it stays as it is"
             )
         if goal.status != "complete" or goal.missing(runs.state):
             raise WorkflowError("it is done only when the goal is complete: call goal with `complete`")
@@ -242,16 +244,21 @@ class PhaseChecks:
         last = self._last_of("critic")
         if last is None or task_rows(last.details.of_tool)[0].state != "done":
             return False
-        return '"verdict": "approve"' in last.text
+        return _handed_in(last).get("verdict") == "approve"
 
     def said_by(self, agent: str, state: SkillStateEntry) -> str:
         """Return what an agent said last in the phase of a review; empty elsewhere."""
         last = self._last_of(agent) if state.phase == "review" else None
         return last.text if last is not None else ""
 
-    def _found_something_high(self) -> bool:
+    def _wants_a_reason(self) -> str:
+        """Say what the reviewer found that is not left without a word; empty if it is nothing."""
         last = self._last_of("reviewer")
-        return last is not None and '"severity": "high"' in last.text
+        findings = _handed_in(last).get("findings") if last is not None else []
+        if not isinstance(findings, list):  # it is too long to be here as a whole, or in another form
+            return "found something that North cannot read"
+        severities = [one.get("severity") for one in findings if isinstance(one, Mapping)]
+        return "found something of high severity" if any(one not in _MILD for one in severities) else ""
 
     def _had_work(self) -> bool:
         """Tell whether the workflow has come to its phase `work` after a baseline."""
@@ -302,6 +309,14 @@ def failures(entries: Sequence[Logged]) -> Counter[str]:
     return failed
 
 
+def _handed_in(result: ResultEntry) -> Mapping[str, object]:
+    """Return what the only task of a call has handed in; empty if that is no object, or not there as a whole."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads("{" + result.text.partition("\n{")[2])
+        return found if isinstance(found, Mapping) else {}
+    return {}
+
+
 def _was_asked(result: ResultEntry) -> bool:
     """Tell whether the user has seen a question, whatever they answered."""
     return result.tool == "ask" and not result.is_error
@@ -310,10 +325,16 @@ def _was_asked(result: ResultEntry) -> bool:
 def package_tasks(log: Log) -> list[tuple[str, str]]:
     """Return the names of tasks since the packages were made, with how they ended."""
     results = [one.entry for one in since_phase(log, "packages") if isinstance(one.entry, ResultEntry)]
-    return [(_task_name(row.id), row.state) for one in results for row in task_rows(one.details.of_tool)]
+    return [(task_name(row.id), row.state) for one in results for row in task_rows(one.details.of_tool)]
 
 
-def _task_name(id: str) -> str:
+def logged_tasks(log: Log) -> set[str]:
+    """Return the ids of all tasks that the log has, on whatever branch."""
+    results = [one.entry for one in log.entries() if isinstance(one.entry, ResultEntry)]
+    return {row.id for result in results for row in task_rows(result.details.of_tool)}
+
+
+def task_name(id: str) -> str:
     """Return the name of a task, as it was given: without the number before it."""
     return id.rpartition(".")[2].partition("-")[2]
 

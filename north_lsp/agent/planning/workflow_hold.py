@@ -10,11 +10,19 @@ from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.log.workflows import SkillStateEntry
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.work_folder import WorkFolder
-from north_lsp.agent.planning.workflow_checks import WEB, commands_of, failures, package_tasks
+from north_lsp.agent.planning.workflow_checks import (
+    WEB,
+    commands_of,
+    failures,
+    logged_tasks,
+    package_tasks,
+    task_name,
+)
 from north_lsp.agent.planning.workflow_course import since_phase, state_on
 from north_lsp.agent.ports.holds import Hold
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.tools.goals import Goal
 from north_lsp.tools.workflows import (
     FILES,
     MOST_CALLS,
@@ -72,37 +80,36 @@ def hold_on(log: Log, root: Path | None) -> Hold | None:
     )
 
 
-def package_of(log: Log, workspace: Workspace, task_id: str) -> Assignment | None:
+def package_of(log: Log, workspace: Workspace, task_id: str, begun: Sequence[str] = ()) -> Assignment | None:
     """Return what a task has to do with the workflow that is at work if it is a package of it; None if it is none.
-    Raises ToolError for one that was given back already. Blocks."""
+    `begun` are the ids of tasks that have begun: the log may not have their results yet. Raises ToolError for one that
+    was given back already. Blocks."""
     state = state_on(log)
     if state is None or (state.skill, state.phase) != ("parallelise", "work"):
         return None
     folder = WorkFolder(workspace)
+    given = [name for name, _ in package_tasks(log)] + [task_name(id) for id in {*begun} - logged_tasks(log)]
     try:
-        return _assignment(
-            log, folder.read(state.slug, FILES["packages"]), folder.read(state.slug, FILES["plan"]), task_id
-        )
+        packages, plan = (folder.read(state.slug, FILES[name]) for name in ("packages", "plan"))
+        return _assignment(goal_on(log), packages, plan, task_id, given.count(task_id))
     except WorkflowError as error:
         raise ToolError("CONFLICT", f"the workflow's documents cannot be read: {error}", "write them again") from None
 
 
-def _assignment(log: Log, text: str | None, plan: str | None, task_id: str) -> Assignment | None:
+def _assignment(goal: Goal | None, text: str | None, plan: str | None, task_id: str, times: int) -> Assignment | None:
     known = packages_in(text) if text is not None else []
     package = next((one for one in known if one.id == task_id), None)
     if package is None:
         return None
-    times = [name for name, _ in package_tasks(log)].count(task_id)
     if times >= MOST_TIMES:
         told = f"{task_id} was given to an agent {MOST_TIMES} times"
         raise ToolError("CONFLICT", told, "do what is left of it yourself once the packages are integrated")
-    return Assignment(package, _own_checks(log, plan, package, known), times > 0)
+    return Assignment(package, _own_checks(goal, plan, package, known), times > 0)
 
 
-def _own_checks(log: Log, plan: str | None, package: Package, others: Sequence[Package]) -> frozenset[str]:
+def _own_checks(goal: Goal | None, plan: str | None, package: Package, others: Sequence[Package]) -> frozenset[str]:
     """Return the commands that verify a package alone: those of the criteria that its steps name, and those of no other
     package."""
-    goal = goal_on(log)
     if goal is None or plan is None:
         return frozenset()
     steps = steps_in(plan)[1]

@@ -95,7 +95,7 @@ def decide_without_asking(review: CommandReview) -> CommandDecision:
 class Choice:
     """A question with a few answers. `options` are ids and their names, the last of which refuses; `id` is the
     question's own, and `detail` is Markdown below it. `alike`: none of its options holds longer than the others;
-    `scope` says what the one that does allows from then on."""
+    `scope` says what the one that does allows from then on. `call_id` is the tool call that asks, if it is one."""
 
     id: str
     question: str
@@ -103,6 +103,7 @@ class Choice:
     detail: str = ""
     alike: bool = False
     scope: str = ""
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

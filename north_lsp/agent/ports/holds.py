@@ -27,6 +27,11 @@ class Hold:
     web_left: int | None = None
     spent: frozenset[str] = frozenset()
 
+    @property
+    def counts(self) -> bool:
+        """Whether calls that read are counted, so that none may begin before those before it are over."""
+        return self.calls_left is not None or self.web_left is not None
+
     def error(self, what: str) -> ToolError:
         return ToolError("BLOCKED", f"BLOCKED: {self.why}: {what}", self.way_out)
 
@@ -44,7 +49,7 @@ class Hold:
     def refuse_web(self) -> None:
         """Raise ToolError if nothing is left to be looked up on the web."""
         if self.web_left is not None and self.web_left <= 0:
-            raise self.error("all searches and pages of the web are used")
+            raise self.error("no searches and pages of the web are left")
 
     def refuse_command(self, command: str) -> None:
         """Raise ToolError for a command that has failed too often."""

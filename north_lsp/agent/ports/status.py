@@ -123,13 +123,13 @@ class WatchedEditor(GuardedEditor):
         return decision
 
     async def decide(self, choice: Choice) -> Decided:
-        async with self._asked(choice.id, choice.id, "choice") as outcome:
+        async with self._asked(choice.id, choice.call_id or choice.id, "choice") as outcome:
             decided = await super().decide(choice)
             outcome.append(decided.option or "unanswered")
         return decided
 
     async def choose(self, choice: Choice) -> str | None:
-        async with self._asked(choice.id, choice.id, "choice") as outcome:
+        async with self._asked(choice.id, choice.call_id or choice.id, "choice") as outcome:
             chosen = await super().choose(choice)
             outcome.append(chosen or "unanswered")
         return chosen

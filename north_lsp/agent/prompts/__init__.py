@@ -7,7 +7,7 @@ for a list, with the places of its rows inside. What is filled in is never read 
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from north_lsp.lazy_pattern import lazy_pattern
 
@@ -17,7 +17,7 @@ _BLOCK = lazy_pattern(r"\{\{#(if|each) (\w+)\}\}(.*?)\{\{/\1\}\}|\{\{(\w+)\}\}",
 
 @cache
 def _template(name: str) -> str:
-    return files(__package__).joinpath(f"{name}.md").read_text("utf-8").strip()
+    return Path(__file__).with_name(f"{name}.md").read_text("utf-8").strip()
 
 
 def render(name: str, **values: str | Sequence[Mapping[str, str]]) -> str:

@@ -44,7 +44,7 @@ class ToolApprover:
         asked = f"Run {one_line(question.tool, 100)} of the MCP server {one_line(question.server, 100)}?"
         options = _OPTIONS if question.asks and not has_secret else (_OPTIONS[0], _OPTIONS[-1])
         scope = "this tool, as its server describes it now, with any arguments, in this project"
-        choice = Choice(call.id, asked, options, _detail(question, has_secret=has_secret), scope=scope)
+        choice = Choice(call.id, asked, options, _detail(question, has_secret=has_secret), scope=scope, call_id=call.id)
         decided = await self.ports.editor.decide(choice)
         decision, comment = decided.option, decided.comment
         if decision == "always":

@@ -83,6 +83,7 @@ class SessionServers:
         self._changing = anyio.Lock()
         self._begun = self._closed = False
         self._opened = anyio.Event()
+        self._wanted = 0
         self._asked: set[Server] = set()
         self._told: set[str] = set()
         self._seen: object = None
@@ -100,15 +101,15 @@ class SessionServers:
 
     # -- their life -------------------------------------------------------------------------------------------------
 
-    def begin(self, given: Sequence[ServerSpec] | None = None) -> None:
-        """Find the servers and start them, beside whatever else happens. With `given`, these are the editor's from now
-        on."""
-        if self._means.connect is None or self._closed:
-            return
-        if given is not None:
-            self._given = list(given)
-        self._begun = True
-        self._means.background.start_soon(self.refresh)
+    def take(self, given: Sequence[ServerSpec]) -> None:
+        """Have these be the editor's from now on."""
+        self._given = list(given)
+
+    def begin(self) -> None:
+        """Find the servers and start them, beside whatever else happens."""
+        if self._means.connect is not None and not self._closed:
+            self._begun = True
+            self._look_soon()
 
     async def settle(self) -> None:
         """Wait, once for each server and not for long, until it is known whether it can be used."""
@@ -117,8 +118,7 @@ class SessionServers:
         if not self._begun:
             self.begin()
         elif self._opened.is_set() and await anyio.to_thread.run_sync(self._stamp) != self._seen:
-            self._opened = anyio.Event()
-            self._means.background.start_soon(self.refresh)
+            self._look_soon()
         with anyio.move_on_after(self._means.settings().mcp.startup_wait_ms / 1000):
             await self._opened.wait()
             for server in list(self._servers.values()):
@@ -126,15 +126,25 @@ class SessionServers:
                     await server.settled.wait()
         self._asked.update(self._servers.values())
 
+    def _look_soon(self) -> None:
+        """Read the configuration again, beside whatever else happens; until then it is not known what servers there
+        are."""
+        self._wanted += 1
+        if self._opened.is_set():
+            self._opened = anyio.Event()
+        self._means.background.start_soon(self.refresh)
+
     async def refresh(self) -> None:
         """Read the configuration again; start what is new, and end what is gone or has changed."""
         async with self._changing:
             if self._closed:
                 return
+            wanted = self._wanted
             try:
                 found = await self._look_again()
             finally:
-                self._opened.set()
+                if wanted == self._wanted:  # otherwise it is being looked for again
+                    self._opened.set()
         for problem in found.problems:
             await self._tell(f"problem {problem}", "warning", problem)
         for name, held in self._held.items():
@@ -176,7 +186,7 @@ class SessionServers:
         paths = watched_files(self._roots[0], self._home, self._means.locations)
         settings = self._means.settings()
         wanted = (settings.mcp, settings.context.disabled_items)
-        return self._trust.decided(), wanted, self._choices.switched(), tuple(map(_state, paths))
+        return self._trust.decided(), wanted, self._choices.switched(), tuple(self._given), tuple(map(_state, paths))
 
     @property
     def _home(self) -> Path:

@@ -1,7 +1,6 @@
 """Finds the tool servers that files name: North's own, and those of other agents. The table is all there is to add for
 another one."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -163,6 +162,8 @@ def _entries(
 def _parsed(path: Path, most_bytes: int) -> object:
     if path.suffix != ".toml":
         return read_json(path, most_bytes)
+    import tomllib
+
     return tomllib.loads(read_regular(path, MAX_CONFIG_BYTES).decode("utf-8"))
 
 

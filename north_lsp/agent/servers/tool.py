@@ -80,6 +80,7 @@ class ServerTool(DescribedTool):
         if answer.failed:
             raise ToolError("REMOTE_ERROR", f"Error: {text[:_MAX_ERROR] or 'the tool failed without saying why'}")
         details: dict[str, object] = {"serverName": spec.name, "mcpToolName": self._offered.name, "provider": "mcp"}
+        details["onlyLooks"] = self.is_believed
         title = self.title({})
         if len(text.encode("utf-8", "replace")) <= MAX_BYTES:
             return Output(title, text=text or "(no text)", details=details, pictures=answer.pictures)

@@ -29,15 +29,16 @@ from north_lsp.agent.ports.turn_context import TurnContext, TurnRules
 from north_lsp.agent.prompts import render
 from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.shell import shell_resources
-from north_lsp.agent.session.wiring import SessionParts, SessionTools
+from north_lsp.agent.session.wiring import SessionParts
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
 from north_lsp.agent.subagents.contract import Contract, ContractReminder
 from north_lsp.agent.subagents.definition import Definition
-from north_lsp.agent.subagents.ownership import agent_hold
+from north_lsp.agent.subagents.ownership import agent_hold, hold_behind
 from north_lsp.agent.subagents.place import Place, TreeEdits
 from north_lsp.agent.subagents.progress import Progress, State
 from north_lsp.agent.subagents.request import TaskRequest
@@ -83,7 +84,8 @@ class _AgentVeil(LogVeil):
 class Work:
     """A task that is to be done: what was asked for, by which agent, with which model and tools, in which mode.
     `skills` are the texts of those that it was given, `spawns` the agents that it may use itself; `isolated`: in a work
-    tree of its own; `package`: what it is of a workflow, which says what it may change."""
+    tree of its own; `package`: what it is of a workflow, which says what it may change; `is_behind`: it is done in the
+    background, so that the conversation may be in another mode by then."""
 
     request: TaskRequest
     agent: Definition
@@ -95,6 +97,7 @@ class Work:
     spawns: tuple[str, ...] = ()
     isolated: bool = False
     package: Assignment | None = None
+    is_behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +146,8 @@ class AgentRun:
         )
         settings, root = means.environment.settings, workspace.roots.main
         runner = make_runner(settings, workspace, shell_resources(means.stored, means.environment, root))
-        if runner.containment is not None and means.runner.containment is not None:
-            runner.containment.on_taken = means.runner.containment.on_taken
+        if runner.containment is not None and means.shell.runner.containment is not None:
+            runner.containment.on_taken = means.shell.runner.containment.on_taken
         self._shared.runners.add(runner)
         try:
             return await self._work_on(log, workspace, runner, ports)
@@ -193,7 +196,8 @@ class AgentRun:
         await self._prompt(log, workspace, told)
         parts = await self._parts(log, runner, ports)
         choice = self._choice(log, parts)
-        hold = partial(agent_hold, means.stored.log, workspace, work.package.package.owns if work.package else None)
+        owns = work.package.package.owns if work.package is not None else None
+        hold = partial(hold_behind if work.is_behind else agent_hold, means.stored.log, workspace, owns)
         rules = TurnRules(told.follow, told.project.stream_rules, hold)
         context = TurnContext(work.model, system, work.mode, work.tools, workspace, settings, rules)
         try:
@@ -243,12 +247,17 @@ class AgentRun:
         edits = self._edits(log, checkpoints, reviews, ports)
         account = AgentAccount(of.account, stored.log, self._shared.choice.model, self._progress, self._editor)
         environment = means.environment
-        web = WebMeans.of(environment.environ, environment.models, stored.log, account)
+        web = WebMeans.of(environment.environ, environment.models, log, account)
         tools = SessionTools(
-            runner, checkpoints, stored.artifacts, environment.process.abandoned, stored.secrets.is_in, web
+            lambda: runner,
+            checkpoints,
+            stored.artifacts,
+            environment.process.abandoned,
+            stored.secrets.is_in,
+            lambda: web,
         )
         services = AgentServices(tools.services(stored.log, reviews, edits, ports), self._names)
-        calls = ToolRunner(services, checkpoints, stored.artifacts, ports)
+        calls = ToolRunner(lambda: services, checkpoints, stored.artifacts, ports)
         return SessionParts(log, History(log), checkpoints, edits, calls, account, ports)
 
     def _checkpoints(self, log: Log) -> Checkpoints:
@@ -263,7 +272,8 @@ class AgentRun:
         stored = self._means.stored
 
         def expect(paths: Sequence[Path]) -> None:
-            for one in (self._means.runner, *self._shared.runners):
+            self._means.shell.expect(paths)
+            for one in self._shared.runners:
                 one.expect(paths)
 
         if self._shared.place.tree is None:
@@ -301,6 +311,8 @@ class AgentRun:
         last = _last_text(log)
         if (ended := _ENDS.get(stopped)) is not None:
             return Outcome(ended, last or "it was stopped before it had a result")
+        if stopped == "refusal":
+            return Outcome("failed", f"the model refused{f': {last}' if last else ''}")
         if not last:
             return Outcome("failed", self._editor.problem or "it stopped without a result")
         return Outcome("unstructured", last)

@@ -68,7 +68,7 @@ class Agents:
         self._session = session
         self._means = means
         self._surroundings = surroundings
-        self._asking, self._integrating = anyio.Lock(), anyio.Lock()
+        self._asking, self._integrating, self._beginning = anyio.Lock(), anyio.Lock(), anyio.Lock()
         self._runners: set[Runner] = set()
         self._slots: Slots | None = None
         self._told: set[str] = set()
@@ -139,25 +139,26 @@ class Agents:
         requests = task_requests(args)
         known = await anyio.to_thread.run_sync(self.definitions)
         await self._tell(known.problems)
-        works = [await self._work(request, asker, known) for request in requests]
-        ids = await anyio.to_thread.run_sync(self.outputs.new_ids, [one.id for one in requests], asker.output_id)
-        rows = [Progress(id, one.agent, one.description) for id, one in zip(ids, requests, strict=True)]
+        async with self._beginning:  # each call sees what those before it have begun
+            works = [await self._work(request, asker, known) for request in requests]
+            ids = await anyio.to_thread.run_sync(self.outputs.new_ids, [one.id for one in requests], asker.output_id)
+            rows = [Progress(id, one.agent, one.description) for id, one in zip(ids, requests, strict=True)]
+            self.tasks |= {row.id: Running(row, anyio.CancelScope()) for row in rows}
         board = Board(caller.call_id, rows, self._means.ports.show)
         outcomes: dict[str, Outcome] = {}
         seconds: dict[str, float] = {}
-        await board.changed()
 
         async def one(work: "Work", progress: "Progress") -> None:
             started = time.monotonic()
             outcomes[progress.id] = await self._done(work, progress, board, asker)
             seconds[progress.id] = time.monotonic() - started
 
-        later = [progress.id for work, progress in zip(works, rows, strict=True) if work.request.background]
-        if asker.depth:
-            later = []  # an agent ends with its own tasks
+        pairs = [*zip(works, rows, strict=True)]
+        later = [] if asker.depth else [row.id for work, row in pairs if work.is_behind]  # its own end with an agent
         try:
+            await board.changed()
             async with anyio.create_task_group() as tasks:
-                for work, progress in zip(works, rows, strict=True):
+                for work, progress in pairs:
                     if progress.id not in later:
                         tasks.start_soon(one, work, progress)
                     else:
@@ -165,6 +166,10 @@ class Agents:
                         self._means.environment.background.start_soon(self._behind, work, progress, behind, asker)
         except* StopTurn:
             raise StopTurn from None
+        finally:
+            for row in rows:
+                if row.state == "queued" and row.id not in later:  # it was cancelled before it was begun
+                    row.state = "cancelled"
         return _output(rows, outcomes, seconds)
 
     async def _behind(self, work: "Work", progress: "Progress", board: "Board", asker: "Asker") -> None:
@@ -197,7 +202,7 @@ class Agents:
 
     async def _work(self, request: "TaskRequest", asker: "Asker", known: "Definitions") -> "Work":
         """Find out what a task needs, and whether it may be done. Raises ToolError."""
-        from north_lsp.agent.planning.workflow_hold import package_of
+        from north_lsp.agent.planning.workflow_hold import hold_on, package_of
         from north_lsp.agent.session.agent_run import Work
         from north_lsp.agent.subagents.files import with_open_files
         from north_lsp.agent.subagents.guards import mode_for, permitted, uses_agents
@@ -208,10 +213,14 @@ class Agents:
         environment = self._means.environment
         agent = permitted(request.agent, asker, known, environment.environ)
         isolated = (request.isolation or agent.isolation) == "worktree"
-        workspace = self._surroundings.workspace
-        package = await anyio.to_thread.run_sync(package_of, self._means.stored.log, workspace, request.id)
+        workspace, log = self._surroundings.workspace, self._means.stored.log
+        begun = [id for id, one in self.tasks.items() if one.progress.state != "cancelled"]
+        package = await anyio.to_thread.run_sync(package_of, log, workspace, request.id, begun)
         if package is not None and not isolated:
             raise ToolError("INVALID_INPUT", f"{request.id} is a package: it needs isolation worktree")
+        hold = hold_on(log, None)
+        if asker.mode != "agent" or (hold is not None and hold.closes):
+            isolated = False  # it changes nothing, and a tree would be written into the repository
         if isolated and self._place(asker).tree is not None:
             told = f"{asker.name} works in a work tree already, which the agents that it uses share"
             raise ToolError("UNAVAILABLE", told, 'give the task isolation "none"')
@@ -228,6 +237,8 @@ class Agents:
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
         work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, package=package)
+        is_begun_behind = request.background and not asker.depth and package is None
+        work = replace(work, is_behind=asker.is_behind or is_begun_behind)
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)
@@ -285,7 +296,7 @@ class Agents:
         self._slots = slots = self._slots or Slots()
         slots.limit = settings.max_concurrency
         outcome = Outcome("cancelled", "it was cancelled before it had a result")
-        running = self.tasks[progress.id] = Running(progress, anyio.CancelScope())
+        running = self.tasks[progress.id]
         ports.diagnostics.event("subagent_start", agent=progress.agent, depth=work.depth, id=progress.id)
         try:
             with running.scope:
@@ -369,7 +380,7 @@ class Agents:
         if work.spawns:
             given = work.tools.tools()
             me = Asker(work.mode, given, work.model, work.agent.name, progress.id, work.depth, work.spawns, slot, place)
-            me = replace(me, schema=contract.schema)
+            me = replace(me, schema=contract.schema, is_behind=work.is_behind)
 
             async def delegate(args: Mapping[str, Any], caller: "Caller") -> "Output":
                 async with slot.lent():

@@ -57,19 +57,26 @@ class PromptDelivery:
         self._looked_up: dict[str, _Said] = {}
 
     async def begin_turn(self, batch: Sequence[QueuedPrompt]) -> str:
-        """Add the prompt of a new turn to the conversation, which is named after its first one. Returns its id."""
+        """Add the prompt of a new turn to the conversation, which is named after its first one (a branch: after the
+        first that is not copied). Returns its id."""
         content = await self._to_log(batch, [await self._mentioning(queued_prompt) for queued_prompt in batch])
         content[:0] = map(News, dict.fromkeys(self.news))
         self.news.clear()
-        is_first = self._saved.title is None
+        is_nameless = self._saved.title is None
+        first = self._first_prompt() if is_nameless and self._log.header.relation != "branch" else None
         logged = self._append(content, batch)
         await self._saved.sync()
         if not all(queued_prompt.is_owned for queued_prompt in batch):
             await self._show(logged)
         await self._tell_of_blindness(content)
-        if is_first:
-            await self._saved.name("\n\n".join(part.text for part in content if isinstance(part, Words)))
+        if is_nameless:
+            typed = "\n\n".join(part.text for part in content if isinstance(part, Words))
+            await self._saved.name(first.typed if first is not None else typed)
         return logged.id
+
+    def _first_prompt(self) -> PromptEntry | None:
+        said = (one.entry for one in self._log.path() if isinstance(one.entry, PromptEntry))
+        return next((prompt for prompt in said if not prompt.by_north), None)
 
     async def look_up(self, queued_prompt: QueuedPrompt) -> None:
         """Find what a queued prompt mentions, for `join_turn`."""

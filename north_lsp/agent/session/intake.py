@@ -16,9 +16,9 @@ from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.running_work import RunningWork
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
-from north_lsp.agent.session.slash_host import SlashCommands
+from north_lsp.agent.session.slash_commands import SlashCommands
 from north_lsp.agent.session.turns import Turns
-from north_lsp.agent.shell.user_commands import nothing_to_run, parse_user_command
+from north_lsp.agent.shell.own_command import nothing_to_run, parse_user_command
 from north_lsp.agent.turn.queue import PromptQueue, QueuedPrompt, Stopped
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.turn_settings import QueueKind

@@ -115,7 +115,7 @@ class Homecoming:
         stored, ports = self._means.stored, self._means.ports
         self._ensure_writing(brought.changes)
         reviews = ReviewRecord(stored.log, self._editor, stored.approvals, self._means.saved.sync)
-        edits = AgentEdits(reviews, self._editor, stored.checkpoints, self._means.runner.expect, ports.diagnostics)
+        edits = AgentEdits(reviews, self._editor, stored.checkpoints, self._means.shell.expect, ports.diagnostics)
         edits.names = names
         files = f"{len(brought.changes)} file{'s' if len(brought.changes) > 1 else ''}"
         title = f"What it changed in its work tree, {files}"
@@ -156,7 +156,7 @@ class Homecoming:
             if len(some) < len(rows):
                 parts.append(f"and {len(rows) - len(some)} more")
                 left += [head, *rows]
-        lost = (*lost, *brought.too_much)
+        lost = (*lost, *brought.lost)
         if lost or left:
             parts.append(await anyio.to_thread.run_sync(self._kept, left, lost))
         return "\n".join(parts)

@@ -22,11 +22,11 @@ from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.queue import PromptQueue
-from north_lsp.shell.jobs import Jobs
 from north_lsp.vocabulary import Mode
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.shell.jobs import Jobs
     from north_lsp.workspace.workspace import Workspace
 
 
@@ -37,10 +37,7 @@ class LiveSession(Protocol):
     choice: ModelChoice
     approvals: SessionApprovals
     queue: PromptQueue
-    exports: Exports
     questions: Questions
-    navigation: Navigation
-    compacting: Compacting
     learning: Learning
     agents: Agents
     memory: Memory
@@ -48,6 +45,15 @@ class LiveSession(Protocol):
     remembering: Remembering
     servers: SessionServers
     goal_and_work: GoalAndWork
+
+    @property
+    def exports(self) -> Exports: ...
+
+    @property
+    def navigation(self) -> Navigation: ...
+
+    @property
+    def compacting(self) -> Compacting: ...
 
     @property
     def id(self) -> str: ...
@@ -71,7 +77,7 @@ class LiveSession(Protocol):
     def todo(self) -> TodoKeeper: ...
 
     @property
-    def jobs(self) -> Jobs: ...
+    def jobs(self) -> "Jobs": ...
 
     @property
     def undo_history(self) -> UndoHistory: ...

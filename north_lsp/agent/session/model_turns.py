@@ -23,15 +23,14 @@ from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.prompts import Prompts
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.saved import SavedConversation
+from north_lsp.agent.session.shell import SessionShell
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.session.template_turns import TemplateTurn, template_turn
-from north_lsp.agent.shell.user_commands import KeptCommands
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import QueuedPrompt, Steering, Stopped, in_numbers
 from north_lsp.agent.turn.retry import Retries, RetryControl
 from north_lsp.agent.turn.retry_wait import RetryWait
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.shell.port import Runner
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.wiring import SessionParts
@@ -43,7 +42,7 @@ class TurnMeans:
 
     stored: Stored
     history: History
-    runner: Runner
+    shell: SessionShell
     environment: Environment
     spending: Spending
     ports: Ports
@@ -56,7 +55,7 @@ class TurnMeans:
             await anyio.to_thread.run_sync(import_module, "north_lsp.agent.session.wiring")
             from north_lsp.agent.session.wiring import session_parts
 
-            means = (self.runner, self.environment, self.spending, self.ports, self.saved)
+            means = (self.shell, self.environment, self.spending, self.ports, self.saved)
             self._parts = session_parts(self.stored, self.history, *means)
         return self._parts
 
@@ -141,6 +140,8 @@ class ModelTurns:
         with means.ports.diagnostics.guarded("running the commands of a template"):
             try:
                 for name, commands in wanted.commands:
+                    from north_lsp.agent.shell.user_commands import KeptCommands
+
                     kept = KeptCommands(means.stored.log, means.stored.artifacts, means.saved.sync)
                     await parts.called_commands(context, kept).run(name, commands)
             except StopTurn:

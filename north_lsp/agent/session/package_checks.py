@@ -17,10 +17,10 @@ from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.agent_run import Work
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
 from north_lsp.agent.session.shell import shell_resources
 from north_lsp.agent.session.trees import own_tree
-from north_lsp.agent.session.wiring import SessionTools
 from north_lsp.agent.shell.run import ShellCommands
 from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
@@ -126,8 +126,8 @@ class PackageChecks:
         means = self.means
         resources = shell_resources(means.stored, means.environment, place.workspace.roots.main)
         runner = make_runner(means.environment.settings, place.workspace, resources)
-        if runner.containment is not None and means.runner.containment is not None:
-            runner.containment.on_taken = means.runner.containment.on_taken
+        if runner.containment is not None and means.shell.runner.containment is not None:
+            runner.containment.on_taken = means.shell.runner.containment.on_taken
         return runner
 
     async def _shell(self, place: Place, runner: Runner) -> ShellCommands:
@@ -139,8 +139,8 @@ class PackageChecks:
         reviews = ReviewRecord(stored.log, self.editor, stored.approvals, means.saved.sync)
         edits = TreeEdits(reviews, self.editor, kept, runner.expect, ports.diagnostics)
         edits.names = self.names
-        tools = SessionTools(runner, kept, stored.artifacts, process.abandoned, stored.secrets.is_in)
-        return tools.services(stored.log, reviews, edits, ports).shell
+        tools = SessionTools(lambda: runner, kept, stored.artifacts, process.abandoned, stored.secrets.is_in)
+        return tools.services(stored.log, reviews, edits, ports).carriers.shell
 
 
 def _put(changes: Sequence[FileChange], place: Place, workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.session.delivery import PromptDelivery
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.settings import SessionSettings
-from north_lsp.shell.port import Runner
+from north_lsp.agent.session.shell import SessionShell
 from north_lsp.storage.janitor import clear_project
 
 
@@ -23,7 +23,7 @@ class Preparation:
         self,
         settings: SessionSettings,
         stored: Stored,
-        runner: Runner,
+        shell: SessionShell,
         choice: ModelChoice,
         delivery: PromptDelivery,
         servers: SessionServers,
@@ -32,7 +32,7 @@ class Preparation:
         self._settings = settings
         self._checkpoints = stored.checkpoints
         self._context = stored.context
-        self._runner = runner
+        self._shell = shell
         self._choice = choice
         self._delivery = delivery
         self._servers = servers
@@ -43,6 +43,7 @@ class Preparation:
     async def prepare(self) -> None:
         """Do what has to be done before each turn. What fails of it ends no turn."""
         await self._settings.adopt()
+        await self._settings.look_at_state()
         with self._ports.diagnostics.guarded("recovering what was interrupted"):
             await self.recover()
         with self._ports.diagnostics.guarded("looking for models"):
@@ -51,7 +52,7 @@ class Preparation:
             await self._servers.settle()
         for notice in await self._context.load():
             await self._ports.show(notice)
-        self._delivery.news += [f"[{line}]" for line in self._runner.jobs.take_news()]
+        self._delivery.news += [f"[{line}]" for line in self._shell.take_news()]
 
     async def recover(self) -> None:
         """Take back, once per session, what a killed process left half written in this project, and tell the user."""
@@ -62,7 +63,7 @@ class Preparation:
             told = await recover_project(self._checkpoints.journals, workspace, self._ports.editor)
             self._delivery.news += await anyio.to_thread.run_sync(interrupted_edits, self._checkpoints)
             await finish_interrupted(self._checkpoints, workspace)
-            told += await self._runner.find_detached()
+            told += await self._shell.find_detached()
             await anyio.to_thread.run_sync(clear_project, workspace.roots.main)
             self._recovered = True
         for text in told:

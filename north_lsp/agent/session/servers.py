@@ -11,8 +11,8 @@ from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.servers.session_servers import ServerMeans, SessionServers
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
+from north_lsp.agent.session.shell import SessionShell
 from north_lsp.providers.catalog.catalog import secret_names
-from north_lsp.shell.port import Runner
 
 _GRACE_SECONDS = 0.3
 
@@ -33,8 +33,8 @@ def session_servers(
     return SessionServers(means, roots, stored.approvals.trust, editor, diagnostics)
 
 
-async def end_together(runner: Runner, servers: SessionServers) -> None:
+async def end_together(shell: SessionShell, servers: SessionServers) -> None:
     """End a session's processes: what its commands left running, and its servers."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(runner.end_all, grace=_GRACE_SECONDS))
+        tasks.start_soon(partial(shell.end_all, grace=_GRACE_SECONDS))
         tasks.start_soon(servers.close)

@@ -33,29 +33,22 @@ from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
 from north_lsp.agent.secrets.notice import secrets_notice
 from north_lsp.agent.session.agents import Agents
 from north_lsp.agent.session.asking import Questions
-from north_lsp.agent.session.branch_summary import BranchSummaries
-from north_lsp.agent.session.code_completion import CodeCompletion
-from north_lsp.agent.session.compacting import Compacting
 from north_lsp.agent.session.configuration import Configuration
 from north_lsp.agent.session.delivery import PromptDelivery
-from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.ending import Ending
 from north_lsp.agent.session.environment import Environment
-from north_lsp.agent.session.exporting import Exports
 from north_lsp.agent.session.goal_and_work import GoalAndWork
 from north_lsp.agent.session.intake import PromptIntake
 from north_lsp.agent.session.learning import Learning
 from north_lsp.agent.session.left_turn import LeftTurn
 from north_lsp.agent.session.looking import look
 from north_lsp.agent.session.memory import Memory
-from north_lsp.agent.session.mentioned_pages import MentionedPages
 from north_lsp.agent.session.mentioning import Mentioning
 from north_lsp.agent.session.model_turns import ModelTurns, TurnMeans
-from north_lsp.agent.session.navigation import Navigation
+from north_lsp.agent.session.on_demand import OnDemand
 from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts, UnsentPrompts
-from north_lsp.agent.session.python_commands import PythonCommands
 from north_lsp.agent.session.read_only import way_out
 from north_lsp.agent.session.remembering import Remembering
 from north_lsp.agent.session.replay import Show, show_path
@@ -65,14 +58,13 @@ from north_lsp.agent.session.servers import end_together, session_servers
 from north_lsp.agent.session.settings import SessionSettings
 from north_lsp.agent.session.sharing import Sharing
 from north_lsp.agent.session.shell import SessionShell
-from north_lsp.agent.session.slash_host import SessionHost, SlashCommands
+from north_lsp.agent.session.slash_commands import SlashCommands
 from north_lsp.agent.session.surroundings import ModelSurroundings
 from north_lsp.agent.session.turns import Turns
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.queue import PromptQueue, Row
 from north_lsp.agent.turn.retry import RetryControl
-from north_lsp.shell.jobs import Jobs
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
 from north_lsp.vocabulary import Mode
@@ -80,11 +72,14 @@ from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
+    from north_lsp.agent.session.python_commands import PythonCommands
+    from north_lsp.shell.jobs import Jobs
+    from north_lsp.slash.base import Host
     from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
 
-class Session:
+class Session(OnDemand):
     """One live conversation; made by `factory.py`. Prompts are answered one after the other."""
 
     def __init__(
@@ -157,38 +152,28 @@ class Session:
         self.remembering = Remembering(log, self.saved, self.choice, environment, diagnostics, self.roots[0])
         self._surroundings = ModelSurroundings(stored, environment, self._settings, self.choice, self.servers)
         self._surroundings.offer(self._skill_tools)
-        self.exports = Exports(log, self.roots[0], environment, lambda: self._surroundings.exported(self.mode))
-        drafts = DraftMaker(workspace.roots, checkpoints.content)
-        summaries = BranchSummaries(log, self.choice, environment, self.roots[0], self.questions)
-        places = (environment.locations, environment.process.switches)
-        self.navigation = Navigation(self, log, drafts, summaries, *places)
-        host = SessionHost(self, log, self._editor, environment)
-        python = PythonCommands(self, log, self._editor, environment.locations)
-        self._slash = SlashCommands(log, self._editor, host, self.templates, commands, python)
+        self._slash = SlashCommands(
+            log, self._editor, self._slash_host, self.templates, commands, self._python_commands
+        )
         self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        extensions, runner = ExtensionEvents(environment.locations.config / "extensions"), self._shell.runner
+        extensions, shell = ExtensionEvents(environment.locations.config / "extensions"), self._shell
         ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions)
-        self._preparation = Preparation(
-            self._settings, stored, runner, self.choice, self._delivery, self.servers, ports
-        )
+        self._preparation = Preparation(self._settings, stored, shell, self.choice, self._delivery, self.servers, ports)
         prompts = Prompts(self.queue, self._delivery, self.unsent)
-        means = TurnMeans(stored, history, runner, environment, spending, ports, self.saved)
+        self._means = means = TurnMeans(stored, history, shell, environment, spending, ports, self.saved)
         models = ModelTurns(means, self._surroundings, self.choice, prompts, self.remembering, self.retry_control)
-        self.compacting = Compacting(self, means, self._surroundings)
         self.learning = Learning(self, means, self._surroundings)
         self.agents = Agents(self, means, self._surroundings)
         self.memory = Memory(self, means)
-        self.code_completion = CodeCompletion(means, self.choice, lambda: self._settings.workspace)
-        pages = MentionedPages(log, means, environment)
         self._settings.workspace = replace(
-            workspace, remember=self.memory.remember, agent=self.agents.read, attached_page=pages.read
+            workspace, remember=self.memory.remember, agent=self.agents.read, attached_page=self._mentioned_page
         )
-        turns = Turns(prompts, self._preparation, models, self._shell, self.left_turn, work.gate, ports)
-        self.intake = PromptIntake(self, log, self._slash, self._shell, turns, work, environment)
-        end_processes = partial(end_together, runner, self.servers)
+        turns = Turns(prompts, self._preparation, models, shell, self.left_turn, work.gate, ports)
+        self.intake = PromptIntake(self, log, self._slash, shell, turns, work, environment)
+        end_processes = partial(end_together, shell, self.servers)
         self._ending = Ending(conversation, work, self.saved, end_processes, environment.process.abandoned, diagnostics)
 
     @property
@@ -345,7 +330,7 @@ class Session:
         """Take over the shell of another conversation in the same folder: its directory, variables and jobs. While
         something runs there, it is left where it is."""
         if other.roots == self.roots and not other.is_running and not other.is_closed:
-            self._shell.runner.take_over(other._shell.runner)
+            self._shell.take_over(other._shell)
 
     async def begin_shell_anew(self) -> None:
         """Begin with a new shell, since another process has run the commands."""
@@ -354,6 +339,21 @@ class Session:
     async def _show(self, events: Iterable[Event]) -> None:
         for event in events:
             await self._editor.show(event)
+
+    def _slash_host(self) -> "Host":
+        from north_lsp.agent.session.slash_host import SessionHost
+
+        return SessionHost(self, self._log, self._editor, self._environment)
+
+    def _python_commands(self) -> "PythonCommands":
+        from north_lsp.agent.session.python_commands import PythonCommands
+
+        return PythonCommands(self, self._log, self._editor, self._environment.locations)
+
+    async def _mentioned_page(self, address: str) -> str:
+        from north_lsp.agent.session.mentioned_pages import MentionedPages
+
+        return await MentionedPages(self._log, self._means, self._environment).read(address)
 
     def _skill_tools(self) -> "Sequence[Tool]":
         from north_lsp.agent.templates.active_skill import skill_tools
@@ -386,7 +386,7 @@ class Session:
         return TodoKeeper(self._log, self._editor.show)
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> "Jobs":
         """The background jobs."""
         return self._shell.runner.jobs
 

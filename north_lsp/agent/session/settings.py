@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import anyio.to_thread
+
 from north_lsp.agent.costs.limits import Spending
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import Notice
 from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.turn.queue import PromptQueue
+from north_lsp.display import visible
+from north_lsp.storage.files import private_directory
 from north_lsp.storage.settings import needs_restart
 from north_lsp.workspace.workspace import Workspace
 
@@ -23,6 +27,7 @@ class SessionSettings:
         self._spending = spending
         self._editor = editor
         self._adopted = environment.settings
+        self._has_looked_at_state = False
         self._set_queue_modes()
 
     async def adopt(self) -> None:
@@ -43,6 +48,21 @@ class SessionSettings:
         """Report what is newly wrong in the settings."""
         for problem in self._environment.settings_file.take_problems():
             await self._editor.show(Notice("warning", problem))
+
+    async def look_at_state(self) -> None:
+        """Tell the user, once, if North's folder for its state cannot be used."""
+        if self._has_looked_at_state:
+            return
+        self._has_looked_at_state = True
+        locations = self._environment.locations
+        try:
+            await anyio.to_thread.run_sync(private_directory, locations.locks)
+        except OSError as error:
+            told = (
+                f"nothing can be kept in {locations.state} ({error.strerror or error}): there is no log, and costs and "
+            )
+            told += "permissions cannot be stored; set NORTH_STATE_DIR to another folder"
+            await self._editor.show(Notice("warning", visible(told)))
 
     def _set_queue_modes(self) -> None:
         turns = self._adopted.turns

@@ -1,7 +1,11 @@
-"""The shell of a session: made from the user's settings, and the user's own commands in it."""
+"""The shell of a session: made from the user's settings when it is first used, and the user's own commands in it."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
 
 from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.unsaved import unsaved_files
@@ -13,13 +17,17 @@ from north_lsp.agent.session.environment import Environment
 from north_lsp.agent.session.opened import Stored
 from north_lsp.agent.session.saved import SavedConversation
 from north_lsp.agent.session.settings import SessionSettings
-from north_lsp.agent.shell.setup import ShellResources, make_runner
-from north_lsp.agent.shell.user_commands import KeptCommands, UserCommand, UserCommands
+from north_lsp.agent.shell.own_command import UserCommand
 from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
-from north_lsp.shell.watch import QuarantinedFiles
 from north_lsp.workspace.project_root import project_hash
+
+if TYPE_CHECKING:
+    from north_lsp.agent.shell.setup import ShellResources
+    from north_lsp.agent.shell.user_commands import UserCommands
+    from north_lsp.shell.port import Runner
+    from north_lsp.shell.watch import QuarantinedFiles
 
 _ELSEWHERE = "this conversation continued in another process of North, so the shell is a new one, in the main folder"
 _BEGINS_ANEW = (
@@ -29,7 +37,7 @@ _BEGINS_ANEW = (
 
 
 class SessionShell:
-    """That of one session; no process is started before the first command."""
+    """That of one session; nothing of it is loaded, and no process started, before the first command."""
 
     def __init__(
         self,
@@ -43,14 +51,58 @@ class SessionShell:
         self._settings = settings
         self._environment = environment
         self._editor = editor
+        self._gate = gate
         self._saved = saved
+        self._stored = stored
         self._log = stored.log
-        root = settings.workspace.roots.main
-        self.runner = make_runner(environment.settings, settings.workspace, shell_resources(stored, environment, root))
-        if self.runner.containment is not None:
-            self.runner.containment.on_taken = self._tell_of_taken
-        kept = KeptCommands(stored.log, stored.artifacts, saved.sync)
-        self._own = UserCommands(kept, self.runner, editor, root, gate, self._unsaved_files)
+        self._runner: Runner | None = None
+
+    @property
+    def runner(self) -> "Runner":
+        """What runs commands."""
+        if self._runner is None:
+            from north_lsp.agent.shell.setup import make_runner
+
+            workspace, environment = self._settings.workspace, self._environment
+            resources = shell_resources(self._stored, environment, workspace.roots.main)
+            self._runner = make_runner(environment.settings, workspace, resources)
+            if self._runner.containment is not None:
+                self._runner.containment.on_taken = self._tell_of_taken
+        return self._runner
+
+    @cached_property
+    def _own(self) -> "UserCommands":
+        from north_lsp.agent.shell.user_commands import KeptCommands, UserCommands
+
+        kept, root = (
+            KeptCommands(self._log, self._stored.artifacts, self._saved.sync),
+            self._settings.workspace.roots.main,
+        )
+        return UserCommands(kept, self.runner, self._editor, root, self._gate, self._unsaved_files)
+
+    def expect(self, paths: Sequence[Path]) -> None:
+        """Announce paths that are written with the user's approval while something may run in the sandbox."""
+        if self._runner is not None:
+            self._runner.expect(paths)
+
+    def take_news(self) -> list[str]:
+        """Return what the model has to know of background jobs, each time once."""
+        return self._runner.jobs.take_news() if self._runner is not None else []
+
+    async def find_detached(self) -> list[str]:
+        """Take over the jobs that an earlier North left running. Returns a line about each."""
+        records = self._environment.locations.detached_jobs(project_hash(self._settings.workspace.roots.main))
+        return await self.runner.find_detached() if await anyio.to_thread.run_sync(records.is_dir) else []
+
+    def take_over(self, other: "SessionShell") -> None:
+        """Take over the shells, the directory and the jobs of a session that ends and runs no command."""
+        if other._runner is not None:
+            self.runner.take_over(other._runner)
+
+    async def end_all(self, grace: float) -> None:
+        """End what commands left running."""
+        if self._runner is not None:
+            await self._runner.end_all(grace)
 
     async def run(self, own: UserCommand, *, locked: bool = False) -> Stopped:
         """Run a command of the user's own. `locked`: the caller holds the gate."""
@@ -67,7 +119,7 @@ class SessionShell:
     async def _unsaved_files(self) -> tuple[str, ...]:
         return await unsaved_files(self._settings.workspace)
 
-    def _tell_of_taken(self, taken: Sequence[QuarantinedFiles]) -> None:
+    def _tell_of_taken(self, taken: "Sequence[QuarantinedFiles]") -> None:
         names = ", ".join(one_line(str(one.path), 200) for one in taken)
         text = (
             f"{names}: made in the sandbox, where it must not be. It was moved to {taken[0].kept} and is shown later."
@@ -82,8 +134,10 @@ def _has_commands(path: Iterable[Logged]) -> bool:
     )
 
 
-def shell_resources(stored: Stored, environment: Environment, root: Path) -> ShellResources:
+def shell_resources(stored: Stored, environment: Environment, root: Path) -> "ShellResources":
     """Return what the shells of a session are made with."""
+    from north_lsp.agent.shell.setup import ShellResources
+
     artifacts, locations, project = stored.artifacts, environment.locations, project_hash(root)
     own = {"NORTH_SESSION_ID": stored.conversation.id} | ({"ARTIFACTS": str(artifacts.folder)} if artifacts else {})
     return ShellResources(

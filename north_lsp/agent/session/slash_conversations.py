@@ -58,22 +58,7 @@ class ConversationsHost:
         """Have the client open another conversation: the one whose id begins so, or one that the user chooses among
         those with these words."""
         here = self._live.roots[0]
-        if not target:
-            others = [one for one in await self._library.listed(Scope(here)) if one.id != self._live.id]
-            if not others:
-                return "There is no other conversation here yet."
-            found = await self._chosen("Which conversation?", others)
-        else:
-            try:
-                found = await self._library.find(target, here)
-            except NoConversation as error:
-                hits = (await self._library.search(target, Scope(here))).found
-                others = [hit.summary for hit in hits if hit.summary.id != self._live.id]
-                if not others:
-                    raise CommandError(f"{one_line(str(error), 300)}, and none here has that in it") from None
-                found = await self._chosen("Which conversation?", others)
-            except SeveralConversations as error:
-                found = await self._chosen(one_line(f"{error}. Which one?", 200), error.candidates)
+        found = await self._found(target)
         if found is None:
             return "This conversation stays open."
         if found.id == self._live.id:
@@ -94,6 +79,25 @@ class ConversationsHost:
             f"**{one_line(found.name)}** (`{found.id}`) opens if your editor can. If it does not, choose it in the "
             f"list of conversations there.{place}"
         )
+
+    async def _found(self, target: str) -> Summary | None:
+        """Return the conversation whose id begins so, or one that the user chooses: among those with these words, or
+        all others here. Raises CommandError."""
+        here = self._live.roots[0]
+        try:
+            if target:
+                return await self._library.find(target, here)
+            rows = await self._library.listed(Scope(here))
+            none = "there is no other conversation here"
+        except SeveralConversations as error:
+            return await self._chosen(one_line(f"{error}. Which one?", 200), error.candidates)
+        except NoConversation as error:
+            rows = [hit.summary for hit in (await self._library.search(target, Scope(here))).found]
+            none = f"{one_line(str(error), 300)}, and none here has that in it"
+        others = [one for one in rows if one.id != self._live.id]
+        if not others:
+            raise CommandError(none)
+        return await self._chosen("Which conversation?", others)
 
     async def _where(self, found: Summary, here: Path) -> str | None:
         """Ask where a conversation of another project goes on."""
@@ -162,6 +166,24 @@ class ConversationsHost:
         if not archived:
             return f"{name} is in the lists again."
         return f"{name} is archived: lists and searches leave it out. `/archive undo` brings it back."
+
+    async def delete_conversation(self, target: str) -> str:
+        """Move another conversation to the trash, after a question."""
+        found = await self._found(target)
+        if found is None:
+            return "Nothing was deleted."
+        if found.id == self._live.id:
+            raise CommandError("this conversation is open: delete it in the list of your editor, or from another one")
+        name = f"**{one_line(found.name)}** (`{found.id}`)"
+        answers = (("delete", "Delete it"), ("keep", "Keep it"))
+        question = f"Move {one_line(found.name)} ({found.id}) to the trash, for 30 days?"
+        if await self._live.questions.choose(question, answers) != "delete":
+            return "Nothing was deleted."
+        try:
+            await Conversations(self._shared.locations).delete(found.id)
+        except OSError as error:
+            raise CommandError(f"the conversation could not be deleted: {error.strerror or error}") from None
+        return f"{name} is in the trash for 30 days: `/restore {found.id}` puts it back."
 
     async def trash(self, query: str) -> str:
         """List the deleted conversations of the project, or those with the words of a query."""

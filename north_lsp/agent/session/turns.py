@@ -11,7 +11,7 @@ from north_lsp.agent.session.model_turns import ModelTurns
 from north_lsp.agent.session.preparing import Preparation
 from north_lsp.agent.session.prompts import Prompts
 from north_lsp.agent.session.shell import SessionShell
-from north_lsp.agent.shell.user_commands import parse_user_command
+from north_lsp.agent.shell.own_command import parse_user_command
 from north_lsp.agent.turn.failure import ModelFailed
 from north_lsp.agent.turn.queue import QueuedPrompt, Stopped
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import anyio.to_thread
@@ -72,8 +72,9 @@ class JobCommands:
         await self._editor.show(CallRunning(call.id))
         if request.action == "list":
             rows = [f"{job.id}: {one_line(job.command, 200)} (pid {job.pid}), {job.state()}" for job in jobs.all()]
-            return _result(call, title, "\n".join(rows) or "there are no jobs")
+            return _result(call, title, "\n".join(rows) or "there are no jobs", {})
         job = jobs.find(request.id)
+        details = dict[str, object]()
         match request.action:
             case "output":
                 text = "\n".join([f"job {job.id} {_is(job)}", *self._output(job, request.lines)])
@@ -88,9 +89,11 @@ class JobCommands:
                 if isinstance(given, Result):
                     return given
                 jobs.send(job, given)
+                details = {"gotInput": True}  # what was run before this is no evidence any more
                 text = f"job {job.id} was sent {len(given.encode('utf-8', 'replace'))} bytes"
                 text += "" if given == request.text else f"; the user changed them to: {given}"
-        return _result(call, title, "\n".join([text, *await self._quarantine.review_late(workspace, call)]))
+        late = await self._quarantine.review_late(workspace, call)
+        return _result(call, title, "\n".join([text, *late]), details)
 
     async def _approved_input(self, call: ToolCall, title: str, job: Job, text: str) -> str | Result:
         """Ask about input for a job like about a command, since the job may run it; no question is needed if all
@@ -153,5 +156,5 @@ def _pattern(text: str | None) -> Callable[[str], bool] | None:
     return fits
 
 
-def _result(call: ToolCall, title: str, text: str) -> Result:
-    return Result(text, False, CallEnded(call.id, title, True, visible(text)))
+def _result(call: ToolCall, title: str, text: str, details: Mapping[str, object]) -> Result:
+    return Result(text, False, CallEnded(call.id, title, True, visible(text)), details)

@@ -13,14 +13,13 @@ from north_lsp.agent.edits.gate import TurnGate
 from north_lsp.agent.edits.unsaved import unsaved_for_model
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.projection import own_command_began, own_command_ended
-from north_lsp.agent.log.prompt import Part, TextPart, without_editor
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CallRunning
+from north_lsp.agent.shell.own_command import UserCommand
 from north_lsp.agent.shell.terminals import in_terminal
 from north_lsp.display import visible
 from north_lsp.errors import ToolError
-from north_lsp.lazy_dataclass import dataclass
 from north_lsp.shell.options import Place
 from north_lsp.shell.output import Captured, OutputSink, Spill
 from north_lsp.shell.port import Runner
@@ -32,50 +31,6 @@ _SECONDS = 3600.0
 _CONTEXT_LINES = 200
 _CONTEXT_CHARACTERS = 16_000
 _KIND = "own_command"
-
-
-@dataclass(frozen=True, slots=True)
-class UserCommand:
-    """An own command. `excluded` (typed with `!!`) keeps it from the model; `in_terminal` (`/terminal …`) lets the user
-    type there. `note` is appended to its output."""
-
-    command: str
-    excluded: bool
-    in_terminal: bool = False
-    note: str = ""
-
-
-def parse_user_command(parts: tuple[Part, ...]) -> UserCommand | None:
-    """Parse the command in a prompt that begins with `!` or `/terminal` and has nothing else; None for any other
-    prompt."""
-    text = _only_text(parts)
-    slash, _, rest = text.partition(" ")
-    if slash == "/terminal":
-        command = rest.strip()
-        return UserCommand(command, excluded=False, in_terminal=True) if command and "\0" not in command else None
-    excluded = text.startswith("!!")
-    command = text.lstrip("!").strip() if text.startswith("!") else ""
-    return UserCommand(command, excluded) if command and "\0" not in command else None
-
-
-def nothing_to_run(parts: tuple[Part, ...]) -> str | None:
-    """Explain why a prompt that looks like an own command is not one, and is nothing for a model either; None
-    otherwise."""
-    text = _only_text(parts)
-    if text and not text.strip("!"):
-        return "nothing to run: a command must follow the `!`"
-    if "\0" in text and (text.startswith("!") or text.partition(" ")[0] == "/terminal"):
-        return "nothing to run: a command cannot contain a NUL character"
-    return None
-
-
-def _only_text(parts: tuple[Part, ...]) -> str:
-    """Return what the user typed in a prompt that has nothing else; empty for any other."""
-    match without_editor(parts):
-        case (TextPart(text, is_made=False),):
-            return text.strip()
-        case _:
-            return ""
 
 
 class KeptCommands:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,8 @@ class Source:
     whole: list[str] = field(default_factory=list)
     size: int = 0
     parsed: int = 0
+    ended: list["Source"] = field(default_factory=list)
+    """Texts before this one that nobody has taken yet."""
 
     def add(self, more: str) -> None:
         """Take more of the text."""
@@ -67,7 +69,15 @@ class Source:
 
     def restart(self) -> None:
         """Begin another text: another file, or another place of it."""
-        self.tail, self.whole, self.size, self.parsed = "", [], 0, 0
+        if self.fresh > 0 or self.parsed < self.size:
+            self.ended.append(replace(self, ended=[]))
+        self.path, self.tail, self.fresh, self.has_line = "", "", 0, False
+        self.whole, self.size, self.parsed = [], 0, 0
+
+    def take_ended(self) -> "list[Source]":
+        """Return, once, the texts that ended before they were searched to their end."""
+        ended, self.ended = self.ended, []
+        return ended
 
 
 @dataclass

@@ -23,6 +23,10 @@ class Piece:
     ended: bool
 
 
+OBJECT_END = Piece("", "", True)
+"""Stands for the end of an object: what comes next belongs to another one."""
+
+
 @dataclass
 class ArrivingStrings:
     """Reads JSON in pieces. What is no JSON gives no strings, or wrong ones, but no error."""
@@ -34,12 +38,12 @@ class ArrivingStrings:
     _said: list[str] = field(default_factory=list)  # of a key
 
     def feed(self, more: str) -> Iterator[Piece]:
-        """Take more JSON; yields what has arrived of the strings that are values."""
+        """Take more JSON; yields what has arrived of the strings that are values, and each end of an object."""
         at = 0
         while at < len(more):
-            at = self._outside(more, at) if self._raw is None else (yield from self._inside(more, at))
+            at = yield from (self._outside if self._raw is None else self._inside)(more, at)
 
-    def _outside(self, more: str, at: int) -> int:
+    def _outside(self, more: str, at: int) -> Generator[Piece, None, int]:
         found = _TOKEN.search(more, at)
         if found is None:
             return len(more)
@@ -51,7 +55,8 @@ class ArrivingStrings:
                 self._open.append(opened)
                 self._is_key = opened == "{"
             case "}" | "]" if self._open:
-                self._open.pop()
+                if self._open.pop() == "{":
+                    yield OBJECT_END
             case ",":
                 self._is_key = self._open[-1:] == ["{"]
             case ":":

@@ -167,11 +167,13 @@ class AnswerWatch:
         if not self._rules:
             return False
         for source in (*self._prose.values(), *self._calls.values(), self._file):
+            for ended in source.take_ended():
+                await self._search(ended, at_end=True)
             if source.is_due(at_end=at_end) or (at_end and source.tail):
-                await self._search(source, at_end)
+                await self._search(source, at_end=at_end)
         return bool(self.broken)
 
-    async def _search(self, source: Source, at_end: bool) -> None:
+    async def _search(self, source: Source, *, at_end: bool) -> None:
         rules = [one for one in self._rules if one.concerns(source) and (at_end or not one.at_end)]
         broken = [one for one in rules if one.is_own and one.is_in(source.tail)]
         others = [one for one in rules if not one.is_own and self._covers(one, source)]

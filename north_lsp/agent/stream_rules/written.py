@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from north_lsp.agent.stream_rules.matching import Source
-from north_lsp.agent.stream_rules.strings import ArrivingStrings, Piece
+from north_lsp.agent.stream_rules.strings import OBJECT_END, ArrivingStrings, Piece
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.lazy_pattern import lazy_pattern
 
@@ -19,11 +19,18 @@ class WrittenSource:
 
     _strings: ArrivingStrings = field(default_factory=ArrivingStrings)
     _has_path: bool = False
+    _is_over: bool = False  # what comes next is another edit
     _line: str = ""  # of a patch
 
     def feed(self, json: str, source: Source) -> None:
         """Take more of the arguments, and add to `source` what is written by them."""
         for piece in self._strings.feed(json):
+            if piece is OBJECT_END:
+                self._is_over = True
+                continue
+            if self._is_over and (piece.key == "path" or piece.key in _WHOLE):
+                self._has_path = self._is_over = False
+                source.restart()
             if piece.key == "path":
                 self._path(piece, source)
             elif piece.key in _WHOLE:
@@ -32,9 +39,8 @@ class WrittenSource:
                 self._patch(piece, source)
 
     def _path(self, piece: Piece, source: Source) -> None:
-        if self._has_path:  # the next edit of a batch
-            self._has_path, source.path = False, ""
-            source.restart()
+        if self._has_path:  # named twice: the last one counts, as it does for the tool
+            source.path = ""
         source.path = (source.path + piece.text)[:_MAX_PATH]
         self._has_path = piece.ended
 

@@ -47,7 +47,7 @@ from north_lsp.vocabulary import Kind
 
 _HIDDEN = (SUBMIT, TASK)
 _LONGEST_ARGUMENT = 2000
-_KEPT = ("exitCode", "jobId", "onlyLooks", "cancelled")
+_KEPT = ("exitCode", "jobId", "gotInput", "onlyLooks", "cancelled")
 """What is kept of a call's details: evidence for a goal is stale after a command that may have changed files, and what
 was cancelled is shown as such again."""
 

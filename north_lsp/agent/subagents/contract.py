@@ -107,7 +107,7 @@ class ContractReminder(Reminders):
         self._was_told = False
 
     async def remind(self, answer: AssistantMessage) -> bool:
-        if self._was_told or not self._contract.is_open or answer.stop_reason != "stop":
+        if self._was_told or not self._contract.is_open or answer.stop_reason not in ("stop", "length"):
             return False
         self._was_told = True
         self._agents_log.append(nudge(render("nudge_submit"), now_ms()))

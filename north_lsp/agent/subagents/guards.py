@@ -22,7 +22,7 @@ BLOCKED = "NORTH_BLOCKED_AGENT"
 class Asker:
     """Who has tasks done: the conversation's own model (no `name`), or an agent at a `depth`. `tools` are those that it
     may use itself in its `mode`, `spawns` the agents that it may use, `place` where it works, `schema` what its own
-    result has to fit: so have those of agents for which none is named."""
+    result has to fit: so have those of agents for which none is named. `is_behind`: it works in the background."""
 
     mode: Mode
     tools: Sequence[Tool]
@@ -34,6 +34,7 @@ class Asker:
     slot: Slot | None = None
     place: Place | None = None
     schema: Mapping[str, object] | None = None
+    is_behind: bool = False
 
 
 def permitted(name: str, asker: Asker, known: Definitions, environ: Mapping[str, str]) -> Definition:

@@ -1,6 +1,7 @@
 """What an agent may change while a workflow of its conversation is active."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from north_lsp.agent.log.log import Log
@@ -14,8 +15,8 @@ def agent_hold(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Ho
     """Return what keeps an agent from changing anything now. `log` is that of the conversation; an agent writes none of
     the workflow's documents."""
     hold = hold_on(log, None)
-    if hold is not None:
-        return hold
+    if hold is not None:  # what agents look up is not counted, so they look nothing up where it has to be
+        return replace(hold, web_left=0) if hold.web_left is not None else hold
     if owns is None:
         return None
     root = workspace.roots.main
@@ -25,6 +26,14 @@ def agent_hold(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Ho
 
     way_out = f"change only {', '.join(owns)}; say in your result what else would have to change"
     return Hold("this package owns other files", way_out, may_write, closes=False)
+
+
+def hold_behind(log: Log, workspace: Workspace, owns: Sequence[str] | None) -> Hold | None:
+    """Return what keeps an agent in the background from changing anything now: also the mode that the conversation is
+    in by then."""
+    if log.mode != "agent":
+        return Hold(f"the conversation is in {log.mode} mode now", "hand in what you have found", lambda path: False)
+    return agent_hold(log, workspace, owns)
 
 
 def is_owned(owns: Sequence[str], relative: str) -> bool:

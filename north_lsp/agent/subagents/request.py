@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
-from north_lsp.tools.registry import Arguments, invalid
+from north_lsp.tools.arguments import Arguments, checked
 
 MOST_TASKS = 16
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
@@ -35,10 +35,7 @@ class _Tasks(Arguments):
 def task_requests(args: Mapping[str, Any]) -> tuple[TaskRequest, ...]:
     """Read the tasks of a call; a single one may be given flat. Raises ToolError."""
     given = args if "tasks" in args or "agent" not in args else {"tasks": [args]}
-    try:
-        tasks = _Tasks.model_validate(given).tasks
-    except ValidationError as error:
-        raise invalid(error, _Tasks, given) from None
+    tasks = checked(_Tasks, given).tasks
     for task in tasks:
         if task.isolation not in (None, "none", "worktree"):
             raise ToolError("INVALID_INPUT", f"isolation is none or worktree, not {task.isolation[:40]!r}")

@@ -19,8 +19,7 @@ class AgentServices(HostServices):
     """The services of one agent."""
 
     def __init__(self, services: HostServices, names: Names) -> None:
-        one = services
-        super().__init__(one.edits, one.shell, one.jobs, one.outside, one.planning, one.abandoned, one.ports)
+        super().__init__(services.edits, services.carriers, services.abandoned, services.ports)
         self._names = names
 
     def for_call(

@@ -34,12 +34,12 @@ _MOST_READ = 64 << 20
 @dataclass(frozen=True, slots=True)
 class Brought:
     """The changes, and, a line each for the model, where the user's text stays (`conflicts`) and what cannot be
-    proposed (`left_out`); `too_much` are changes that are among it because the edit would be too large."""
+    proposed (`left_out`); `lost` are the changes of these that nothing else has."""
 
     changes: tuple[FileChange, ...]
     conflicts: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    too_much: tuple[FileChange, ...] = ()
+    lost: tuple[FileChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] |
     left_out = [f"{one} (it was not in the work tree)" for one in tree.skipped]
     rows = await anyio.to_thread.run_sync(_changed, tree, left_out)
     changes: list[FileChange] = []
-    too_much: list[FileChange] = []
+    lost: list[FileChange] = []
     size = 0
     conflicts: list[str] = []
     for row in rows:
@@ -77,33 +77,48 @@ async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] |
             path, relative = await anyio.to_thread.run_sync(_place, row, tree, workspace)
             change, clashes = await _against_present(row, path, relative, workspace)
         except _Conflict as conflict:
-            conflicts.append(f"{row.relative}: {conflict}")
+            conflicts.append(f"{row.relative}: {conflict}{_kept(row, tree, lost)}")
             continue
         except (ToolError, UnsavedUnknown) as error:
-            left_out.append(f"{row.relative}: {error}")
+            left_out.append(f"{row.relative}: {error}{_kept(row, tree, lost)}")
             continue
         conflicts += [f"{relative}: {_in_words(one)}" for one in clashes]
         if change is None or change.is_empty:
             continue
         why = await anyio.to_thread.run_sync(refusal, [change], workspace.roots, workspace.private)
         if why is not None:
-            left_out.append(why)
+            left_out.append(f"{why}{_kept(row, tree, lost)}")
             continue
         change = replace(change, notices=(*map(_shortly, clashes), *_of_mode(change)))
         characters = len(change.old_text or "") + len(change.new_text)
         if size + characters > _MOST:
             left_out.append(f"{relative}: with it the edit would be too large to review")
-            too_much.append(change)
+            lost.append(change)
             continue
         size += characters
         changes.append(change)
-    return Brought(tuple(changes), tuple(conflicts), tuple(left_out), tuple(too_much))
+    return Brought(tuple(changes), tuple(conflicts), tuple(left_out), tuple(lost))
+
+
+def _kept(row: _Row, tree: WorkTree, lost: list[FileChange]) -> str:
+    """Keep what the agent made of a file that is not proposed: text among what is `lost`, anything else in the tree.
+    Return what is said of it."""
+    if row.now is None:
+        return ""
+    if is_binary(row.now) or (row.base is not None and is_binary(row.base)):
+        tree.keep()
+        return f" (the agent's is in the work tree, {tree.root / row.relative})"
+    text, form = decode(row.now)
+    before = decode(row.base)[0] if row.base is not None else None
+    lost.append(make_change(tree.source / row.relative, row.relative, before, text, form))
+    return ""
 
 
 def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
     found: list[_Row] = []
     straight: dict[Path, bool] = {}
     read = 0
+    left_out += [f"{name}: it is a repository of its own" for name in tree.repositories()]
     for relative in tree.listed():
         known, path = tree.files.get(relative), tree.root / relative
         if not leads_straight(tree.root, relative, straight):
@@ -257,4 +272,4 @@ def _shortly(one: Conflict) -> str:
 
 def _in_words(one: Conflict) -> str:
     theirs = "".join(one.theirs)[:_SHOWN] or "(removed)\n"
-    return f"{_lines(one)} were changed by the user and the agent; the user's stay, the agent's were:\n{theirs}"
+    return f"{_lines(one)}: changed by the user and the agent; the user's text stays, the agent's was:\n{theirs}"

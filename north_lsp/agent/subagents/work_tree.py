@@ -71,6 +71,11 @@ class WorkTree:
         """List the files of the tree, those that git ignores only if they were copied. Raises ToolError."""
         return sorted({*self.files, *_files_of_git(self.root)})
 
+    def repositories(self) -> list[str]:
+        """List the folders that were made repositories of their own: git does not say what is in them. Raises
+        ToolError."""
+        return sorted(name for name in _told_by_git(self.root) if name.endswith("/"))
+
     def keep(self) -> None:
         """Have the tree stay when it would be removed: nothing else has what is in it."""
         (self.folder / _KEPT).touch()
@@ -96,8 +101,8 @@ def ensure_possible(source: Path) -> Path:
 def make_tree(
     folder: Path, name: str, workspace: Workspace, unsaved: Mapping[Path, str], step: Callable[[int], None]
 ) -> WorkTree:
-    """Make a tree in North's folder for trees. `step` is told how many files have been copied, and may raise to end it.
-    Raises ToolError, OSError."""
+    """Make a tree in North's folder for trees. `step` is told how many files have been copied, and may raise to end it;
+    what there is by then is for `clear_left_trees`. Raises ToolError, OSError."""
     source = workspace.roots.main
     top = ensure_possible(source)
     own, descriptor = _own_folder(folder, name)
@@ -120,7 +125,6 @@ def make_tree(
             if (base := copy.file(relative)) is not None:
                 files[relative] = base
     except BaseException:
-        _remove(own, top)
         os.close(descriptor)
         raise
     return WorkTree(own, top, source, root, files, descriptor, tuple(copy.skipped))
@@ -269,10 +273,14 @@ def _as_saved(path: Path, text: str) -> bytes:
 
 def _files_of_git(folder: Path) -> list[str]:
     """List what git knows in a folder or would add. Raises ToolError."""
+    return sorted({name for name in _told_by_git(folder) if _is_inside(name) and "\ufffd" not in name})
+
+
+def _told_by_git(folder: Path) -> list[str]:
     told = run_git(["ls-files", "-z", "--cached", "--others", "--exclude-standard"], folder, _GIT_SECONDS)
     if told is None:
         raise _cannot("git could not list the files")
-    return sorted({name for name in told.split("\0") if _is_inside(name) and "\ufffd" not in name})
+    return told.split("\0")
 
 
 def _is_inside(name: str) -> bool:
@@ -350,8 +358,10 @@ def _let_enter(own: Path) -> None:
 
 
 def _remove(own: Path, top: Path | None) -> None:
-    """Remove a folder of North's with its tree, from the repository at `top` as well, if that is known."""
+    """Remove a folder of North's with its tree, from the repository at `top` as well, if that is known. The tree goes
+    first: git refuses to remove one that an agent has made another repository of, but not one that is gone."""
     _let_enter(own)
+    shutil.rmtree(own / _TREE, ignore_errors=True)
     if top is not None:
         with _one_at_a_time(own.parent):
             run_git(["worktree", "remove", "--force", "--force", str(own / _TREE)], top, _GIT_SECONDS)

@@ -1,6 +1,5 @@
 """A text that is called by name: a file command, a prompt template or a skill, as its file describes it. Pure."""
 
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -130,6 +129,8 @@ def _wishes(fields: Mapping[str, object], field: Callable[[str], str], problems:
 
 def _from_toml(text: str, about: Template) -> Template:
     """Read a command of Gemini's: `prompt`, and maybe `description`."""
+    import tomllib
+
     try:
         fields = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

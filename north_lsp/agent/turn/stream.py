@@ -157,6 +157,7 @@ class AnswerStream:
                 self._watch.say("thinking", text)
                 await merger.add(text, thinking=True)
             case CallStart(index, id, name):
+                await self._tools.load(name)
                 self._watch.begin_call(index, id, name, writes=isinstance(self._tools.find(name), WriteTool))
                 await self._calls.begin(index, id, name)
             case BlockEnd(_, ToolCall()):

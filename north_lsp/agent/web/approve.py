@@ -66,7 +66,7 @@ class HostApprover:
             f", as long as it leads to {question.place}" if question.place else ""
         )
         detail = _detail(question, has_secret=has_secret)
-        choice = Choice(call.id, f"Fetch from {host}?", options, detail, scope=scope)
+        choice = Choice(call.id, f"Fetch from {host}?", options, detail, scope=scope, call_id=call.id if title else "")
         decided = await self.editor.decide(choice)
         decision, comment = decided.option, decided.comment
         if decision == "always" and not every_time:

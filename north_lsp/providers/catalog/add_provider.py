@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.providers.catalog.models_file import find_file
+from north_lsp.providers.catalog.models_path import find_file
 from north_lsp.providers.catalog.presets import PresetError, difference, find_preset, has_provider, with_provider
 from north_lsp.storage.files import MAX_CONFIG_BYTES, private_directory, read_regular, write_atomic
 

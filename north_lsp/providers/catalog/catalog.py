@@ -1,10 +1,11 @@
-"""The catalog of models and what they need. The shipped ones are data (`catalog.toml`); the user's `models.yml` and
-what servers report are added (`loading.py`). Imports nothing heavy."""
+"""The catalog of models and what they need. The shipped ones are data (`catalog.toml`, and `catalog.json` made from it,
+which is read quicker); the user's `models.yml` and what servers report are added (`loading.py`). Imports nothing
+heavy."""
 
-import tomllib
+import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from north_lsp.providers.catalog import selectors
@@ -58,7 +59,7 @@ def secret_names(known: Catalog | None = None) -> frozenset[str]:
 @cache
 def catalog() -> Catalog:
     """Return the shipped catalog alone."""
-    data = tomllib.loads(files(__package__).joinpath("catalog.toml").read_text("utf-8"))
+    data = json.loads(Path(__file__).with_name("catalog.json").read_text("utf-8"))
     providers = {
         id: ProviderInfo(
             id,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.cloud_models import with_clouds
+from north_lsp.providers.catalog.models_path import find_file
 from north_lsp.providers.model import FREE, Model, ProviderInfo
 from north_lsp.providers.thinking import ThinkingInfo
 
@@ -24,8 +25,6 @@ def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
 
 def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
     shipped = _with_test_provider(with_clouds(catalog(), environ), environ)
-    from north_lsp.providers.catalog.models_file import find_file
-
     path = find_file(config_dir)
     if path is None:
         return Catalog(shipped.providers, shipped.models, environ=environ, problems=shipped.problems)

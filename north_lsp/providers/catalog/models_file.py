@@ -25,7 +25,6 @@ from north_lsp.providers.thinking import LEVELS, Level, ThinkingInfo
 from north_lsp.storage.files import MAX_CONFIG_BYTES, read_regular
 from north_lsp.storage.yaml_tree import Node, TreeError, parse
 
-NAMES = ("models.yml", "models.yaml", "models.jsonc", "models.json")
 _KNOWN_APIS = (
     *("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai"),
     *(AZURE, VERTEX, BEDROCK, CLAUDE_ON_VERTEX),
@@ -60,11 +59,6 @@ class ModelsFileError(ValueError):
     def told(self) -> Problem:
         """The line for the user."""
         return Problem(str(self), self.path, self.key or None)
-
-
-def find_file(config_dir: Path) -> Path | None:
-    """Return the first file of `NAMES` that exists, None if none does."""
-    return next((path for name in NAMES if (path := config_dir / name).exists()), None)
 
 
 def read_models_file(path: Path) -> ModelsFile:

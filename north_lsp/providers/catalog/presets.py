@@ -1,11 +1,8 @@
 """Ready-made providers for models.yml. Existing lines stay as they were written: a provider is only added, or the lines
 of one provider are replaced. Pure, except for `presets`."""
 
-import difflib
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,7 +36,9 @@ class Preset:
 
 @cache
 def presets() -> tuple[Preset, ...]:
-    data = tomllib.loads(files(__package__).joinpath("presets.toml").read_text("utf-8"))
+    import tomllib
+
+    data = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
     rows = data.items()
     return tuple(Preset(name, row["id"], row["entry"].strip(), tuple(row.get("aliases", ()))) for name, row in rows)
 
@@ -96,6 +95,8 @@ def with_provider(path: Path, text: str, preset: Preset, id: str, address: str |
 
 
 def difference(path: Path, before: str, after: str) -> str:
+    import difflib
+
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
     return "\n".join(rows)
 

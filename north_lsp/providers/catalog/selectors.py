@@ -1,6 +1,5 @@
 """Picks a model by its selector. Pure."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -62,8 +61,10 @@ def _closest(known: ModelList, part: str) -> str:
         for name in (one.alias, one.id, one.selector):
             by_name.setdefault(name.lower(), one.alias if name != one.selector else name)
     wanted = part.lower()
-    close = difflib.get_close_matches(wanted, by_name, 9, _SIMILAR)
-    close = close or difflib.get_close_matches(wanted.rpartition("/")[2], by_name, 9, _SIMILAR)
+    from difflib import get_close_matches
+
+    close = get_close_matches(wanted, by_name, 9, _SIMILAR)
+    close = close or get_close_matches(wanted.rpartition("/")[2], by_name, 9, _SIMILAR)
     names = list(dict.fromkeys(by_name[one] for one in close))[:3]
     if names:
         return f"the closest {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
@@ -76,7 +77,9 @@ def _nor(known: ModelList, part: str) -> str:
     ids = [one.id for one in known.providers]
     if not slash or provider in ids:
         return ""
-    close = difflib.get_close_matches(provider.lower(), ids, 1, 0.6)
+    from difflib import get_close_matches
+
+    close = get_close_matches(provider.lower(), ids, 1, 0.6)
     return f", nor a provider {shown(provider)!r}{f' (did you mean {close[0]}?)' if close else ''}"
 
 

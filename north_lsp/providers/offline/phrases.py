@@ -2,7 +2,7 @@
 
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 
 def phrase(name: str, /, **values: object) -> str:
@@ -12,5 +12,5 @@ def phrase(name: str, /, **values: object) -> str:
 
 @cache
 def _phrases() -> dict[str, str]:
-    loaded = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text("utf-8"))
+    loaded = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text("utf-8"))
     return {name: str(text).strip("\n") for name, text in loaded.items()}

@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.display import one_line
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.calculate.expression import LONGEST, evaluate
-from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.workspace import Workspace
 
 

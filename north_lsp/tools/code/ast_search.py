@@ -11,8 +11,8 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices
 from north_lsp.tools.support.sightings import Shown
 from north_lsp.tools.support.texts import resolve_readable, text_now

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
 from north_lsp.tools.code.structures import Parsed, parsed_file
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.vocabulary import Location

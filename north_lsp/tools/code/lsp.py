@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.symbols import Pointed, language_of, pointed_at
 from north_lsp.tools.support.texts import existing_text, resolve_readable, shown_text

@@ -7,9 +7,9 @@ from typing import Any
 import anyio.to_thread
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.edit.edit_by_anchor import placed
-from north_lsp.tools.registry import Arguments
 
 
 class EditAfterAnchorArgs(Arguments):

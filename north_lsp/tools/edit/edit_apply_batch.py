@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments, checked
 from north_lsp.tools.edit.argument_coercion import INNER, decoded
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments, invalid
 
 _MAX_EDITS = 50
 
@@ -47,6 +47,11 @@ class EditApplyBatch(EditTool):
     def __init__(self, tools: Mapping[str, EditTool]) -> None:
         self._tools = dict(tools)
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the tools that a batch may hold."""
+        return tuple(self._tools)
+
     def title(self, args: dict[str, Any]) -> str:
         edits = args.get("edits")
         return f"Applying {len(edits)} edits" if isinstance(edits, list) else "Applying edits"
@@ -72,7 +77,4 @@ class EditApplyBatch(EditTool):
                 f"{item.tool!r} cannot be in a batch",
                 f"a batch can hold {', '.join(sorted(self._tools))}",
             )
-        try:
-            return tool, tool.args.model_validate(item.args)
-        except ValidationError as error:
-            raise invalid(error, tool.args, item.args) from None
+        return tool, checked(tool.args, item.args)

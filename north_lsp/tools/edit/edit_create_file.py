@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments
 
 
 class EditCreateFileArgs(Arguments):

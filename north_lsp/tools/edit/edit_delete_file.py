@@ -1,10 +1,10 @@
 """`edit_delete_file`: deletes a file or an empty folder; the contents stay in the checkpoint."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 
 
@@ -14,7 +14,7 @@ class EditDeleteFileArgs(Arguments):
 
 class EditDeleteFile(EditTool):
     name = "edit_delete_file"
-    kind: ClassVar[Kind] = "delete"
+    kind: Kind = "delete"
     args = EditDeleteFileArgs
 
     def title(self, args: dict[str, Any]) -> str:

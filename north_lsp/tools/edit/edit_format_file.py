@@ -3,8 +3,8 @@
 from typing import Any
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.symbols import language_of
 from north_lsp.tools.support.texts import existing_text
 from north_lsp.tools.support.threads import on_thread

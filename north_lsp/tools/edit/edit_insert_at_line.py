@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.edit.anchors import replace_lines
 from north_lsp.workspace.text import split_lines
 

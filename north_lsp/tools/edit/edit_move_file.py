@@ -1,12 +1,12 @@
 """`edit_move_file`: moves or renames a file or an empty folder."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 
 
@@ -18,7 +18,7 @@ class EditMoveFileArgs(Arguments):
 
 class EditMoveFile(EditTool):
     name = "edit_move_file"
-    kind: ClassVar[Kind] = "move"
+    kind: Kind = "move"
     args = EditMoveFileArgs
 
     def title(self, args: dict[str, Any]) -> str:

@@ -8,10 +8,10 @@ import anyio.to_thread
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.draft_file import DraftFile
 from north_lsp.tools.edit.drafting import Draft, EditTool
 from north_lsp.tools.edit.pasted_line_numbers import Place, without_pasted
-from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.edit.patch import FilePatch, PatchHunk, parse_patch, patched
 
 _OTHERWISE = "use edit_replace_exact"

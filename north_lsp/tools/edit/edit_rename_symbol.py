@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.edit.drafting import Draft, EditTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.symbols import language_of, pointed_at
 from north_lsp.tools.support.texts import text_of
 from north_lsp.tools.support.threads import on_thread

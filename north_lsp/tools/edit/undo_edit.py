@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import WriteTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.proposal import FileChange
 from north_lsp.workspace.workspace import Workspace
 

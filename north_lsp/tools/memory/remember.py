@@ -6,8 +6,8 @@ from pydantic import Field
 
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.workspace import Workspace
 
 

@@ -1,14 +1,14 @@
 """The tool `ask`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
 from north_lsp.tools.questions import Option, UserQuestion
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
 
@@ -39,7 +39,7 @@ class Ask(Tool):
     """Asks the user."""
 
     name = "ask"
-    kind: ClassVar[Kind] = "think"
+    kind: Kind = "think"
     needs = frozenset({"ask"})
     modes = frozenset({"ask", "agent", "plan"})
     args = AskArgs

@@ -1,11 +1,11 @@
 """The tool `enter_plan_mode`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
 
@@ -18,10 +18,10 @@ class EnterPlanMode(Tool):
     """Proposes plan mode to the user, who decides."""
 
     name = "enter_plan_mode"
-    kind: ClassVar[Kind] = "other"
+    kind: Kind = "other"
     needs = frozenset({"plan", "ask"})
     modes = frozenset({"agent", "ask"})
-    discoverable: ClassVar[bool] = True
+    discoverable: bool = True
     args = EnterPlanModeArgs
 
     def title(self, args: dict[str, Any]) -> str:

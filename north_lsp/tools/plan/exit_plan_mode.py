@@ -1,11 +1,11 @@
 """The tool `exit_plan_mode`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
 
@@ -18,7 +18,7 @@ class ExitPlanMode(Tool):
     """Presents the plan to the user, who alone ends plan mode."""
 
     name = "exit_plan_mode"
-    kind: ClassVar[Kind] = "other"
+    kind: Kind = "other"
     needs = frozenset({"plan", "ask"})
     modes = frozenset({"plan"})
     args = ExitPlanModeArgs

@@ -1,12 +1,12 @@
 """The tool `goal`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
 from north_lsp.tools.goals import GoalAction, GoalChange
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
 
@@ -31,10 +31,10 @@ class GoalTool(Tool):
     """Keeps the goal of a conversation, and the evidence that it is reached."""
 
     name = "goal"
-    kind: ClassVar[Kind] = "think"
+    kind: Kind = "think"
     needs = frozenset({"todo"})
     modes = frozenset({"ask", "agent", "plan"})
-    discoverable: ClassVar[bool] = True
+    discoverable: bool = True
     args = GoalArgs
 
     def title(self, args: dict[str, Any]) -> str:

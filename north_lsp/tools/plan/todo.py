@@ -1,11 +1,11 @@
 """The tool `todo`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.todo_list import Action, Change, Phase, Task
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
@@ -54,7 +54,7 @@ class Todo(Tool):
 
     name = "todo"
     also = ("todo_write",)
-    kind: ClassVar[Kind] = "think"
+    kind: Kind = "think"
     needs = frozenset({"todo"})
     modes = frozenset({"ask", "agent", "plan"})
     args = TodoArgs

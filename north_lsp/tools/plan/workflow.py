@@ -1,11 +1,11 @@
 """The tool `workflow`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.workflows import WorkflowAction, WorkflowCall
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
@@ -27,10 +27,10 @@ class WorkflowTool(Tool):
     """Takes a conversation through a workflow, phase by phase."""
 
     name = "workflow"
-    kind: ClassVar[Kind] = "think"
+    kind: Kind = "think"
     needs = frozenset({"plan"})
     modes = frozenset({"agent"})
-    discoverable: ClassVar[bool] = True
+    discoverable: bool = True
     args = WorkflowArgs
 
     def title(self, args: dict[str, Any]) -> str:

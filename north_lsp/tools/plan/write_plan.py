@@ -1,11 +1,11 @@
 """The tool `write_plan`."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.vocabulary import Kind
 from north_lsp.workspace.workspace import Workspace
 
@@ -18,7 +18,7 @@ class WritePlan(Tool):
     """Writes the plan of a conversation, the only file that plan mode writes."""
 
     name = "write_plan"
-    kind: ClassVar[Kind] = "think"
+    kind: Kind = "think"
     needs = frozenset({"plan"})
     modes = frozenset({"plan"})
     args = WritePlanArgs

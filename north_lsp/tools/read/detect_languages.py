@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.files.statistics import count_languages
 from north_lsp.workspace.workspace import Workspace

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from north_lsp.errors import ToolError
 from north_lsp.storage.limits import Limits
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import read_output
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.pagination import make_page, merged, next_range, plain_lines

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Digest, Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import resolve_readable
 from north_lsp.tools.support.threads import on_thread

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import resolve_existing, shown_text
 from north_lsp.tools.support.threads import on_thread, stoppable

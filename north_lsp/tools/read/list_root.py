@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.workspace.files.listing import list_root
 from north_lsp.workspace.workspace import Workspace

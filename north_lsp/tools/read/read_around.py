@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.storage.limits import Limits
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import existing_text

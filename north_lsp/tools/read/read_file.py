@@ -9,8 +9,8 @@ from pydantic import Field
 from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.limits import Limits
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Digest, Output, Picture, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.texts import resolve_existing, shown_text

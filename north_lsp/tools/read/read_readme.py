@@ -3,8 +3,8 @@
 from typing import Any
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.texts import current_text
 from north_lsp.tools.support.threads import on_thread
 from north_lsp.vocabulary import Location

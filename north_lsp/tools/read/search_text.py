@@ -9,8 +9,8 @@ import anyio
 from pydantic import BaseModel, Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Digest, Output, ReadTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.tools.support.addresses import is_address, read_address
 from north_lsp.tools.support.limits import Notices, with_meta
 from north_lsp.tools.support.sightings import Shown, shown_of
@@ -21,7 +21,6 @@ from north_lsp.workspace.languages import LANGUAGES, endings_of_type
 from north_lsp.workspace.search.matching import NeedsChildProcess
 from north_lsp.workspace.search.ripgrep import find_ripgrep
 from north_lsp.workspace.search.search import SearchResult, search, search_in_text
-from north_lsp.workspace.search.search_child import COMMAND, request, result, text_request
 from north_lsp.workspace.workspace import Workspace
 
 _DIGEST = 10
@@ -87,6 +86,8 @@ class SearchText(ReadTool):
             try:
                 found = await on_thread(partial(search_in_text, shown, text, args.query, **options))
             except NeedsChildProcess:
+                from north_lsp.workspace.search.search_child import text_request
+
                 asked = await on_thread(text_request, shown, text, args.query, options)
                 found = await _search_in_child(asked, float(workspace.limits.search_seconds))
         else:
@@ -185,6 +186,8 @@ async def _search(
     try:
         return await stoppable(lambda over: work(should_stop=over))
     except NeedsChildProcess:
+        from north_lsp.workspace.search.search_child import request
+
         options |= {"private": workspace.private}
         asked = await on_thread(request, workspace.roots, args.query, options, texts)
         return await _search_in_child(asked, options["seconds"])
@@ -192,6 +195,8 @@ async def _search(
 
 async def _search_in_child(asked: bytes, seconds: float) -> SearchResult:
     """Search in a process that is killed when it takes too long or is no longer wanted. Raises ToolError."""
+    from north_lsp.workspace.search.search_child import COMMAND, result
+
     with anyio.move_on_after(seconds):
         ended = await anyio.run_process(COMMAND, input=asked, check=False)
         if ended.returncode != 0:

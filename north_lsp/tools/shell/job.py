@@ -5,8 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from north_lsp.errors import ToolError
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import JobRequest, JobTool
-from north_lsp.tools.registry import Arguments
 
 _MAX_SECONDS = 120.0
 _MAX_LINES = 2000

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Command, ShellTool
-from north_lsp.tools.registry import Arguments
 from north_lsp.workspace.workspace import Workspace
 
 MAX_COMMAND_BYTES = 32 * 1024

@@ -4,21 +4,16 @@ them up."""
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
-from typing import Any
 
-from pydantic import Field
-
-from north_lsp.errors import ToolError
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.base import ToolSpec
-from north_lsp.tools.base import DescribedTool, Output, ReadTool
-from north_lsp.tools.registry import Arguments, Registry
-from north_lsp.tools.support.limits import Notices, with_meta
+from north_lsp.tools.base import DescribedTool
+from north_lsp.tools.registry import Registry
+from north_lsp.tools.shipped import SEARCH, shipped_tool
 from north_lsp.tools.support.ranking import ranked
 from north_lsp.vocabulary import Mode
-from north_lsp.workspace.workspace import Finder, FoundTool, Workspace
+from north_lsp.workspace.workspace import Finder, FoundTool
 
-_MAX = 20
 _MOST_DESCRIBED = 100_000
 
 
@@ -52,14 +47,13 @@ class DiscoveringRegistry(Registry):
     """The tools of one conversation, with descriptions of those that have been looked up."""
 
     def __init__(self, registry: Registry, discovery: Discovery) -> None:
-        super().__init__([*registry.tools(), SearchTools()], registry.hidden)
+        super().__init__([*registry.tools(), shipped_tool(SEARCH)], registry.hidden)
         self._discovery = discovery
         discovery.registry = registry
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         every = super().specs(mode)
-        search = SearchTools.name
-        offered = tuple(spec for spec in every if spec.name != search)
+        offered = tuple(spec for spec in every if spec.name != SEARCH)
         threshold = self._discovery.threshold
         if not threshold:
             return offered
@@ -71,42 +65,16 @@ class DiscoveringRegistry(Registry):
         found = (spec for spec in every if spec.name not in names)
         told = f"\n\nNot described so far: {', '.join(names)}"
         return tuple(
-            replace(spec, description=spec.description + told) if spec.name == search else spec for spec in found
+            replace(spec, description=spec.description + told) if spec.name == SEARCH else spec for spec in found
         )
 
     def _is_much(self, offered: Iterable[ToolSpec]) -> bool:
         """Tell whether the descriptions of tools of servers would take much of the model's window."""
-        described = (one for one in offered if isinstance(self.find(one.name), DescribedTool))
+        described = (one for one in offered if isinstance(self.listed(one.name), DescribedTool))
         return sum(len(one.description) + len(json.dumps(one.schema)) for one in described) > _MOST_DESCRIBED
 
     def _is_untold(self, name: str, many: bool) -> bool:
-        tool = self.find(name)
+        tool = self.listed(name)
         if tool is None or not tool.discoverable or name in self._discovery.chosen:
             return False
         return many or not isinstance(tool, DescribedTool)
-
-
-class SearchToolsArgs(Arguments):
-    query: str = Field(min_length=1, description="What the tool should do, or its name.")
-    limit: int = Field(5, ge=1, description="At most 20.")
-
-
-class SearchTools(ReadTool):
-    name = "search_tools"
-    kind = "search"
-    args = SearchToolsArgs
-
-    def title(self, args: dict[str, Any]) -> str:
-        return f'Looking for tools "{args.get("query", "…")}"'
-
-    async def run(self, args: SearchToolsArgs, workspace: Workspace) -> Output:
-        notices = Notices()
-        limit = notices.at_most(args.limit, _MAX, "limit")
-        found = workspace.finder.find(args.query, limit) if workspace.finder is not None else []
-        if not found:
-            raise ToolError(
-                "NO_MATCH", f"no tool fits {args.query[:100]!r}", "use other words, or a name from the list"
-            )
-        rows = [{"name": one.name, "description": one.description, "parameters": one.schema} for one in found]
-        title = f"{self.title({'query': args.query})} - {len(rows)} tools"
-        return Output(title, with_meta({"tools": rows, "note": "they can be called from now on"}, notices))

@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import Field
 
 from north_lsp.display import one_line
+from north_lsp.tools.arguments import Arguments
 from north_lsp.tools.base import Host, Output, R, Tool
-from north_lsp.tools.registry import Arguments
 from north_lsp.web.search.base import Query, Recency
 from north_lsp.workspace.workspace import Workspace
 

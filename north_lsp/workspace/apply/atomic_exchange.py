@@ -1,6 +1,5 @@
 """Exchanges two names in one folder in a single step, so that what is displaced can be checked and restored."""
 
-import ctypes
 import errno
 import os
 from collections.abc import Callable
@@ -20,6 +19,8 @@ def exchange_names(one: str, other: str, folder: int) -> bool:
         return False
     if rename(folder, os.fsencode(one), folder, os.fsencode(other), _EXCHANGE) == 0:
         return True
+    import ctypes
+
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
         return False
@@ -30,6 +31,8 @@ def exchange_names(one: str, other: str, folder: int) -> bool:
 def _rename() -> _Rename | None:
     if os.name == "nt":
         return None
+    import ctypes  # with the first exchange: opening a session does without
+
     library = ctypes.CDLL(None, use_errno=True)
     for name in ("renameat2", "renameatx_np"):
         found = getattr(library, name, None)

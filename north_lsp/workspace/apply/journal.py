@@ -9,7 +9,6 @@ import errno
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
@@ -90,7 +89,7 @@ class Journal:
     def begin(cls, folder: Path, plan: Plan) -> "Journal":
         """Write the plan to the disk, durably. Raises OSError."""
         private_directory(folder)
-        path = folder / f"{os.getpid()}-{secrets.token_hex(6)}{_OPEN}"
+        path = folder / f"{os.getpid()}-{os.urandom(6).hex()}{_OPEN}"
         hidden = path.with_suffix(".tmp")
         descriptor = systems.open_file(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | systems.CLOEXEC, 0o600)
         try:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -295,7 +294,7 @@ def _keep(target: Target, before: bytes, always: ExitStack, undo: Restoration) -
 
 def beside(name: str, kind: str) -> str:
     """Return a name for a file beside this one, short enough for any file system."""
-    tail = f".{os.getpid()}.{secrets.token_hex(6)}.{kind}"
+    tail = f".{os.getpid()}.{os.urandom(6).hex()}.{kind}"
     head = os.fsencode(name)[: _MAX_NAME_BYTES - len(tail) - 1]
     return f".{head.decode('utf-8', 'ignore')}{tail}"
 

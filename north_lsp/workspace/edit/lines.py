@@ -1,6 +1,5 @@
 """Finds which runs of lines differ between two texts, in bounded time for any input."""
 
-import difflib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -48,6 +47,8 @@ def _compare(old: Sequence[str], new: Sequence[str], old_at: int, new_at: int, *
     if not old or not new:
         yield Block(old_at, old_at + len(old), new_at, new_at + len(new))
     elif _comparisons(old, new) <= _MAX_COMPARISONS:
+        import difflib
+
         for tag, *ends in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             if tag != "equal":
                 yield Block(old_at + ends[0], old_at + ends[1], new_at + ends[2], new_at + ends[3])

@@ -4,7 +4,6 @@ A notice is available before the call that made the change returns, so asking la
 hold (network and foreign file systems, no inotify, too many folders), a folder is not watched, and must be checked.
 """
 
-import ctypes
 import errno
 import os
 import struct
@@ -14,8 +13,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
 
 from north_lsp import systems
+
+if TYPE_CHECKING:
+    import ctypes
 
 _CREATE = systems.NONBLOCK | systems.CLOEXEC
 _MOVED, _CREATED, _DELETED, _MOVED_SELF = 0x0C0, 0x100, 0x200, 0x800
@@ -49,13 +52,13 @@ class Watch:
     def __contains__(self, name: str) -> bool:
         return name in self._watches
 
-    def add(self, name: str, descriptor: int) -> None:
-        """Watch an open folder under a name, if possible; must be called before its entries are read."""
+    def add(self, name: str, descriptor: int, device: int) -> None:
+        """Watch an open folder of a device under a name, if possible; must be called before its entries are read."""
         source = _source()
         if source is not self._source:
             self.forget_all()
             self._source = source
-        watch = source.watch(descriptor, self) if source is not None else None
+        watch = source.watch(descriptor, device, self) if source is not None else None
         if self._watches.get(name) != watch:
             self.remove(name)
         if watch is not None:
@@ -102,6 +105,8 @@ class _Source:
     """The only connection to the kernel; trees share it, because a user can have only few of them."""
 
     def __init__(self) -> None:
+        import ctypes  # with the first tree: opening a session does without
+
         self._library = ctypes.CDLL(None, use_errno=True)
         self._library.inotify_add_watch.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32)
         self._mounts = os.open(_MOUNTS, os.O_RDONLY | systems.CLOEXEC)
@@ -118,10 +123,11 @@ class _Source:
         self._told: dict[Watch, set[int] | None] = {}
         self._lock = threading.Lock()
 
-    def watch(self, descriptor: int, listener: Watch) -> int | None:
-        _release_ended()
+    def watch(self, descriptor: int, device: int, listener: Watch) -> int | None:
+        if _ENDED:
+            _release_ended()
         with self._lock:
-            if len(self._listeners) >= self._most or not self._tells_all(descriptor):
+            if len(self._listeners) >= self._most or not self._tells_all(descriptor, device):
                 return None
             place = f"/proc/self/fd/{descriptor}".encode()
             found = int(self._library.inotify_add_watch(self._descriptor, place, _MASK))
@@ -158,11 +164,11 @@ class _Source:
                         told.add(watch)
             return self._told.pop(listener, set())
 
-    def _tells_all(self, descriptor: int) -> bool:
-        device = os.fstat(descriptor).st_dev
-        if device not in self._devices:
-            self._devices[device] = _file_system(self._library, descriptor) in _LOCAL
-        return self._devices[device]
+    def _tells_all(self, descriptor: int, device: int) -> bool:
+        known = self._devices.get(device)
+        if known is None:
+            known = self._devices[device] = _file_system(self._library, descriptor) in _LOCAL
+        return known
 
     def _lose(self) -> None:
         for listeners in self._listeners.values():
@@ -191,8 +197,10 @@ def _release_ended() -> None:
             _ENDED.popleft().end()
 
 
-def _file_system(library: ctypes.CDLL, descriptor: int) -> int:
+def _file_system(library: "ctypes.CDLL", descriptor: int) -> int:
     """Return the kind of file system of an open file, as the kernel numbers it; -1 if it cannot be determined."""
+    import ctypes
+
     answer = (ctypes.c_long * 64)()
     return int(answer[0]) & 0xFFFFFFFF if library.fstatfs(descriptor, answer) == 0 else -1
 

@@ -8,7 +8,6 @@ from north_lsp import systems
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.workspace.files.ignore import ALWAYS_SKIPPED, IGNORE_FILES, IgnoreChains
 from north_lsp.workspace.files.stamps import Signature, state_in
-from north_lsp.workspace.opening import open_folder
 
 _GIT = ".git"
 _NONE = frozenset[str]()
@@ -53,16 +52,18 @@ class Names(NamedTuple):
     changed: Signature | None
 
 
-def read_folder(path: str, opened: Callable[[int], None]) -> Names | None:
-    """Read a folder; None if that is impossible. `opened` gets the open folder before it is read, so that later changes
-    are noticed."""
+def read_folder(descriptor: int, opened: Callable[[int, int], None] | None = None) -> Names | None:
+    """Read an open folder; None if that is impossible. `opened` gets it, and its device, before it is read, so that
+    later changes are noticed."""
     try:
-        with open_folder(path) as descriptor, systems.scan(descriptor) as listing:
-            opened(descriptor)  # nothing of it has been read yet
-            changed = state_in(os.fstat(descriptor))
+        status = os.fstat(descriptor)
+        if opened is not None:
+            opened(descriptor, status.st_dev)  # nothing of it has been read yet
+        changed = state_in(status)
+        with systems.scan(descriptor) as listing:
             entries = list(listing)
-            special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
-            folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
+        special = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+        folders = [entry.name for entry in special if entry.is_dir(follow_symlinks=False)] if special else ()
     except OSError:
         return None
     names = [entry.name for entry in entries]
@@ -89,12 +90,10 @@ def folder_of(
     closed = chains.closed_of(path, found.names, found.folders)
     shown = chains.shown(path, found.names, found.folders, closed)
     whole, has_git = len(shown) == len(found.names), _GIT in found.names
+    if not found.folders and not found.others and not closed:  # most have only files
+        return Folder(path, chains, found.changed, (), shown, (), ignore_files, whole, has_git=has_git)
     shut_folders = tuple(sorted(name for name in closed if name in found.folders and _is_looked_through(name)))
     shut_files = tuple(sorted(name for name in closed if name not in found.folders and name not in found.others))
-    if not found.folders and not found.others:  # most have only files
-        return Folder(
-            path, chains, found.changed, (), shown, (), ignore_files, whole, (), (), shut_files, has_git=has_git
-        )
     folders = [name for name in shown if name in found.folders]
     others = [name for name in shown if name in found.others]
     files_shown = [name for name in shown if name not in found.folders and name not in found.others]

@@ -2,15 +2,17 @@
 (`.northignore`)."""
 
 import os
+import re
 import stat
 from collections.abc import Collection, Container, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from north_lsp import systems
 from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.noting import note_problem
-from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, match_form
+from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, any_name_of, everything, load, match_form
 from north_lsp.workspace.git import exclude_file, top_level
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
@@ -52,7 +54,7 @@ class Entry:
     is_dir: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Chain:
     """The ignore files that apply to the entries of folders, the strongest first, each with the number of characters of
     a folder's path that lead into the folder of the file. All folders with the same ignore files share one chain."""
@@ -73,7 +75,7 @@ class _Chain:
         if self.folded:
             return {name for name in names if self.ignores(folder, name, name in folders)}
         joined = f"/{'/'.join(names)}/".encode("utf-8", "surrogateescape")
-        if not any(_may_meet(file, names, joined, folder, start) for start, file in self.files):
+        if self._meets_none(folder, names, joined):
             return ()
         files = [(_prefix(folder, start, folded=False), file) for start, file in self.files]
         ignored = set[str]()
@@ -86,6 +88,25 @@ class _Chain:
                         ignored.add(name)
                     break
         return ignored
+
+    def _meets_none(self, folder: str, names: Sequence[str], joined: bytes) -> bool:
+        """Return whether it is certain that no pattern matches any of a folder's names."""
+        plain, among = self._any_name
+        if not plain.isdisjoint(names) or among.search(joined) is not None:
+            return False
+        for start, file in self._with_paths:
+            is_deep_enough = file.meets_paths_at(folder.count("/", start - 1))
+            if is_deep_enough and file.may_meet_paths(joined, _prefix(folder, start, folded=False)):
+                return False
+        return True
+
+    @cached_property
+    def _any_name(self) -> tuple[frozenset[str], re.Pattern[bytes]]:
+        return any_name_of([file for _, file in self.files])
+
+    @cached_property
+    def _with_paths(self) -> tuple[tuple[int, PatternFile], ...]:
+        return tuple((start, file) for start, file in self.files if not file.names_only)
 
     def ignores(self, folder: str, name: str, is_dir: bool) -> bool:
         if not self.files:
@@ -100,13 +121,6 @@ class _Chain:
             if verdict is not None:
                 return verdict
         return False
-
-
-def _may_meet(file: PatternFile, names: Sequence[str], joined: bytes, folder: str, start: int) -> bool:
-    if file.may_meet_names(names, joined):
-        return True
-    depth = folder.count("/", start - 1)
-    return file.meets_paths_at(depth) and file.may_meet_paths(joined, _prefix(folder, start, folded=False))
 
 
 def _prefix(folder: str, start: int, *, folded: bool) -> bytes:

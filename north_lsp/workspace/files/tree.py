@@ -3,9 +3,12 @@
 import os
 import threading
 import time
+import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from heapq import nsmallest
 from pathlib import Path
 
@@ -19,10 +22,14 @@ from north_lsp.workspace.files.ignore import (
     IgnoreRules,
     join,
 )
-from north_lsp.workspace.files.stamps import KnownFacts, Signature, folder_state
+from north_lsp.workspace.files.stamps import KnownFacts, Signature, folder_state, state_in
+from north_lsp.workspace.opening import OpenFolders, open_folder
 
 _RECENT_SECONDS = 1.0
 _MANY_FOLDERS = 5000
+_WATCHED_AT_ONCE = 1000
+_PORTION = 200
+_PAUSE_SECONDS = 0.001
 
 
 class FileTree:
@@ -42,6 +49,7 @@ class FileTree:
         self._folders: dict[str, Folder] = {}
         self._watch = Watch(self)
         self._unwatched: set[str] = set()
+        self._later: list[str] = []
         self._place: tuple[int, int] | None = None
         self._watched: dict[Path, Signature | None] = {}
         self._listing: Listing | None = None
@@ -137,6 +145,8 @@ class FileTree:
         self._watched = {path: _signature(path) for path in watched}
         self._scan("", self.rules.root.as_posix(), self.rules.at_root())
         self._listing = self._flat()
+        if len(self._folders) > _WATCHED_AT_ONCE:
+            self._watch_rest()
 
     def _rules_changed(self) -> bool:
         return any(_signature(path) != known for path, known in self._watched.items())
@@ -187,7 +197,17 @@ class FileTree:
             self._watch.remove(path)
 
     def _read(self, relative: str, path: str) -> Names | None:
-        found = read_folder(path, lambda descriptor: self._watch.add(relative, descriptor))
+        try:
+            with open_folder(path) as descriptor:
+                return self._read_open(relative, descriptor)
+        except OSError:
+            return self._read_open(relative, None)
+
+    def _read_open(self, relative: str, descriptor: int | None) -> Names | None:
+        """Read a folder, which is None if it cannot be opened."""
+        found = None
+        if descriptor is not None:
+            found = read_folder(descriptor, partial(self._watch.add, relative))
         if found is None:
             self._watch.remove(relative)
         if relative in self._watch:
@@ -196,21 +216,68 @@ class FileTree:
             self._unwatched.add(relative)
         return found
 
+    def _watch_rest(self) -> None:
+        """Have the folders watched that were only read, on a thread: watching them takes a quarter of the first list.
+        Until then they are compared with what they were."""
+        self._later = [relative for relative in self._folders if relative in self._unwatched]
+        threading.Thread(target=_watch_in_portions, args=(weakref.ref(self),), daemon=True).start()
+
+    def watch_some(self, most: int) -> bool:
+        """Watch some of the folders that were only read; return whether there are more. One that has changed since it
+        was read is left, and read again by the next list."""
+        with self._lock:
+            now, self._later = self._later[:most], self._later[most:]
+            for relative in now:
+                folder = self._folders.get(relative)
+                if folder is None or relative not in self._unwatched:
+                    continue
+                with suppress(OSError), open_folder(folder.path) as descriptor:
+                    status = os.fstat(descriptor)
+                    self._watch.add(relative, descriptor, status.st_dev)
+                    is_same = folder.changed is not None and state_in(os.fstat(descriptor)) == folder.changed
+                    if is_same and relative in self._watch:
+                        self._unwatched.discard(relative)
+            return bool(self._later)
+
     def _scan(self, relative: str, path: str, chains: IgnoreChains, *, shut: bool = False) -> None:
         """Read a folder and everything below it. `chains` are those of the folder around it."""
-        waiting = [(relative, path, chains, shut)]
-        while waiting:
-            relative, path, chains, shut = waiting.pop()
-            found = self._read(relative, path)
-            ignore_files = frozenset() if shut else ignore_files_in(found)
-            if ignore_files:
-                chains = self.rules.enter(chains, path, ignore_files)
-                for name in ignore_files:
-                    self._watched[Path(path, name)] = _signature(Path(path, name))
-            folder = self._folders[relative] = folder_of(path, chains, found, ignore_files, shut=shut)
-            prefix, inside = f"{relative}/" if relative else "", join(path, "")
-            waiting += [(prefix + name, inside + name, chains, False) for name in folder.folders]
-            waiting += [(prefix + name, inside + name, chains, True) for name in folder.shut_folders]
+        with OpenFolders() as opened:
+            folder = self._take(opened.enter(path), relative, path, chains, shut=shut)
+            waiting = [_Within(relative, folder)]
+            while waiting:
+                within = waiting[-1]
+                name = within.next_name()
+                if name is None:
+                    waiting.pop()
+                    opened.leave()
+                    continue
+                path = within.inside + name
+                descriptor = opened.enter(path, name)
+                folder = self._take(
+                    descriptor, within.prefix + name, path, within.folder.chains, shut=name in within.shut
+                )
+                if folder.folders or folder.shut_folders:
+                    opened.stay()
+                    waiting.append(_Within(within.prefix + name, folder))
+                else:  # most have only files
+                    opened.leave()
+
+    def _take(
+        self, descriptor: int | None, relative: str, path: str, chains: IgnoreChains, *, shut: bool = False
+    ) -> Folder:
+        """Read one folder."""
+        if self._listing is not None or len(self._folders) < _WATCHED_AT_ONCE:
+            found = self._read_open(relative, descriptor)
+        else:  # it is watched later
+            found = read_folder(descriptor) if descriptor is not None else None
+            self._unwatched.add(relative)
+        ignore_files = frozenset() if shut else ignore_files_in(found)
+        if ignore_files:
+            chains = self.rules.enter(chains, path, ignore_files)
+            for name in ignore_files:
+                self._watched[Path(path, name)] = _signature(Path(path, name))
+        folder = self._folders[relative] = folder_of(path, chains, found, ignore_files, shut=shut)
+        return folder
 
     def _flat(self) -> Listing:
         files: list[str] = []
@@ -283,7 +350,29 @@ class FileTree:
             prefix = f"{relative}/" if relative else ""
             chosen += [prefix + name for name in folder.files]
             chosen += [prefix + name for name in folder.folders if prefix + name not in broken]
-        return tuple(chosen)
+        return tuple(sorted(chosen))
+
+
+class _Within:
+    """A folder that is read, and those in it that are still to be read."""
+
+    __slots__ = ("_names", "folder", "inside", "prefix", "shut")
+
+    def __init__(self, relative: str, folder: Folder) -> None:
+        self.folder = folder
+        self.prefix, self.inside = f"{relative}/" if relative else "", join(folder.path, "")
+        self.shut = folder.shut_folders
+        self._names = iter(folder.below)
+
+    def next_name(self) -> str | None:
+        return next(self._names, None)
+
+
+def _watch_in_portions(tree: "weakref.ref[FileTree]") -> None:
+    """Leave others room between the portions, and end with the tree."""
+    while (one := tree()) is not None and one.watch_some(_PORTION):
+        del one
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _place(root: Path) -> tuple[int, int] | None:

@@ -2,13 +2,12 @@
 `protected.toml`."""
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
 from functools import cache
-from importlib.resources import files
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
@@ -80,7 +79,9 @@ def _strictest(paths: set[tuple[str, ...]], texts: Callable[[], Sequence[str]] |
 
 @cache
 def _names() -> tuple[_Name, ...]:
-    table = tomllib.loads(files(__package__).joinpath("protected.toml").read_text("utf-8"))
+    import tomllib
+
+    table = tomllib.loads(Path(__file__).with_name("protected.toml").read_text("utf-8"))
     rules: tuple[WriteRule, ...] = ("never", "ask")
     return tuple(
         _Name(

@@ -4,13 +4,11 @@ import os
 import selectors
 import subprocess
 import sys
-import sysconfig
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import IO
 
@@ -51,6 +49,11 @@ def find_ripgrep() -> Path | None:
 
 
 def _candidates() -> Iterator[Path]:
+    if sys.prefix != sys.base_prefix:  # in an environment of its own a wheel's programs have one place
+        yield Path(sys.executable).with_name("rg.exe" if sys.platform == "win32" else "rg")
+    import sysconfig
+    from importlib import metadata
+
     with suppress(metadata.PackageNotFoundError):
         for file in metadata.files("ripgrep") or ():
             if file.name in ("rg", "rg.exe"):

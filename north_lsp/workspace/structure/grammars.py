@@ -3,7 +3,7 @@
 import importlib
 import threading
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,6 +80,6 @@ def _grammar(language: str) -> "Language":
 def _query(language: str) -> "Query":
     from tree_sitter import Query
 
-    folder = files(__package__).joinpath("queries")
+    folder = Path(__file__).with_name("queries")
     sources = (folder.joinpath(f"{name}.scm").read_text("utf-8") for name in _GRAMMARS[language][2])
     return Query(_grammar(language), "\n".join(sources))

@@ -391,6 +391,12 @@ function M.set_call(update)
   end)
 end
 
+---@param id string
+---@return boolean
+function M.has_call(id)
+  return own().calls[id] ~= nil
+end
+
 ---The call in a line.
 ---@param row integer from 0
 ---@return north.Call?

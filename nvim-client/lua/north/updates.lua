@@ -225,15 +225,24 @@ M.handlers = {
   end),
   ["session/request_permission"] = for_session(function(params)
     local call = params.toolCall
+    local is_known = chat.has_call(call.toolCallId)
     chat.set_call({ toolCallId = call.toolCallId, title = call.title, status = "waiting", content = call.content })
     vim.schedule(live.bind(state.show))
     local kind = vim.tbl_get(params, "_meta", "north", "question", "kind") or call.kind
     events.fire("Question", { kind = kind, title = call.title })
     local result = permission.request(params)
     events.fire("Answered", { kind = kind, title = call.title })
-    if result.outcome.outcome == "selected" then
+    local chosen = result.outcome.optionId
+    if is_known and chosen then
       -- What comes of it is told by the server; until then the call does not wait for the user any more.
       chat.set_call({ toolCallId = call.toolCallId, status = "pending" })
+    elseif not is_known then -- nothing else is told of a question that is no call of the model's
+      local option = vim.iter(params.options):find(function(one)
+        return one.optionId == chosen
+      end)
+      local refuses = not option or vim.startswith(option.kind, "reject")
+      local title = option and ("%s %s"):format(call.title, option.name) or call.title
+      chat.set_call({ toolCallId = call.toolCallId, title = title, status = refuses and "failed" or "completed" })
     end
     state.show()
     return result

@@ -44,7 +44,7 @@ async def test_a_cancelled_turn_leaves_a_tool_that_hangs_behind(
     real, stuck = connection.load_tools(), StuckRoot()
 
     def load_tools(*_: Any) -> Registry:
-        return Registry([stuck if isinstance(tool, ListRoot) else tool for tool in real.tools()], real.hidden)
+        return Registry([stuck if tool.name == stuck.name else tool for tool in real.tools()], real.hidden)
 
     monkeypatch.setattr(connection, "load_tools", load_tools)
     server.script(answer(say("I look."), call("list_root")))

@@ -113,7 +113,8 @@ async def test_a_server_with_another_token_starts_again_without_a_word(tmp_path:
             locations, {"HOME": str(tmp_path)}, cast(Any, Connecting()), background, lambda: settings, frozenset, bool
         )
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), cast(Any, told), cast(Any, told))
-        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
         with anyio.fail_after(PATIENCE):
             while len(checks) < 3:
                 await anyio.sleep(0.001)
@@ -129,7 +130,8 @@ async def test_no_server_starts_again_while_the_conversation_is_closed(tmp_path:
     async with anyio.create_task_group() as background:
         means = ServerMeans(locations, {"HOME": str(tmp_path)}, connections, background, Settings, frozenset, bool)
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), silent, silent)
-        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
         await servers.settle()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(servers.reconnect, None)
@@ -166,7 +168,8 @@ async def test_a_server_that_ends_as_soon_as_it_is_there_is_given_up(
             locations, {"HOME": str(tmp_path)}, cast(Any, Connecting()), background, Settings, frozenset, bool
         )
         servers = SessionServers(means, [tmp_path / "project"], Trust(locations, "p"), cast(Any, told), cast(Any, told))
-        servers.begin([ServerSpec("mine", "client", "", command="x")])
+        servers.take([ServerSpec("mine", "client", "", command="x")])
+        servers.begin()
         with anyio.fail_after(PATIENCE):
             while not ((row := servers.rows()) and row[0].server and row[0].server.state == "failed"):
                 await anyio.sleep(0.001)

@@ -306,7 +306,7 @@ async def test_a_job_is_held_and_looked_after_too(tmp_path: Path) -> None:
         (root / "run.sh").write_text("while ! test -e go; do sleep 0.05; done; mkdir .vscode; cat a.secret; sleep 60")
         await one.text(command="bash run.sh", background=True)
         (root / "go").touch()
-        box = one.means.runner.containment
+        box = one.means.runner().containment
         assert box is not None
         with anyio.fail_after(PATIENCE):
             while not box.late:

@@ -25,7 +25,7 @@ from north_lsp.agent.ports.events import CallRunning, Event
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import Status
 from north_lsp.agent.ports.turn_context import TurnContext
-from north_lsp.agent.session.wiring import SessionTools
+from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.shell.setup import ShellResources, make_runner
 from north_lsp.command_policy.allowed import Rule
 from north_lsp.providers.base import ToolCall
@@ -142,9 +142,11 @@ async def shell(
         approvals = Approvals(world.locations, "0" * 16, world.root)
         reviews = ReviewRecord(world.log, asked, approvals, sync)
         kept_whole = Artifacts(folder / "artifacts")
-        means = SessionTools(runner, world.checkpoints, kept_whole, AbandonedTasks(background), lambda _: False)
+        means = SessionTools(lambda: runner, world.checkpoints, kept_whole, AbandonedTasks(background), lambda _: False)
         edits = EditReviewer(reviews, asked, world.checkpoints, runner.expect, diagnostics)
-        tools = means.tools(world.log, reviews, edits, ports)
+        tools = ToolRunner(
+            lambda: means.services(world.log, reviews, edits, ports), world.checkpoints, kept_whole, ports
+        )
         try:
             yield Shell(context, means, approvals, tools, ports, editor, world, log)
         finally:
@@ -355,7 +357,7 @@ async def test_credentials_reach_no_command_by_any_way(tmp_path: Path) -> None:
         "PASSED_TOKEN": "mine",
     }
     async with shell(tmp_path, settings, None, **given) as one:
-        runner = one.means.runner
+        runner = one.means.runner()
         one.approvals.allow_command("export")
         seen = [
             await one.text(command="export -p; type -t hi"),
@@ -404,7 +406,7 @@ async def test_going_on_after_north_is_always_asked_about_and_said(tmp_path: Pat
         (review,) = one.editor.reviews
         assert not review.may_remember
         assert any("keeps running after North has ended" in warning for warning in review.warnings)
-        assert one.means.runner.jobs.all() == []
+        assert one.means.runner().jobs.all() == []
         one.editor.decision = CommandDecision("all")
         text = await one.text(command="echo up; exec sleep 60", background=True, keep=True)
         assert "outlives North; its whole output: artifact://1\nup" in text

@@ -18,7 +18,8 @@ from north_lsp.agent.log.prompt import TextPart
 from north_lsp.agent.log.results import OwnCommandEntry
 from north_lsp.agent.log.transcript import said_by_user
 from north_lsp.agent.ports.events import CallEnded, CallRunning, Event
-from north_lsp.agent.shell.user_commands import KeptCommands, UserCommand, parse_user_command, run_user_command
+from north_lsp.agent.shell.own_command import UserCommand, parse_user_command
+from north_lsp.agent.shell.user_commands import KeptCommands, run_user_command
 from north_lsp.errors import ToolError
 from north_lsp.shell.environment import command_environment
 from north_lsp.shell.options import Place

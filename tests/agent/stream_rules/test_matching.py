@@ -67,6 +67,39 @@ def test_what_is_written_is_read_from_the_arguments_of_edits() -> None:
     assert (source.path, source.tail) == ("b.py", "ALL\n")
 
 
+def edit(*rows: tuple[str, str]) -> str:
+    """Spell an edit of a batch, with its arguments in this order."""
+    args = ", ".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in rows)
+    return f'{{"tool": "edit_create_file", "args": {{{args}}}}}'
+
+
+def searched(tool: str, arguments: str, *, step: int) -> dict[str, str]:
+    """Return the texts that are searched of a call whose arguments come in pieces, by their files."""
+    source, written = Source("tool", tool, "1", writes=True), WrittenSource()
+    found: dict[str, str] = {}
+    for at in range(0, len(arguments), step):
+        written.feed(arguments[at : at + step], source)
+        found |= {one.path: one.tail for one in (*source.take_ended(), source)}
+    return found
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_no_edit_of_a_call_goes_unseen_however_it_arrives(step: int) -> None:
+    first = edit(("path", "a.py"), ("content", "A"))
+    second = edit(("content", "B"), ("path", "b.py"))
+    third = edit(("path", "x.py"), ("content", "C"), ("path", "c.py"))
+    batch = f'{{"edits": [{first}, {second}, {third}]}}'
+    seen = searched("edit_apply_batch", batch, step=step)
+    assert {path: text for path, text in seen.items() if path in ("a.py", "b.py", "c.py")} == {
+        "a.py": "A\n",
+        "b.py": "B\n",
+        "c.py": "C\n",
+    }
+    patch = json.dumps({"patch": "+++ b/x.py\n+new\n*** Update File: y.py\n+other\n"})
+    seen = searched("edit_patch", patch, step=step)
+    assert {seen["x.py"], seen["y.py"]} == {"new\n", "other\n"}
+
+
 @pytest.mark.parametrize("cut", [0, 30, 61, 75])
 def test_only_the_lines_that_a_patch_adds_are_written(cut: int) -> None:
     patch = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n keep\n-old\n+new\n*** Update File: y.py\n@@\n-a\n+b"

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.agent.stream_rules.strings import ArrivingStrings
+from north_lsp.agent.stream_rules.strings import OBJECT_END, ArrivingStrings
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=12),
@@ -30,6 +30,8 @@ def read(pieces: list[str]) -> list[tuple[str, str]]:
     found, strings, so_far = [], ArrivingStrings(), ""
     for piece in pieces:
         for part in strings.feed(piece):
+            if part is OBJECT_END:
+                continue
             so_far += part.text
             if part.ended:
                 found.append((part.key, so_far))

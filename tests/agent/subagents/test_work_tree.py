@@ -86,7 +86,8 @@ def test_folders_that_cannot_be_entered_are_removed(project: Path, monkeypatch: 
     real = shutil.rmtree
 
     def rmtree(path: Path, ignore_errors: bool) -> None:
-        modes.append((tree.root / "d").stat().st_mode & 0o777)
+        if path == tree.tree:
+            modes.append((tree.root / "d").stat().st_mode & 0o777)
         real(path, ignore_errors=ignore_errors)
 
     monkeypatch.setattr(work_tree, "run_git", lambda *_: None)
@@ -175,3 +176,46 @@ def test_many_trees_are_made_at_once(project: Path) -> None:
         assert {(tree.root / "d/x").read_text() for tree in trees} == {"one\n"}
         list(threads.map(WorkTree.remove, trees))
     assert git(project, "worktree", "list").count("\n") == 1
+
+
+@pytest.mark.parametrize("how", ["gone", "no git folder", "a repository", "the project's", "all gone"])
+def test_a_tree_that_is_none_for_git_any_more_is_removed_from_its_list(project: Path, how: str) -> None:
+    _, tree = made(project)
+    mark = tree.tree / ".git"
+    match how:
+        case "gone":
+            mark.unlink()
+        case "no git folder":
+            mark.write_text("gitdir: /nowhere\n")
+        case "a repository":
+            mark.unlink()
+            git(tree.tree, "init", "--quiet")
+        case "the project's":
+            mark.write_text(f"gitdir: {project / '.git'}\n")
+        case _:
+            shutil.rmtree(tree.tree)
+    tree.remove()
+    assert git(project, "worktree", "list").count("\n") == 1
+    assert (project / "d/x").read_text() == "one\n"
+    assert list(tree.folder.parent.iterdir()) == []
+
+
+async def test_what_the_agent_made_is_kept_where_the_users_stays(project: Path) -> None:
+    workspace, tree = made(project)
+    (tree.root / "a").write_text("the agent's\n")
+    (tree.root / "new").write_text("by the agent\n")
+    (tree.root / "picture").write_bytes(b"\0agent")
+    (tree.root / "inner").mkdir()
+    git(tree.root / "inner", "init", "--quiet")
+    (project / "a").unlink()
+    (project / "new").write_text("by the user\n")
+    (project / "picture").write_bytes(b"\0user")
+    brought = await changes_of(tree, workspace)
+    assert brought.changes == ()
+    assert [one.partition(":")[0] for one in brought.conflicts] == ["a", "new", "picture"]
+    assert {one.relative: one.new_text for one in brought.lost} == {"a": "the agent's\n", "new": "by the agent\n"}
+    assert brought.left_out == ("inner/: it is a repository of its own",)
+    tree.remove()
+    clear_left_trees(tree.folder.parent)
+    assert (tree.root / "picture").read_bytes() == b"\0agent"
+    assert str(tree.root / "picture") in brought.conflicts[2]

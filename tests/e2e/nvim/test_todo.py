@@ -75,7 +75,9 @@ def test_what_is_closed_is_folded_in_the_document_and_kept_when_it_is_saved(bed:
         nvim.until("vim.fn.foldclosed(2) == 2 and vim.fn.foldclosedend(2) == 3")
 
 
-def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: ModelServer) -> None:
+def test_a_plan_is_rejected_with_a_comment_edited_and_approved_and_a_question_answered(
+    bed: Bed, model: ModelServer
+) -> None:
     heads = ("Goal", "Findings", "Steps", "Risks", "Out of scope")
     plan = "".join(f"# {head}\n{'1. Look' if head == 'Steps' else 'x'}\n" for head in heads)
     asking = {"id": "q", "question": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}
@@ -83,6 +85,7 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
         answer(call("ask", questions=[asking])),
         answer(call("write_plan", content=plan)),
         answer(call("exit_plan_mode", summary="Look.")),
+        answer(call("exit_plan_mode", summary="Again.")),
         answer(call("todo", ops=[{"op": "done"}])),
         answer(Say("Carried out.")),
     )
@@ -98,6 +101,11 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
         nvim.keys("ga")
         nvim.until(in_chat("Present the plan"))
         nvim.until("#require('north.state').prompts > 0 and require('north.permission').count() > 0")
+        nvim.lua("vim.ui.input = function(_, done) done('Look better') end")
+        nvim.command("North review")
+        nvim.keys("GgR")
+        nvim.until(in_chat("You rejected the plan: Look better"))
+        nvim.until("require('north.permission').count() > 0")
         nvim.command("North review")
         nvim.keys("Gg4")
         nvim.until("vim.fn.expand('%:t') == 'plan.md'")
@@ -107,7 +115,8 @@ def test_a_plan_is_edited_and_approved_and_a_question_answered(bed: Bed, model: 
         nvim.command("North review")
         nvim.keys("Gga")
         nvim.until(f"{in_chat('Carried out.')} and {ENDED}")
-    told = json.dumps(model.requests[3].body["messages"], ensure_ascii=False)
+    assert "Look better" in json.dumps(model.requests[3].body["messages"])
+    told = json.dumps(model.requests[4].body["messages"], ensure_ascii=False)
     assert "1. Look twice" in told
     assert "I approve the plan" in told
     assert "Chosen: B" in json.dumps(model.requests[1].body["messages"])

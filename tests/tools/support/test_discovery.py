@@ -13,9 +13,9 @@ from north_lsp.agent.calls.tool_search import DeferredFinder, offered_tools
 from north_lsp.agent.log.log import Log
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.locations import Locations
-from north_lsp.tools.base import DescribedTool, Host, Output, R
+from north_lsp.tools.base import DescribedTool, Host, Output, R, descriptions
 from north_lsp.tools.builtin import builtin_tools
-from north_lsp.tools.registry import Registry, _description
+from north_lsp.tools.registry import Registry
 from north_lsp.tools.support.discovery import DiscoveringRegistry, Discovery
 from north_lsp.tools.support.ranking import ranked, tokenize
 from north_lsp.workspace.workspace import Workspace
@@ -56,7 +56,7 @@ def test_a_conversation_leaves_nothing_behind_in_what_is_kept_of_tools() -> None
     sizes = set()
     for _ in range(3):
         DiscoveringRegistry(builtin_tools(), Discovery(0)).specs("agent")
-        sizes.add(_description.cache_info().currsize)
+        sizes.add(descriptions.cache_info().currsize)
     assert len(sizes) == 1
 
 
@@ -79,7 +79,7 @@ def test_rare_tools_are_told_by_name_and_those_of_servers_when_there_are_many() 
 def test_tools_that_are_made_for_each_turn_are_not_kept() -> None:
     registry = DiscoveringRegistry(builtin_tools(), Discovery(1))
     assert registry.specs("agent")
-    made = ref(registry.find("search_tools"))
+    made = ref(registry.listed("search_tools"))
     del registry
     gc.collect()
     assert made() is None

@@ -4,6 +4,8 @@ import gc
 import os
 import random
 import shutil
+import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from north_lsp.errors import ToolError
 from north_lsp.workspace.files import change_notices, tree
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
+from tests.support.patience import PATIENCE
 
 OPS = ("file", "folder", "list", "link", "remove", "move", "swap")
 
@@ -50,7 +53,7 @@ def test_a_read_that_follows_another_looks_at_no_folder(root: Path, monkeypatch:
     assert is_open(trees, "a/x/one")
     looked: list[str] = []
     monkeypatch.setattr(tree, "folder_state", looked.append)
-    monkeypatch.setattr(tree, "read_folder", lambda path, opened: looked.append(path))
+    monkeypatch.setattr(tree, "read_folder", lambda *_: looked.append(""))
     assert is_open(trees, "b/three")
     assert trees.tree(root).listing().files == ("a/x/one", "a/y/two", "b/three", "c/d/e/four")
     assert looked == []
@@ -86,19 +89,63 @@ def do(root: Path, chance: random.Random, operation: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("by_notices", [True, False])
+@pytest.mark.parametrize("noticed", ["at once", "later", "never"])
 def test_whatever_happens_the_next_look_sees_it(
-    root: Path, seed: int, by_notices: bool, monkeypatch: pytest.MonkeyPatch
+    root: Path, seed: int, noticed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not by_notices:
+    if noticed == "never":
         monkeypatch.setattr(change_notices, "_source", lambda: None)
+    if noticed == "later":  # here and not on a thread, so that every order of things is tried
+        monkeypatch.setattr(tree, "_WATCHED_AT_ONCE", 2)
+        monkeypatch.setattr(tree, "_watch_in_portions", lambda _: None)
     chance, trees = random.Random(seed), Trees.of(Roots.of(root))
     for number in range(25):
+        trees.tree(root).watch_some(chance.randrange(4))
         do(root, chance, chance.choice(OPS), number)
+        trees.tree(root).watch_some(chance.randrange(4))
         fresh = Trees.of(Roots.of(root))
         assert trees.tree(root).listing() == fresh.tree(root).listing()
         for file in ("a/x/one", "b/three", *fresh.tree(root).last()[0].files[:5]):
             assert is_open(trees, file) == is_open(fresh, file)
+
+
+@pytest.fixture
+def old(root: Path) -> None:
+    """Folders whose times tell whether they have changed since."""
+    for path in (root, *(path for path in root.rglob("*") if path.is_dir())):
+        os.utime(path, (1_000_000_000.5, 1_000_000_000.5))
+
+
+@pytest.mark.usefixtures("told", "old")
+def test_of_many_folders_the_rest_is_watched_after_the_first_list(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "_WATCHED_AT_ONCE", 2)
+    monkeypatch.setattr(tree, "_watch_in_portions", lambda _: None)
+    trees = Trees.of(Roots.of(root))
+    one = trees.tree(root)
+    assert len(one.listing().files) == 4
+    assert len(one._unwatched) == 6
+    while one.watch_some(2):
+        pass
+    assert one._unwatched == set()
+    (root / "c" / "d" / "e" / "new").write_text("text")
+    assert "c/d/e/new" in one.listing().files
+
+
+@pytest.mark.usefixtures("told", "old")
+def test_the_rest_is_watched_on_a_thread(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    watch = tree._watch_in_portions
+    monkeypatch.setattr(tree, "_WATCHED_AT_ONCE", 2)
+
+    def watching(one: "weakref.ref[tree.FileTree]") -> None:
+        watch(one)
+        ended.set()
+
+    monkeypatch.setattr(tree, "_watch_in_portions", watching)
+    trees = Trees.of(Roots.of(root))
+    trees.tree(root).listing()
+    assert ended.wait(PATIENCE)
+    assert trees.tree(root)._unwatched == set()
 
 
 @pytest.mark.parametrize("above", [False, True])
