@@ -84,6 +84,7 @@ async def test_everything_behind_an_address(
             await ready(client, session, "every")
             assert await prompt(client, session, "Say hello") == "end_turn"
             assert any("1/2" in json.dumps(one) for one in client.updates)
+            assert "no sense" not in await command(client, session, "/mcp")
     assert "Echo: hello" in json.dumps(server.requests[1].body)
     assert set(offered(server)) >= {"mcp_every_echo", "mcp_every_trigger_long_running_operation"}
     assert "completed" in last_result(server)
