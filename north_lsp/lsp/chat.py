@@ -106,6 +106,9 @@ class Chat:
         """Return the document of the current conversation, made from it if there is none yet. Raises RpcError."""
         known = self._conversation.document
         if known is not None and known.id == session.id:
+            if await known.is_stale():
+                with suppress(Refused, OSError):
+                    await known.renew(await _events(session))
             return known
         path = Path(os.path.realpath(session.file.with_suffix(""))) / chat_text.NAME
         document = ChatDocument(session.id, path, session.roots[0], self._edits, self._environment.background)

@@ -30,6 +30,7 @@ from north_lsp.lsp.chat_text import Answer, Insertion, ShownCall
 _PACE_SECONDS = 0.3
 _END_SECONDS = 10.0
 _MOST_CALLS = 2000
+_TRIES = 5
 _FORMER = "chat.old.md"
 
 
@@ -103,6 +104,7 @@ class ChatDocument:
         self._parts: deque[_Part] = deque()
         self._queued: list[tuple[str, int]] = []
         self._sections_written = 0
+        self._last_written = ""
         self._lock = anyio.Lock()
         self._news = anyio.Event()
         self._is_running = False
@@ -127,10 +129,14 @@ class ChatDocument:
 
     async def renew(self, events: Iterable[Event]) -> None:
         """Write the document anew, also where the editor has it open. Raises Refused, OSError."""
+        shown = tuple(events)
         async with self._lock:
-            text, self.calls = self._anew(events, former := await self.text())
-            if text != former:
-                await self._edits.replace(self.path, text)
+            for _ in range(_TRIES):
+                text, self.calls = self._anew(shown, former := await self.text())
+                if text == former or await self._edits.replace(self.path, former, text):
+                    break
+            else:
+                raise Refused
             self.is_lost = self.is_outdated = False
         draft, self.draft = self.draft, ""
         if draft.strip():
@@ -191,6 +197,15 @@ class ChatDocument:
             and self._sections_written > len(chat_text.prompts(opened.text))
         )
 
+    async def is_stale(self) -> bool:
+        """Tell whether the file lacks something, where the editor does not show it any more: an editor that closes a
+        document drops what was not saved."""
+        if self._is_running or self._edits.opened(self.path) is not None:
+            return False
+        text = (await self.text()).replace("\r\n", "\n")
+        lacks_prompts = self._sections_written > len(chat_text.prompts(text))
+        return lacks_prompts or self.is_lost or self.is_outdated or self._last_written not in text
+
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def begin(self, number: int) -> None:
@@ -238,8 +253,9 @@ class ChatDocument:
         """Wait until the answer is written, for a limited time. Returns the prompts that waited in vain."""
         self._is_running = False
         self._news.set()
-        with anyio.move_on_after(_END_SECONDS):
+        with anyio.move_on_after(_END_SECONDS) as limit:
             await self._finished.wait()
+        self.is_lost = self.is_lost or limit.cancelled_caught
         left, self._queued = [text for text, _ in self._queued], []
         return left
 
@@ -278,4 +294,5 @@ class ChatDocument:
             self._parts.popleft()
 
     async def _insert(self, number: int, answer: str) -> bool:
+        self._last_written = answer.strip()
         return await self._edits.insert(self.path, lambda text: chat_text.when_answered(text, number, answer))

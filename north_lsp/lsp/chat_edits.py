@@ -96,17 +96,30 @@ class ChatEdits:
                 return False
             if await self._insert_into_editor(opened, insertion):
                 return True
+            if self._edits and self._is_final(path, opened):
+                break
         raise Refused
 
-    async def replace(self, path: Path, text: str) -> None:
-        """Give a document another text. Raises Refused, OSError."""
+    async def replace(self, path: Path, former: str, text: str) -> bool:
+        """Give a document another text, unless it is not the `former` one any more; tells whether it did. Raises
+        Refused, OSError."""
         opened = self.opened(path)
+        if opened is not None and opened.text != former:
+            return False
         if opened is None or not self._edits:
             await anyio.to_thread.run_sync(write_document, path, text)
-            return
+            return True
         edits = text_edits(opened.text, text, self._client.encoding)
-        if not await self._apply(opened, edits, confirms=self._client.annotates):
+        if await self._apply(opened, edits, confirms=self._client.annotates):
+            return True
+        if self._client.annotates or self._is_final(path, opened):
             raise Refused
+        return False
+
+    def _is_final(self, path: Path, opened: OpenText) -> bool:
+        """Tell whether an edit that was not made would fail again: nothing was typed in between, and the editor loses
+        no messages."""
+        return self.opened(path) == opened and not self._client.loses_messages
 
     async def _insert_into_editor(self, opened: OpenText, insertion: Insertion) -> bool:
         """Have the editor insert a text. Returns whether it did; it may have refused since the user was typing."""

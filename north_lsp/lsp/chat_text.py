@@ -143,6 +143,8 @@ def when_answered(text: str, number: int, answer: str) -> Insertion | None:
     if not 1 <= number <= len(asked):
         return None
     at = asked[number - 1]
+    if not said(text, found[at]):
+        return None  # this is where the user writes next
     following = found[at + 1 :][:1]
     if following and following[0].speaker == "North":
         return Insertion(_end(text, following[0]), answer)
@@ -223,7 +225,7 @@ def shown_call(ended: CallEnded, root: Path) -> ShownCall:
     links = [_link(path, line, root) for path, line in dict(places).items()]
     more = f" and {len(links) - _MOST_PLACES} more" if len(links) > _MOST_PLACES else ""
     listed = f" · {', '.join(links[:_MOST_PLACES])}{more}" if links else ""
-    parts = [ended.text] if ended.text else []
+    parts = [fenced(ended.text, "") if "\n" in ended.text else ended.text] if ended.text else []
     parts += [fenced(visible(unified(change)).rstrip("\n"), "diff") for change in ended.files if change.hunks]
     return ShownCall(
         f"- {'✓' if ended.ok else '✗'} {one_line(ended.title, 200)}{listed}", "\n\n".join(parts) or "no output"

@@ -211,6 +211,8 @@ class CurrentConversation:
                             asked.call.on_cancel = lambda: _give_up(session, running)
                         self._waiting.remove(asked.waiting)
                         stopped, unanswered = await self._turn(session, asked, running)
+                        if session.moved_to is None:
+                            await self._catch_up()  # before the user is told that the turn has ended, and may write on
                     answer, wanted = self._editor.take_answer(), self._editor.take_wanted()
                     if session.moved_to is not None:  # the next prompt begins a new conversation, in the open folder
                         await self.close("exit")
@@ -218,8 +220,6 @@ class CurrentConversation:
         finally:
             if asked.waiting in self._waiting:
                 self._waiting.remove(asked.waiting)
-        if self.document is not None and self.document.id == id and self.document.is_outdated:
-            await self.on_missed()
         for event in wanted:
             await self._follow(event)
         id = id or (self.session.id if self.session is not None else None)
@@ -250,6 +250,14 @@ class CurrentConversation:
                 if document is not None:
                     unanswered += await document.end()
                 await self.on_change()
+
+    async def _catch_up(self) -> None:
+        """Have the document written that does not show all of the turn."""
+        document, session = self.document, self.session
+        if document is None or session is None or document.id != session.id:
+            return
+        if document.is_outdated or await document.is_stale():
+            await self.on_missed()
 
     async def _follow(self, event: Event) -> None:
         """Go to the conversation that a slash command has asked for."""

@@ -135,7 +135,8 @@ class OpenDocuments:
 
     async def _apply(self, changes: Sequence[FileChange], seen: dict[Path, str]) -> Sequence[FileChange]:
         edits = self.edits_of(changes)
-        label = f"North: {', '.join(change.relative for change in changes)}"
+        more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+        label = f"North: {visible(changes[0].path.name)}{more}"  # editors show it in one line
         for one in [[edit] for edit in edits] if self._client.one_text_an_edit else [edits]:
             await self._request({"label": label, "edit": {"documentChanges": one}})
         for change in changes:

@@ -68,6 +68,7 @@ _COMMAND_ACTIONS = {
     "Run every command without asking": "all",
 }
 _SHORT = 200
+_TAIL = 60
 _REMEMBERED = ("always", "rule", "all")
 
 
@@ -170,7 +171,7 @@ class PlainEditor:
         command = review.command
         # Indented, so that no line looks like a sentence of North's.
         lines = "\n".join(f"    {line}" for line in command.command.split("\n"))
-        parts = [f"Run this command in {command.cwd}?", lines]
+        parts = [_heading(command.command, command.cwd), lines]
         parts += [command.description] if command.description else []
         limit = "in the background" if command.background else f"at most {command.timeout:g} s"
         parts.append(f"Unattended, {limit}.")
@@ -189,7 +190,8 @@ class PlainEditor:
         level = _WARNING if review.warnings else _INFO
         async with self._beside(command.command) as shown:
             parts += [f"The whole command is open next to this in {shown.name}."] if shown else []
-            match await self._ask("\n\n".join(parts), actions, review.may_remember, level):
+            asking = self._ask("\n\n".join(parts), actions, review.may_remember, level, is_beside=shown is not None)
+            match await asking:
                 case "run" | "always" | "rule" | "all" as kind:
                     return CommandDecision(kind)
                 case _:
@@ -199,8 +201,7 @@ class PlainEditor:
     async def _beside(self, command: str) -> AsyncIterator[Path | None]:
         """Show a long command in a read-only document while the user is asked about it, since a question may show only
         its first line. Yields None for a short command, and if the client cannot show documents."""
-        is_long = "\n" in command.strip() or len(command) > _SHORT
-        if not is_long or not self._client.shows_documents:
+        if not _is_long(command) or not self._client.shows_documents:
             yield None
             return
         folder = tempfile.mkdtemp(prefix=REVIEW_FOLDER)
@@ -238,11 +239,19 @@ class PlainEditor:
     async def open_terminal(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> None:
         return None
 
-    async def _ask(self, message: str, actions: dict[str, str], may_remember: bool, level: int = _INFO) -> str | None:
+    async def _ask(
+        self,
+        message: str,
+        actions: dict[str, str],
+        may_remember: bool,
+        level: int = _INFO,
+        *,
+        is_beside: bool = False,
+    ) -> str | None:
         """Ask a question. Returns the kind of the chosen action; None if the question was closed or the client cannot
         ask it."""
         try:
-            return await self.questions.ask(message, _offered(actions, may_remember), level)
+            return await self.questions.ask(message, _offered(actions, may_remember), level, is_beside=is_beside)
         except RpcError:
             return None
 
@@ -267,6 +276,18 @@ class PlainEditor:
 
     async def learn_of_disk(self, changes: Sequence[FileChange]) -> None:
         await self._documents.learn_of_disk(changes)
+
+
+def _heading(command: str, cwd: Path | None) -> str:
+    """Say first how long a long command is and how it ends: editors may cut off what follows."""
+    if not _is_long(command):
+        return f"Run this command in {cwd}?"
+    end = visible(" ".join(command[-_TAIL:].split()))
+    return f"Run this command of {len(command):,} characters in {cwd}? It ends with: …{end}"
+
+
+def _is_long(command: str) -> bool:
+    return "\n" in command.strip() or len(command) > _SHORT
 
 
 def _offered(actions: dict[str, str], may_remember: bool) -> dict[str, str]:

@@ -48,6 +48,8 @@ _TELL_LATE = ("Eglot",)
 _DROP_RESULTS = ("helix",)
 _LOSE_MESSAGES = ("emacs",)
 """lsp-mode: where it waits for an answer, it forgets what it has read together with that."""
+_COMPARE_NO_VERSIONS = ("kakoune-lsp",)
+"""They announce edits with versions, and make them whatever the text is."""
 _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
@@ -137,12 +139,14 @@ def read_client(params: Params) -> LspClient:
         acp = {"protocolVersion": wanted, "clientCapabilities": options.get("clientCapabilities"), **info}
     process_id, mode = params.get("processId"), options.get("mode")
     # Neovim compares versions without announcing it, and only that of an edit's first text.
-    is_neovim = _mapping(params.get("clientInfo")).get("name") == "Neovim"
+    name = _mapping(params.get("clientInfo")).get("name")
+    is_neovim = name == "Neovim"
     return LspClient(
         choose_encoding(params),
         _folders(params),
         acp,
-        is_neovim or _announced(params, "workspace", "workspaceEdit", "documentChanges"),
+        is_neovim
+        or (name not in _COMPARE_NO_VERSIONS and _announced(params, "workspace", "workspaceEdit", "documentChanges")),
         _announced(params, "window", "workDoneProgress"),
         process_id if isinstance(process_id, int) and 0 < process_id < 2**31 else None,
         mode if isinstance(mode, str) else None,
@@ -155,9 +159,9 @@ def read_client(params: Params) -> LspClient:
         "settings" not in options and _announced(params, "workspace", "configuration"),
         options.get("settings") is not None,
         _announced(params, "workspace", "applyEdit"),
-        options.get("showsResults", _mapping(params.get("clientInfo")).get("name") not in _DROP_RESULTS) is not False,
+        options.get("showsResults", name not in _DROP_RESULTS) is not False,
         isinstance(_capability(params, "textDocument", "publishDiagnostics"), dict),
-        _mapping(params.get("clientInfo")).get("name") in _TELL_LATE,
+        name in _TELL_LATE,
         isinstance(_capability(params, "workspace", "workspaceEdit", "changeAnnotationSupport"), dict),
         True in (options.get("nextEdits"), _north(acp).get("nextEdits")),
         _mapping(params.get("clientInfo")).get("name") in _LOSE_MESSAGES,

@@ -11,6 +11,10 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.rpc.messages import METHOD_NOT_FOUND, RpcError
 from north_lsp.rpc.peer import Peer
 
+_MOST_LINES, _MOST_CHARACTERS = 15, 1000
+"""What is longer may be cut off where an editor shows messages."""
+_WHOLE = "All of this question is also in the chat, should it be cut off here."
+
 
 @dataclass(eq=False)
 class Question:
@@ -38,7 +42,8 @@ async def _nothing() -> None:
 
 class MessageQuestions:
     """The questions of one client. `note` writes a question whole where the user can read and answer it, for clients
-    without such messages, and tells whether there is such a place; `on_change` is awaited when another one waits."""
+    without such messages and for long questions, and tells whether there is such a place; `on_change` is awaited when
+    another one waits."""
 
     def __init__(self, peer: Peer, note: Callable[[str], bool]) -> None:
         self._peer = peer
@@ -47,18 +52,23 @@ class MessageQuestions:
         self.waiting: Question | None = None
         self.on_change: Callable[[], Awaitable[None]] = _nothing
 
-    async def ask(self, message: str, actions: Mapping[str, str], level: int) -> str | None:
-        """Ask; returns what the chosen action means, None if the question was closed. Raises RpcError."""
+    async def ask(self, message: str, actions: Mapping[str, str], level: int, *, is_beside: bool = False) -> str | None:
+        """Ask; returns what the chosen action means, None if the question was closed. `is_beside`: what it is about is
+        open whole in a document of its own. Raises RpcError."""
         self._count += 1
         question, before = Question(f"question-{self._count}", actions), self.waiting
         failed: list[RpcError] = []
+        whole = f"**North asks:**\n\n{visible(message)}"
+        if not is_beside and _is_long(message) and self._note(whole):
+            question.noted, message = whole, f"{_WHOLE}\n\n{message}"
 
         async def by_message() -> None:
             try:
                 question.chosen = question.chosen or await self._by_message(message, actions, level)
             except RpcError as error:
-                question.noted = f"**North asks:**\n\n{visible(message)}"
-                if error.code == METHOD_NOT_FOUND and self._note(question.noted):
+                is_noted = question.noted != ""
+                question.noted = whole
+                if error.code == METHOD_NOT_FOUND and (is_noted or self._note(whole)):
                     return  # it is answered in the document
                 failed.append(error)
             question.done.set()
@@ -86,3 +96,7 @@ class MessageQuestions:
         }
         answer = await self._peer.request("window/showMessageRequest", params, cancellable=True)
         return actions.get(str(answer.get("title"))) if isinstance(answer, dict) else None
+
+
+def _is_long(message: str) -> bool:
+    return message.count("\n") >= _MOST_LINES or len(message) > _MOST_CHARACTERS

@@ -204,7 +204,7 @@ async def test_calls_are_lines_with_links_that_work_and_their_results_on_hover(
         found = await client.request("textDocument/definition", position=place, **about)
         assert found["uri"] == path.as_uri()
         hover = await client.request("textDocument/hover", position=place, **about)
-        assert hover["contents"]["value"]
+        assert hover["contents"]["value"].startswith("```\n 1  ")  # its lines stay lines where it is shown as Markdown
         symbols = await client.request("textDocument/documentSymbol", **about)
         assert [one["name"] for one in symbols] == ["Read it"]
         folds = await client.request("textDocument/foldingRange", **about)
@@ -301,6 +301,26 @@ async def test_where_there_are_no_questions_they_stand_whole_in_the_document(wor
         client.write(uri, "Make it")
         await client.command("north.send", {"uri": uri})
         await client.until(lambda: ">     touch made; rm -f nothing" in client.text(uri))
+        await client.press((await client.lenses(uri))["Run"])
+        await answered(client, uri, "Done.")
+        assert (world.project / "made").exists()
+
+
+async def test_a_long_question_stands_whole_in_the_document_where_nothing_else_shows_all_of_it(
+    world: World, server: ModelServer
+) -> None:
+    command = " && ".join(f"echo {number:040}" for number in range(30)) + " && touch made"
+    server.script(answer(call("shell_run", command=command)), answer(Say("Done.")))
+    async with lsp_client(world, NO_SHOWING) as client:
+        uri = await opened(client)
+        client.write(uri, "Make it")
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: client.questions)
+        first, second = client.questions[0]["message"].split("\n\n")[:2]
+        assert first == "All of this question is also in the chat, should it be cut off here."
+        assert second.endswith("000029 && touch made")
+        assert "this command of 1,480 characters in" in second
+        await client.until(lambda: f">     {command}" in client.text(uri))
         await client.press((await client.lenses(uri))["Run"])
         await answered(client, uri, "Done.")
         assert (world.project / "made").exists()

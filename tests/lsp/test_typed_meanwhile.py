@@ -97,9 +97,12 @@ async def test_what_was_typed_at_the_same_place_stays_and_the_rest_of_the_batch_
 
 
 @pytest.mark.usefixtures("blind")
+@pytest.mark.parametrize("name", ["tests", "kakoune-lsp"])
 async def test_a_client_that_compares_no_versions_gets_a_saved_file_s_edit_by_the_disk(
-    world: World, server: ModelServer
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    monkeypatch.setattr(Blind, "client_name", name)
+    monkeypatch.setattr(Blind, "versioned", name == "kakoune-lsp")  # which says so and does not
     script(server)
     async with plain_editor(world) as editor:
         await opened(editor, world, "a.txt")

@@ -242,7 +242,8 @@ class LspClient:
         if "documentChanges" in edit:
             assert self.capabilities["workspace"].get("workspaceEdit")
             versions = {one["textDocument"]["uri"]: one["textDocument"]["version"] for one in edit["documentChanges"]}
-            if any(version != self.documents[uri].version for uri, version in versions.items()):
+            opened = {uri: one.version for uri, one in self.documents.items()}
+            if any(opened.get(uri) != version for uri, version in versions.items()):
                 return False
             changes = {one["textDocument"]["uri"]: one["edits"] for one in edit["documentChanges"]}
         else:

@@ -3,6 +3,7 @@ local attachments = require("north.attachments")
 local compat = require("north.compat")
 local conversation = require("north.conversation")
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -47,7 +48,7 @@ local function is_code()
   if vim.bo.buftype == "" then
     return true
   end
-  vim.notify("North: go to the code that it is about first", vim.log.levels.WARN)
+  messages.tell("North: go to the code that it is about first", vim.log.levels.WARN)
   return false
 end
 
@@ -81,7 +82,7 @@ end
 ---@param selection? north.Selection without one: the line of the cursor
 function M.edit(words, selection)
   if words == "" then
-    vim.notify("North: usage: :'<,'>North edit <what to change>", vim.log.levels.ERROR)
+    messages.tell("North: usage: :'<,'>North edit <what to change>", vim.log.levels.ERROR)
   elseif is_code() then
     require("north.permission").show_inline()
     conversation.ask(EDIT:format(words), selection or M.lines(vim.fn.line("."), vim.fn.line(".")))
@@ -106,7 +107,7 @@ end
 function M.perform(command)
   local given = (command.arguments or {})[1]
   if type(given) ~= "table" or type(given.uri) ~= "string" or vim.uri_from_bufnr(0) ~= given.uri then
-    vim.notify("North: this code action is about another file", vim.log.levels.WARN)
+    messages.tell("North: this code action is about another file", vim.log.levels.WARN)
     return
   end
   local lines = M.lines(lines_of(given.range))

@@ -1,6 +1,7 @@
 ---What runs or is written without a question in this project: listed, and taken back.
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -14,7 +15,7 @@ function M.choose(ask)
       return
     end
     if #result.permissions == 0 then
-      vim.notify("North: nothing is allowed without a question here", vim.log.levels.INFO)
+      messages.tell("North: nothing is allowed without a question here", vim.log.levels.INFO)
       return
     end
     live.select(result.permissions, {
@@ -32,7 +33,7 @@ function M.choose(ask)
         if failed or not done then
           refused(failed)
         else
-          vim.notify(("North asks again: %s"):format(row.allows), vim.log.levels.INFO)
+          messages.tell(("North asks again: %s"):format(row.allows), vim.log.levels.INFO)
         end
       end)
     end)

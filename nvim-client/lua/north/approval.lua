@@ -1,9 +1,11 @@
 ---A command (or another question without texts to compare) in a split of its own: why it asks and the keys on top, the
 ---whole of it below. It opens without the cursor, and no key decides outside of it.
+local below = require("north.below")
 local compat = require("north.compat")
 local config = require("north.config")
 local keys = require("north.keys")
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -32,10 +34,17 @@ local own = live.keep("approval", function()
   return {}
 end)
 
+---@param what string
 ---@param lines string[]
 ---@return integer
-local function make_buffer(lines)
+local function make_buffer(what, lines)
+  local name = live.buffer_name(what)
+  local former = vim.fn.bufnr(("^%s$"):format(name)) -- may be left over from a restored session
+  if former ~= -1 then
+    pcall(vim.api.nvim_buf_delete, former, { force = true })
+  end
   local buffer = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buffer, name)
   vim.bo[buffer].bufhidden = "wipe"
   vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
   vim.bo[buffer].modifiable = false
@@ -96,13 +105,13 @@ local function decide(shown, key)
   local extra = nil
   if vim.startswith(kind, "allow") then
     if not is_seen(shown) then
-      vim.notify("North: there is more of it below; scroll to its end (G) before you allow it", vim.log.levels.WARN)
+      messages.tell("North: there is more of it below; scroll to its end (G) before you allow it", vim.log.levels.WARN)
       return
     end
     local text = table.concat(vim.api.nvim_buf_get_lines(shown.buffers.body, 0, -1, true), "\n")
     if shown.approval.is_command and text ~= shown.approval.body then
       if kind ~= "allow_once" then
-        vim.notify("North: a command that you changed runs once; it cannot be allowed permanently", vim.log.levels.WARN)
+        messages.tell("North: a command that you changed runs once; it cannot be allowed permanently", vim.log.levels.WARN)
         return
       end
       extra = { command = text }
@@ -135,7 +144,7 @@ local function map(shown)
       vim.keymap.set("n", config.current.keys.edit, function()
         vim.bo[shown.buffers.body].modifiable = true
         vim.api.nvim_set_current_win(shown.windows.body)
-        vim.notify("North: change it; the text as it is then runs", vim.log.levels.INFO)
+        messages.tell("North: change it; the text as it is then runs", vim.log.levels.INFO)
       end, { buffer = buffer, nowait = true, desc = "North: change the command" })
     end
   end
@@ -164,10 +173,11 @@ function M.open(approval, count, focus, choose)
     end
   end
   M.close()
-  local body, header = make_buffer(vim.split(approval.body, "\n", { plain = true })), make_buffer({})
+  local lines = vim.split(approval.body, "\n", { plain = true })
+  local body, header = make_buffer(approval.is_command and "command" or "details", lines), make_buffer("question", {})
   vim.bo[body].syntax = approval.is_command and "sh" or "markdown"
   local before = vim.api.nvim_get_current_win()
-  local body_window = vim.api.nvim_open_win(body, false, { split = "below", win = -1, height = 3 })
+  local body_window = below.open(body, 3)
   local header_window = vim.api.nvim_open_win(header, false, { split = "above", win = body_window, height = 3 })
   for _, window in ipairs({ body_window, header_window }) do
     for option, value in pairs({ number = false, relativenumber = false, signcolumn = "no", foldenable = false }) do
@@ -227,11 +237,7 @@ function M.close()
   end
   own().current = nil
   vim.api.nvim_clear_autocmds({ group = shown.group })
-  for _, window in pairs(shown.windows) do
-    if vim.api.nvim_win_is_valid(window) and #vim.api.nvim_list_wins() > 1 then
-      vim.api.nvim_win_close(window, true)
-    end
-  end
+  below.close(shown.windows.body, shown.windows.header)
 end
 
 return M

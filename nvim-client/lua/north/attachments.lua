@@ -1,6 +1,7 @@
 ---What goes along with the next prompt besides its words: files, folders, a selection, problems, the quickfix list.
 local compat = require("north.compat")
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -236,7 +237,7 @@ local function attach(word)
       end
     end
     if count == 0 then
-      vim.notify("North: no file is open", vim.log.levels.WARN)
+      messages.tell("North: no file is open", vim.log.levels.WARN)
     end
     return
   end
@@ -248,9 +249,9 @@ local function attach(word)
   end
   if one then
     add(one)
-    vim.notify(("North: %s goes along with the next prompt"):format(one.label), vim.log.levels.INFO)
+    messages.tell(("North: %s goes along with the next prompt"):format(one.label), vim.log.levels.INFO)
   else
-    vim.notify("North: " .. problem, vim.log.levels.WARN)
+    messages.tell("North: " .. problem, vim.log.levels.WARN)
   end
 end
 
@@ -278,7 +279,7 @@ end
 ---Take one back, or all of them.
 function M.detach()
   if #own().attached == 0 then
-    vim.notify("North: nothing is attached", vim.log.levels.INFO)
+    messages.tell("North: nothing is attached", vim.log.levels.INFO)
     return
   end
   local names = #own().attached > 1 and vim.list_extend({ "All of them" }, M.labels()) or M.labels()

@@ -5,6 +5,7 @@ local compat = require("north.compat")
 local folds = require("north.folds")
 local layout = require("north.layout")
 local live = require("north.live")
+local messages = require("north.messages")
 local prompt = require("north.prompt")
 local titles = require("north.titles")
 require("north.highlights")
@@ -88,6 +89,23 @@ local function edit(change)
     vim.api.nvim_win_set_cursor(window, { now, 0 })
   end
 end
+
+vim.api.nvim_create_autocmd("WinResized", {
+  group = vim.api.nvim_create_augroup("north.chat", { clear = true }),
+  desc = "North: a chat that is at its end stays there when its window gets smaller",
+  callback = function()
+    for _, window in ipairs(vim.v.event.windows) do
+      if vim.api.nvim_win_is_valid(window) then
+        local buffer, row = vim.api.nvim_win_get_buf(window), vim.api.nvim_win_get_cursor(window)[1]
+        if vim.startswith(vim.api.nvim_buf_get_name(buffer), "north://chat") and row == vim.api.nvim_buf_line_count(buffer) then
+          vim.api.nvim_win_call(window, function()
+            vim.cmd("normal! zb")
+          end)
+        end
+      end
+    end
+  end,
+})
 
 ---Append text as it is, behind what is there.
 ---@param text string
@@ -424,7 +442,7 @@ function M.show_details()
       vim.lsp.util.open_floating_preview(call.details, "", options) -- there is no parser for Markdown
     end
   else
-    vim.notify("North: no details here", vim.log.levels.INFO)
+    messages.tell("North: no details here", vim.log.levels.INFO)
   end
 end
 
@@ -432,12 +450,12 @@ end
 function M.copy_code()
   local lines = code.block(M.buffer(), vim.api.nvim_win_get_cursor(0)[1] - 1)
   if not lines then
-    vim.notify("North: there is no code block here", vim.log.levels.INFO)
+    messages.tell("North: there is no code block here", vim.log.levels.INFO)
     return
   end
   vim.fn.setreg('"', lines, "V")
   pcall(vim.fn.setreg, "+", lines, "V")
-  vim.notify(("North: copied %d line%s"):format(#lines, #lines == 1 and "" or "s"), vim.log.levels.INFO)
+  messages.tell(("North: copied %d line%s"):format(#lines, #lines == 1 and "" or "s"), vim.log.levels.INFO)
 end
 
 ---Go to the next or the previous heading of a turn.

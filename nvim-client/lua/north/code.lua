@@ -11,10 +11,34 @@ local ALIASES = {
   shell = "sh", ts = "typescript", yml = "yaml", zsh = "sh",
 } -- stylua: ignore
 
+---Markdown's highlights without what hides whole lines: with that, Neovim looks at every line of a long conversation
+---again after each piece that is added. In place of a fence, its language is shown.
+---@return string
+local function highlights()
+  local parts = {}
+  for _, file in ipairs(vim.treesitter.query.get_files("markdown", "highlights")) do
+    parts[#parts + 1] = table.concat(vim.fn.readfile(file), "\n")
+  end
+  local whole = table.concat(parts, "\n"):gsub('%(#set! conceal_lines "[^"]*"%)', "")
+  return (whole:gsub('(%(language%) @label)%s*%(#set! conceal ""%)', "%1"))
+end
+
+---@param buffer integer
+---@return boolean
+local function has_treesitter(buffer)
+  return vim.treesitter.highlighter.active[buffer] ~= nil
+end
+
+---Neovim 0.10 looks for code in all of the text after each piece that is added, so it does without treesitter here.
 ---@param buffer integer
 function M.start(buffer)
   vim.b[buffer].north_languages = {}
-  if not pcall(vim.treesitter.start, buffer, "markdown") then
+  local is_started = compat.parses_in_parts
+    and pcall(function()
+      local parser = assert(vim.treesitter.get_parser(buffer, "markdown"))
+      vim.treesitter.highlighter.new(parser, { queries = { markdown = highlights() } })
+    end)
+  if not is_started then
     vim.bo[buffer].syntax = "markdown"
   end
 end
@@ -30,7 +54,8 @@ local function take(buffer, word)
   end
   known[word] = true
   vim.b[buffer].north_languages = known
-  if compat.has_parser(vim.treesitter.language.get_lang(language) or language) or #vim.api.nvim_get_runtime_file(("syntax/%s.vim"):format(language), false) == 0 then
+  local is_parsed = has_treesitter(buffer) and compat.has_parser(vim.treesitter.language.get_lang(language) or language)
+  if is_parsed or #vim.api.nvim_get_runtime_file(("syntax/%s.vim"):format(language), false) == 0 then
     return
   end
   local cluster = "north_" .. language:gsub("%W", "_")

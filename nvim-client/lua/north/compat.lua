@@ -3,6 +3,9 @@ local M = {}
 
 local IS_NEW = vim.fn.has("nvim-0.11") == 1
 
+---Whether treesitter looks only at the part of a text that is shown, however long the text is.
+M.parses_in_parts = IS_NEW
+
 ---@param name string
 ---@param value any
 ---@param expected string|fun(value: any): boolean

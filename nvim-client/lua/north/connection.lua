@@ -5,6 +5,7 @@ local compat = require("north.compat")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
 local live = require("north.live")
+local messages = require("north.messages")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
@@ -70,7 +71,7 @@ end
 local function failed(what)
   chat.add_notice(what, "error")
   give_up()
-  vim.notify("North: " .. what, vim.log.levels.ERROR)
+  messages.tell("North: " .. what, vim.log.levels.ERROR)
 end
 
 ---The window that the server remembers the last conversation of.
@@ -242,7 +243,8 @@ function M.start()
     end
     return
   end
-  state.client_id = server.start({
+  local problem
+  state.client_id, problem = server.start({
     root = state.root,
     handlers = updates.handlers,
     on_exit = on_exit,
@@ -252,8 +254,8 @@ function M.start()
       end
     end,
   })
-  if not state.client_id then
-    give_up()
+  if problem then
+    failed(problem)
   end
 end
 
@@ -269,6 +271,8 @@ function M.when_ready(action, text, attached)
   table.insert(state.waiting, { run = action, text = text, attached = attached })
   if state.phase == "stopped" then
     M.start()
+  else
+    state.show()
   end
 end
 

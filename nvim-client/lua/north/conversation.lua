@@ -10,6 +10,7 @@ local history = require("north.history")
 local keymaps = require("north.keymaps")
 local layout = require("north.layout")
 local live = require("north.live")
+local messages = require("north.messages")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompt = require("north.prompt")
@@ -49,7 +50,7 @@ prompt.set({
 ---Go on here with a conversation that another North has open.
 function M.take_over()
   if not state.elsewhere then
-    vim.notify("North: this conversation is not open elsewhere", vim.log.levels.INFO)
+    messages.tell("North: this conversation is not open elsewhere", vim.log.levels.INFO)
     return
   end
   state.taking = true
@@ -147,7 +148,7 @@ function M.ask(text, selection)
   compat.validate("selection", selection, "table", true)
   text = vim.trim(text)
   if text == "" then
-    vim.notify("North: usage: :North ask <text>", vim.log.levels.WARN)
+    messages.tell("North: usage: :North ask <text>", vim.log.levels.WARN)
     return
   end
   attention.reset()
@@ -184,7 +185,7 @@ function M.stop()
   local finishing = state.elsewhere ~= nil and state.elsewhere.leaving
   if not client or (#state.prompts == 0 and state.asked == 0 and not finishing) then
     if not waited then
-      vim.notify("North: nothing is running", vim.log.levels.INFO)
+      messages.tell("North: nothing is running", vim.log.levels.INFO)
     end
     return
   end
@@ -240,9 +241,9 @@ end
 function M.end_wait(now)
   M.ask_server(now and "_north/retry/now" or "_north/retry/abort", {}, function(error, result)
     if error then
-      vim.notify("North: " .. error.message, vim.log.levels.ERROR)
+      messages.tell("North: " .. error.message, vim.log.levels.ERROR)
     elseif not (result and result.ok) then
-      vim.notify("North: no retry is pending", vim.log.levels.INFO)
+      messages.tell("North: no retry is pending", vim.log.levels.INFO)
     end
   end)
 end
@@ -284,7 +285,7 @@ function M.set_mode(mode)
   connection.when_ready(function()
     state.request("session/set_mode", { sessionId = state.session_id, modeId = mode }, function(error)
       if error then
-        vim.notify("North: " .. error.message, vim.log.levels.ERROR)
+        messages.tell("North: " .. error.message, vim.log.levels.ERROR)
       else
         state.mode = mode
         state.show()

@@ -3,6 +3,7 @@ local compat = require("north.compat")
 local connection = require("north.connection")
 local conversation = require("north.conversation")
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -78,7 +79,7 @@ end
 ---@return boolean whether there was one; the user has been told
 local function failed(error)
   if error then
-    vim.notify("North: " .. (error.message or "that failed"), vim.log.levels.ERROR)
+    messages.tell("North: " .. (error.message or "that failed"), vim.log.levels.ERROR)
   end
   return error ~= nil
 end
@@ -114,7 +115,7 @@ local function pick(title, query, on_choice)
       end
       if #result.sessions == 0 then
         local found = #words > 0 and ("no conversation has %q in it"):format(params.query) or "there are none here yet"
-        vim.notify("North: " .. found, vim.log.levels.INFO)
+        messages.tell("North: " .. found, vim.log.levels.INFO)
         return
       end
       for _, row in ipairs(result.sessions) do
@@ -142,7 +143,7 @@ local function rename(row, title)
   conversation.with_server(function(ask)
     ask("_north/sessions/rename", { sessionId = row.sessionId, title = title }, function(error, result)
       if not failed(error) and result then
-        vim.notify(("North: it is called %s now"):format(result.title), vim.log.levels.INFO)
+        messages.tell(("North: it is called %s now"):format(result.title), vim.log.levels.INFO)
       end
     end)
   end)
@@ -155,7 +156,7 @@ local function archive(row, archived)
     ask("_north/sessions/archive", { sessionId = row.sessionId, archived = archived }, function(error)
       if not failed(error) then
         local words = archived and "archived: lists and searches leave it out" or "in the lists again"
-        vim.notify("North: it is " .. words, vim.log.levels.INFO)
+        messages.tell("North: it is " .. words, vim.log.levels.INFO)
       end
     end)
   end)
@@ -176,7 +177,7 @@ local function delete(row)
       end
       ask("session/delete", { sessionId = row.sessionId }, function(error)
         if not failed(error) then
-          vim.notify("North: it is in North's trash for 30 days (:North restore)", vim.log.levels.INFO)
+          messages.tell("North: it is in North's trash for 30 days (:North restore)", vim.log.levels.INFO)
         end
       end)
     end)
@@ -210,7 +211,7 @@ local function open_gone(row, root, show)
         if vim.trim(typed or "") == "" then
           return
         elseif vim.fn.isdirectory(folder) == 0 then
-          vim.notify(("North: there is no folder %s"):format(folder), vim.log.levels.ERROR)
+          messages.tell(("North: there is no folder %s"):format(folder), vim.log.levels.ERROR)
         else
           show(row.sessionId, folder, true)
         end
@@ -328,7 +329,7 @@ function M.continue()
         row.isHere = true
         open(row)
       else
-        vim.notify("North: there is no conversation of this folder yet", vim.log.levels.INFO)
+        messages.tell("North: there is no conversation of this folder yet", vim.log.levels.INFO)
       end
     end)
   end)
@@ -339,7 +340,7 @@ end
 function M.rename(title)
   compat.validate("title", title, "string")
   if vim.trim(title) == "" then
-    vim.notify("North: :North rename {title}", vim.log.levels.ERROR)
+    messages.tell("North: :North rename {title}", vim.log.levels.ERROR)
     return
   end
   conversation.with_session(function(id)
@@ -368,7 +369,7 @@ function M.restore(query)
       end
       if #result.sessions == 0 then
         local where = everywhere == 0 and " (:North restore --all looks at all projects)" or ""
-        vim.notify("North: there is no such conversation in the trash" .. where, vim.log.levels.INFO)
+        messages.tell("North: there is no such conversation in the trash" .. where, vim.log.levels.INFO)
         return
       end
       live.select(result.sessions, {
@@ -395,7 +396,7 @@ end
 function M.import(path)
   compat.validate("path", path, "string")
   if path == "" then
-    vim.notify("North: :North import {file}", vim.log.levels.ERROR)
+    messages.tell("North: :North import {file}", vim.log.levels.ERROR)
     return
   end
   local file = vim.fn.fnamemodify(vim.fn.expand(path), ":p")
@@ -411,7 +412,7 @@ function M.import(path)
           end)
         elseif not failed(error) and result then
           if result.leftOut > 0 then
-            vim.notify(("North: %d lines could not be read"):format(result.leftOut), vim.log.levels.WARN)
+            messages.tell(("North: %d lines could not be read"):format(result.leftOut), vim.log.levels.WARN)
           end
           conversation.switch(result.sessionId, root)
         end

@@ -1,5 +1,6 @@
 ---What a key that was pressed in a review means: a decision, after what lasts was confirmed and what is wrong was said.
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -15,13 +16,13 @@ function M.decide(shown, key, what_stands, is_current)
   if vim.startswith(key.option.kind, "allow") then
     local stands = what_stands()
     if stands == false then
-      vim.notify("North: nothing is left of the proposal; reject it instead", vim.log.levels.WARN)
+      messages.tell("North: nothing is left of the proposal; reject it instead", vim.log.levels.WARN)
       return
     elseif key.option.kind == "allow_always" and shown.armed ~= key then
       shown.armed = key
       local scope = vim.tbl_get(key.option, "_meta", "north", "scope") or key.option.name
       local words = "North: without asking: %s. It applies until you revoke it with :North permissions. %s again allows it."
-      vim.notify(words:format(scope, key.key), vim.log.levels.WARN)
+      messages.tell(words:format(scope, key.key), vim.log.levels.WARN)
       return
     end
     shown.choose(key.option, stands or nil)

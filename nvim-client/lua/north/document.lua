@@ -2,6 +2,7 @@
 local float = require("north.float")
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -41,7 +42,7 @@ end
 local function write(ask, one, buffer)
   if vim.b[buffer].north_session ~= require("north.state").session_id then
     local words = "North: this is of another conversation, so it is not saved. Show that one, or leave it with :edit!"
-    vim.notify(words, vim.log.levels.WARN)
+    messages.tell(words, vim.log.levels.WARN)
     return
   end
   local lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, true)

@@ -1,6 +1,7 @@
 ---The conversation as a file, or as a text in a buffer of its own. The server makes it.
 local refused = require("north.answers").refused
 local compat = require("north.compat")
+local messages = require("north.messages")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -21,14 +22,14 @@ local function write(ask, path, replace)
         if vim.fn.confirm(question, "&Replace\n&Keep", 2) == 1 then
           write(ask, path, true)
         else
-          vim.notify("North: nothing was exported", vim.log.levels.INFO)
+          messages.tell("North: nothing was exported", vim.log.levels.INFO)
         end
       end)
     elseif error or not result then
       refused(error)
     else
       local path = vim.fn.fnamemodify(result.path, ":~:.") -- short: a message of two lines asks for a key
-      vim.notify(("North: exported to %s; keys and your home folder are masked"):format(path))
+      messages.tell(("North: exported to %s; keys and your home folder are masked"):format(path))
     end
   end)
 end
@@ -48,7 +49,7 @@ function M.write(ask, name, root, id)
     path = vim.fs.normalize(vim.fn.fnamemodify(name, ":p"), { expand_env = false })
     local ending = vim.fn.fnamemodify(path, ":e"):lower()
     if not FORMATS[ending] then
-      vim.notify(USAGE, vim.log.levels.ERROR)
+      messages.tell(USAGE, vim.log.levels.ERROR)
       return
     end
   end

@@ -1,8 +1,10 @@
 ---Several questions at once, as a form in a split of its own: what is under the cursor is chosen or typed. It opens
 ---without the cursor, and no key answers outside of it.
+local below = require("north.below")
 local compat = require("north.compat")
 local config = require("north.config")
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -126,7 +128,7 @@ local function ask(shown, field)
       new, problem = typed(field, text)
     end
     if problem then
-      vim.notify(("North: this takes %s"):format(problem), vim.log.levels.WARN)
+      messages.tell(("North: this takes %s"):format(problem), vim.log.levels.WARN)
       return
     end
     shown.values[field.key] = new
@@ -228,7 +230,7 @@ local function send(shown)
     local value = shown.values[field.key]
     local is_empty = value == nil or (type(value) == "table" and #value == 0)
     if is_empty and field.required then
-      vim.notify(("North: %s needs an answer"):format(plain(field.title)), vim.log.levels.WARN)
+      messages.tell(("North: %s needs an answer"):format(plain(field.title)), vim.log.levels.WARN)
       return
     elseif not is_empty then
       content[field.key] = value
@@ -286,7 +288,7 @@ function M.open(params, count, focus, answer)
   local fields, defaults = read(params.requestedSchema or {})
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "wipe"
-  local window = vim.api.nvim_open_win(buffer, false, { split = "below", win = -1, height = 5 })
+  local window = below.open(buffer, 5)
   for name, value in pairs({ number = false, relativenumber = false, signcolumn = "no", foldenable = false,
     wrap = true, linebreak = true, list = false, spell = false, winfixheight = true, cursorline = true }) do -- stylua: ignore
     vim.api.nvim_set_option_value(name, value, { win = window, scope = "local" })
@@ -317,9 +319,7 @@ function M.close(is_done)
   if not shown then
     return
   end
-  if vim.api.nvim_win_is_valid(shown.window) and #vim.api.nvim_list_wins() > 1 then
-    vim.api.nvim_win_close(shown.window, true)
-  end
+  below.close(shown.window)
   if is_done then
     own().current = nil
   end

@@ -27,9 +27,9 @@ function M.lines()
   add({ "", "NorthFacts" })
   add({ "Edits and commands ask first:", "NorthFacts" })
   add({ ":North review", "NorthKey" }, { " shows what asks.", "NorthFacts" })
-  add({ ":North resume", "NorthKey" }, { " opens earlier conversations.", "NorthFacts" })
+  add({ ":North resume", "NorthKey" }, { " opens earlier ones.", "NorthFacts" })
   if model and model:lower():find("offline", 1, true) then
-    add({ ":North login", "NorthKey" }, { " stores a key for a real model.", "NorthFacts" })
+    add({ ":North login", "NorthKey" }, { " stores a model's key.", "NorthFacts" })
   end
   return lines
 end

@@ -1,6 +1,7 @@
 ---Prompts that were sent before, in the window to type in: older ones with <Up> on the first line or CTRL-P.
 local compat = require("north.compat")
 local live = require("north.live")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -83,7 +84,7 @@ function M.choose(ask, root, words, on_chosen)
   ask("_north/prompts/history", { cwd = root, limit = MOST, query = words }, function(error, result)
     local rows = result and result.prompts or {}
     if error or #rows == 0 then
-      vim.notify("North: " .. (error and error.message or "no prompt was sent here with these words"), vim.log.levels.INFO)
+      messages.tell("North: " .. (error and error.message or "no prompt was sent here with these words"), vim.log.levels.INFO)
       return
     end
     live.select(rows, {

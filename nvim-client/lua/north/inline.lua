@@ -1,6 +1,7 @@
 ---A proposed edit inside the user's own files: what goes is marked, what comes stands below it as virtual text, and the
 ---files themselves are not touched. Hunks and files can be left out, and what comes can be changed. Its keys hold only in the files that are reviewed,
 ---and only after the user has gone there.
+local below = require("north.below")
 local compat = require("north.compat")
 local config = require("north.config")
 local deciding = require("north.deciding")
@@ -9,6 +10,7 @@ local inline_blocks = require("north.inline_blocks")
 local inline_edit = require("north.inline_edit")
 local inline_marks = require("north.inline_marks")
 local keys = require("north.keys")
+local messages = require("north.messages")
 local texts = require("north.texts")
 
 local M = {}
@@ -136,7 +138,7 @@ end
 local function go_to_file(shown, file)
   local buffer = file.buffer or preview_of(shown, file)
   if not buffer then
-    vim.notify("North: this file has no text to show", vim.log.levels.INFO)
+    messages.tell("North: this file has no text to show", vim.log.levels.INFO)
     return
   end
   local window = vim.fn.bufwinid(buffer)
@@ -209,7 +211,7 @@ local function block_here(shown)
   local file = file_here(shown)
   local block = file and inline_blocks.at(file, vim.fn.line(".") - 1)
   if not block then
-    vim.notify("North: no hunk begins or goes here", vim.log.levels.INFO)
+    messages.tell("North: no hunk begins or goes here", vim.log.levels.INFO)
   end
   return file, block
 end
@@ -315,7 +317,7 @@ local function open_list(shown)
   vim.bo[buffer].bufhidden = "wipe"
   vim.api.nvim_buf_set_name(buffer, LIST)
   local height = math.min(#shown.files, MOST_ROWS) + 1
-  local window = vim.api.nvim_open_win(buffer, false, { split = "below", win = -1, height = height })
+  local window = below.open(buffer, height)
   for name, value in pairs({ number = false, relativenumber = false, wrap = false, cursorline = true }) do
     vim.api.nvim_set_option_value(name, value, { win = window, scope = "local" })
   end
@@ -400,7 +402,7 @@ function M.open(proposal, focus, choose)
   end
   if focus then
     for _, note in ipairs(proposal.notes) do
-      vim.notify("North: " .. note:gsub("%s*\n%s*", " "), vim.log.levels.WARN)
+      messages.tell("North: " .. note:gsub("%s*\n%s*", " "), vim.log.levels.WARN)
     end
     activate(current --[[@as north.Inline]])
   end
@@ -424,9 +426,8 @@ function M.close(proposal)
       inline_marks.clear(file.buffer)
     end
   end
-  local list = shown.list
-  if list and vim.api.nvim_win_is_valid(list.window) then
-    pcall(vim.api.nvim_win_close, list.window, true)
+  if shown.list then
+    below.close(shown.list.window)
   end
 end
 

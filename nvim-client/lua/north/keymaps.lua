@@ -151,13 +151,14 @@ end
 ---@return string
 function M.hint()
   local keys = config.current.keys
-  local parts = { "Enter send", "C-j line" }
-  if keys.stop and keys.stop ~= "" then
-    parts[#parts + 1] = keys.stop:gsub("^<(.*)>$", "%1") .. " stop"
-  end
+  local parts = { "Enter send" } -- what is needed least comes last, where a narrow window has no room for it
   if keys.help and keys.help ~= "" then
     parts[#parts + 1] = keys.help .. " keys"
   end
+  if keys.stop and keys.stop ~= "" then
+    parts[#parts + 1] = keys.stop:gsub("^<(.*)>$", "%1") .. " stop"
+  end
+  parts[#parts + 1] = "C-j line"
   return table.concat(parts, " · ")
 end
 

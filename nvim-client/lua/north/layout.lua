@@ -185,6 +185,54 @@ local function leave_review(focus)
   return true
 end
 
+---@type table<integer, integer> how high each window to type in is to be
+local heights = {}
+local comes_or_goes = false
+
+---Whether other windows are above or below: what is as high as the screen would take its height from the command line.
+---@param window integer
+---@param layout? any a part of `winlayout()`
+---@return boolean
+local function is_stacked(window, layout)
+  layout = layout or vim.fn.winlayout(vim.api.nvim_tabpage_get_number(vim.api.nvim_win_get_tabpage(window)))
+  if layout[1] == "leaf" then
+    return false
+  end
+  for _, part in ipairs(layout[2]) do
+    if (layout[1] == "col" and part[1] == "leaf" and part[2] == window) or is_stacked(window, part) then
+      return true
+    end
+  end
+  return false
+end
+
+vim.api.nvim_create_autocmd({ "WinNew", "WinClosed", "VimResized" }, {
+  group = group,
+  desc = "North: sizes that change now do so on their own",
+  callback = function()
+    comes_or_goes = true
+  end,
+})
+
+vim.api.nvim_create_autocmd("WinResized", {
+  group = group,
+  desc = "North: the window to type in stays as high as the user has made it, and gets no room of windows that go",
+  callback = function()
+    for window, height in pairs(heights) do
+      if not vim.api.nvim_win_is_valid(window) then
+        heights[window] = nil
+      elseif vim.list_contains(vim.v.event.windows, window) and is_stacked(window) then
+        if comes_or_goes then
+          vim.api.nvim_win_set_height(window, height)
+        else
+          heights[window] = vim.api.nvim_win_get_height(window)
+        end
+      end
+    end
+    comes_or_goes = false
+  end,
+})
+
 ---Open what is missing of the two windows in this tab page.
 ---@param buffers north.ChatBuffers
 ---@param focus boolean whether to go to the window to type in
@@ -211,6 +259,7 @@ function M.open(buffers, focus)
     found.prompt = open_prompt(buffers.prompt, found.chat)
     plain(found.prompt)
     set(found.prompt, { winfixheight = true, foldenable = false })
+    heights[found.prompt] = vim.api.nvim_win_get_height(found.prompt)
   end
   local target = focus and found.prompt or before
   if vim.api.nvim_win_is_valid(target) then

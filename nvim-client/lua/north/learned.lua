@@ -1,6 +1,7 @@
 ---The files with what was learned of the project: its profile, and what was remembered of conversations.
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -13,7 +14,7 @@ function M.open(ask)
       return
     end
     if #result.files == 0 then
-      vim.notify("North: nothing was learned of this project yet: `/learn` has a model explore it")
+      messages.tell("North: nothing was learned of this project yet: `/learn` has a model explore it")
       return
     end
     local function open(file)

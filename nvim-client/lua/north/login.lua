@@ -1,6 +1,7 @@
 ---Storing a provider's API key: typed without being shown, tried out and kept by the server.
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -13,7 +14,7 @@ local STORE, KEEP = "Store it anyway", "Do not store it"
 local function store(ask, provider, key, force)
   ask("_north/keys/set", { provider = provider.id, key = key, force = force }, function(error, result)
     if result then
-      vim.notify(("North has stored the key %s of %s"):format(result.key.ending, provider.name))
+      messages.tell(("North has stored the key %s of %s"):format(result.key.ending, provider.name))
     elseif error and type(error.data) == "table" and error.data.mayForce then
       live.select({ STORE, KEEP }, { prompt = error.message, format_item = tostring }, function(answer)
         if answer == STORE then

@@ -2,6 +2,7 @@
 local live = require("north.live")
 local refused = require("north.answers").refused
 local compat = require("north.compat")
+local messages = require("north.messages")
 
 local M = {}
 
@@ -113,7 +114,7 @@ local function change(ask, option, value)
     end
     M.set(result.configOptions)
     require("north.state").show() -- which needs this module
-    vim.notify(("North: %s: %s"):format(option.name, M.name_of(option.id) or "?"), vim.log.levels.INFO)
+    messages.tell(("North: %s: %s"):format(option.name, M.name_of(option.id) or "?"), vim.log.levels.INFO)
   end)
 end
 
@@ -145,7 +146,7 @@ function M.choose(ask, id, words)
   local option = find(id)
   if not option then
     local what = id == "thought_level" and "this model has no levels of thinking" or "there is no such option now"
-    vim.notify("North: " .. what, vim.log.levels.WARN)
+    messages.tell("North: " .. what, vim.log.levels.WARN)
   elseif words == "" then
     choose_value(ask, option)
   else

@@ -6,6 +6,7 @@ local config = require("north.config")
 local forms = require("north.forms")
 local inline = require("north.inline")
 local live = require("north.live")
+local messages = require("north.messages")
 local review = require("north.review")
 
 local M = {}
@@ -164,7 +165,7 @@ local function present(question, focus, style)
         review.close()
         return
       end
-      vim.notify("North: this edit cannot be shown inside the files; side by side instead", vim.log.levels.INFO)
+      messages.tell("North: this edit cannot be shown inside the files; side by side instead", vim.log.levels.INFO)
     end
     inline.close(question.proposal)
     review.open(question.proposal, on_choice)
@@ -182,11 +183,10 @@ end
 local function announce(question)
   local is_command = question.approval and question.approval.is_command
   local words = is_command and " to run: " .. question.approval.body or ": " .. (question.call.title or "something")
-  words = words:gsub("%s*\n%s*", " ⏎ ")
   if vim.fn.strchars(words) > 60 then
     words = vim.fn.strcharpart(words, 0, 60) .. "…"
   end
-  vim.notify(("%s asks%s (:North review)"):format(live.name(), words), vim.log.levels.INFO)
+  messages.tell(("%s asks%s"):format(live.name(), words), vim.log.levels.INFO, " (:North review)")
 end
 
 ---Whether a review may take the cursor: not from somebody who has typed in a file since.
@@ -257,7 +257,7 @@ end
 ---@param style? "tab"|"inline" for an edit; else as it is set up
 function M.review(style)
   if not own().pending[1] then
-    vim.notify("North: nothing waits for you", vim.log.levels.INFO)
+    messages.tell("North: nothing waits for you", vim.log.levels.INFO)
     return
   end
   when_at_rest(function()

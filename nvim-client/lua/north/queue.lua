@@ -1,6 +1,7 @@
 ---The prompts that wait for their turn: taken back to be edited, removed, sent earlier or later.
 local attachments = require("north.attachments")
 local live = require("north.live")
+local messages = require("north.messages")
 local prompt = require("north.prompt")
 local prompts = require("north.prompts")
 local state = require("north.state")
@@ -33,7 +34,7 @@ local function request(method, params, on_answer)
   params.sessionId = state.session_id
   state.request(method, params, function(error, result)
     if error or not result then
-      vim.notify("North: " .. (error and error.message or "no answer"), vim.log.levels.WARN)
+      messages.tell("North: " .. (error and error.message or "no answer"), vim.log.levels.WARN)
     else
       on_answer(result)
     end
@@ -82,13 +83,13 @@ end
 ---Choose one of the prompts that wait, and what becomes of it.
 function M.choose()
   if not state.session_id then
-    vim.notify("North: nothing waits", vim.log.levels.INFO)
+    messages.tell("North: nothing waits", vim.log.levels.INFO)
     return
   end
   request("_north/queue/list", {}, function(told)
     local rows = rows_of(told)
     if #rows == 0 then
-      vim.notify("North: nothing waits", vim.log.levels.INFO)
+      messages.tell("North: nothing waits", vim.log.levels.INFO)
       return
     end
     local options = {

@@ -1,6 +1,7 @@
 ---Going back in a conversation and to its other branches; copies of it. What comes back is put into the input.
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 local undo = require("north.undo")
 
 local M = {}
@@ -60,7 +61,7 @@ local function choose(places, filter, title, on_chosen)
     if error or not result then
       refused(error)
     elseif #result.nodes == 0 then
-      vim.notify("North: there is nothing to go to", vim.log.levels.INFO)
+      messages.tell("North: there is nothing to go to", vim.log.levels.INFO)
     else
       live.select(result.nodes, { prompt = title, format_item = line_of }, function(node)
         if node then
@@ -81,7 +82,7 @@ end
 ---@param summary north.Summary
 local function go(places, id, what, summary)
   if summary.summarize then
-    vim.notify("North: summarizing the branch that you leave; :North stop cancels that", vim.log.levels.INFO)
+    messages.tell("North: summarizing the branch that you leave; :North stop cancels that", vim.log.levels.INFO)
   end
   local ask = summary.summarize and places.ask_long or places.ask
   ask(REWIND, vim.tbl_extend("error", { entryId = id, what = what }, summary), function(error, result)
@@ -183,7 +184,7 @@ end
 ---@param filter string one of `M.filters`, or "" for the usual one
 function M.tree(places, filter)
   if filter ~= "" and not vim.list_contains(FILTERS, filter) then
-    vim.notify("North: :North tree " .. table.concat(FILTERS, "|"), vim.log.levels.ERROR)
+    messages.tell("North: :North tree " .. table.concat(FILTERS, "|"), vim.log.levels.ERROR)
     return
   end
   choose(places, filter ~= "" and filter or "default", "Go to", function(node)

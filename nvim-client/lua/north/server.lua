@@ -178,7 +178,26 @@ local function apply_edit(error, params, context)
       return { applied = false, failureReason = vim.fs.basename(document.uri) .. " has been changed since" }
     end
   end
+  params.label = nil -- Neovim prints it; the chat says what was changed
   return vim.lsp.handlers["workspace/applyEdit"](error, params, context)
+end
+
+---Start the server's process. Neovim tells of one that dies in a message that waits for a key; the chat tells of it, too.
+---@param cmd string[]
+---@param root string
+---@param on_end fun(code: integer, signal: integer)
+---@return fun(dispatchers: vim.lsp.rpc.Dispatchers): vim.lsp.rpc.PublicClient
+local function process(cmd, root, on_end)
+  return function(dispatchers)
+    local own = {
+      on_exit = function(code, signal)
+        on_end(code, signal)
+        dispatchers.on_exit(0, 0)
+      end,
+    }
+    local how = { cwd = root, env = config.current.env }
+    return vim.lsp.rpc.start(cmd, vim.tbl_extend("force", dispatchers, own), how)
+  end
 end
 
 ---@class north.StartOptions
@@ -189,7 +208,8 @@ end
 
 ---Start the server.
 ---@param options north.StartOptions
----@return integer? client_id nil when it could not be started; the user has been told why
+---@return integer? client_id
+---@return string? problem why it could not be started
 function M.start(options)
   compat.validate("options.root", options.root, "string")
   compat.validate("options.handlers", options.handlers, "table")
@@ -197,14 +217,14 @@ function M.start(options)
   compat.validate("options.on_exit", options.on_exit, "function")
   local server, problem = M.find(options.root)
   if not server then
-    vim.notify("North: " .. problem, vim.log.levels.ERROR)
-    return nil
+    return nil, problem
   end
+  local how = { 0, 0 }
   local id = compat.start({
     name = "north",
-    cmd = server.cmd,
-    cmd_cwd = options.root,
-    cmd_env = config.current.env,
+    cmd = process(server.cmd, options.root, function(code, signal)
+      how = { code, signal }
+    end),
     root_dir = options.root,
     init_options = M.init_options(),
     settings = config.settings() and { north = config.settings() } or nil,
@@ -215,18 +235,18 @@ function M.start(options)
       attach_files(client.id, options.root)
       options.on_ready(client)
     end,
-    on_exit = function(code, signal, client_id)
+    on_exit = function(_, _, client_id)
       vim.schedule(function()
         if vim.v.exiting == vim.NIL then
-          options.on_exit(client_id, code, signal)
+          options.on_exit(client_id, how[1], how[2])
         end
       end)
     end,
   })
   if not id then
     -- The program is there: what is missing is what its first line names.
-    local words = "North: %s could not be started; the Python that it names may be gone. Create its environment again."
-    vim.notify(words:format(server.cmd[1]), vim.log.levels.ERROR)
+    local words = "%s could not be started; the Python that it names may be gone. Create its environment again."
+    return nil, words:format(server.cmd[1])
   end
   return id
 end

@@ -2,6 +2,7 @@
 local live = require("north.live")
 local refused = require("north.answers").refused
 local compat = require("north.compat")
+local messages = require("north.messages")
 local state = require("north.state")
 
 local M = {}
@@ -55,7 +56,7 @@ local function told(error, row)
   end
   local when = row.needsRestart and "; it counts when North is started again" or ""
   local words = "North: %s is %s, from %s%s"
-  vim.notify(words:format(row.key, shown(row.value), ORIGINS[row.origin] or row.origin, when), vim.log.levels.INFO)
+  messages.tell(words:format(row.key, shown(row.value), ORIGINS[row.origin] or row.origin, when), vim.log.levels.INFO)
 end
 
 ---@param ask north.Ask
@@ -147,10 +148,10 @@ function M.choose(ask, words)
     end
     local rows = vim.list_extend(changed, rest)
     for _, problem in ipairs(result.problems) do
-      vim.notify("North: " .. problem, vim.log.levels.WARN)
+      messages.tell("North: " .. problem, vim.log.levels.WARN)
     end
     if #rows == 0 then
-      vim.notify("North: no setting has these words", vim.log.levels.WARN)
+      messages.tell("North: no setting has these words", vim.log.levels.WARN)
     elseif #rows == 1 then
       act(ask, rows[1], result.files)
     else

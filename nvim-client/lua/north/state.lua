@@ -69,9 +69,12 @@ local function facts()
   return parts
 end
 
----@return string[] the texts of the prompts that wait for the end of the turn
+---@return string[] the texts of the prompts that wait: for the server, or for the end of the turn
 local function queued()
   local texts = {}
+  for _, item in ipairs(M.waiting) do
+    texts[#texts + 1] = item.text
+  end
   for index = 2, #M.prompts do
     if not M.prompts[index].withdrawn then
       texts[#texts + 1] = M.prompts[index].text
@@ -88,7 +91,7 @@ function M.show()
   elseif M.phase == "starting" then
     parts[#parts + 1] = "starting"
   elseif #M.prompts > 0 then
-    parts[#parts + 1] = permission.count() > 0 and "asks you (:North review)" or "working"
+    parts[#parts + 1] = permission.count() > 0 and "asks (:North review)" or "working"
   end
   if #M.prompts > 1 then
     parts[#parts + 1] = ("%d queued"):format(#M.prompts - 1)

@@ -1,5 +1,7 @@
 ---The end of the server's own log, and what North keeps on the disk.
+local below = require("north.below")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -21,7 +23,8 @@ end
 ---Show lines in a window of their own, which is used again the next time.
 ---@param name string
 ---@param lines string[]
-local function show(name, lines)
+---@param row integer where the cursor goes
+local function show(name, lines, row)
   local buffer = vim.fn.bufnr(("^%s$"):format(name))
   if buffer < 0 then
     buffer = vim.api.nvim_create_buf(false, true)
@@ -34,14 +37,12 @@ local function show(name, lines)
   vim.bo[buffer].modifiable = false
   local window = vim.fn.bufwinid(buffer)
   if window < 0 then
-    vim.cmd("botright split")
-    window = vim.api.nvim_get_current_win()
-    vim.api.nvim_win_set_buf(window, buffer)
-  else
-    vim.api.nvim_set_current_win(window)
+    window = below.open(buffer, math.min(#lines, math.floor(vim.o.lines / 2)))
   end
-  vim.wo[window].wrap = false
-  vim.api.nvim_win_set_cursor(window, { #lines, 0 })
+  vim.api.nvim_set_current_win(window)
+  vim.wo[window][0].linebreak, vim.wo[window][0].breakindent = true, true
+  vim.wo[window][0].breakindentopt = "shift:4"
+  vim.api.nvim_win_set_cursor(window, { row, 0 })
 end
 
 ---@param ask north.Ask
@@ -49,7 +50,7 @@ end
 function M.log(ask, words)
   local level = words == "" and "debug" or words
   if not vim.list_contains(LEVELS, level) then
-    vim.notify("North: :North log " .. table.concat(LEVELS, "|"), vim.log.levels.ERROR)
+    messages.tell("North: :North log " .. table.concat(LEVELS, "|"), vim.log.levels.ERROR)
     return
   end
   ask("_north/log/get", { lines = LINES, level = level }, function(error, result)
@@ -58,7 +59,8 @@ function M.log(ask, words)
       return
     end
     local lines = { result.path, "" }
-    show("north://log", vim.list_extend(lines, result.lines))
+    vim.list_extend(lines, result.lines)
+    show("north://log", lines, #lines)
   end)
 end
 
@@ -76,7 +78,7 @@ function M.storage(ask)
     end
     local head = ("%s in %s and %s"):format(M.size(total), result.data, result.state)
     local foot = "`/storage clean` in the chat removes what North can do without, after a question."
-    show("north://storage", vim.list_extend({ head, "" }, vim.list_extend(lines, { "", foot })))
+    show("north://storage", vim.list_extend({ head, "" }, vim.list_extend(lines, { "", foot })), 1)
   end)
 end
 

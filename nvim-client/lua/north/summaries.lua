@@ -2,6 +2,7 @@
 local chat = require("north.chat")
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -83,7 +84,7 @@ end
 ---@param ask north.Ask
 function M.replaced(ask)
   if #own().shown == 0 then
-    vim.notify("North: nothing in this conversation was summarized", vim.log.levels.INFO)
+    messages.tell("North: nothing in this conversation was summarized", vim.log.levels.INFO)
     return
   end
   local function open(one)

@@ -1,6 +1,7 @@
 ---The tasks of agents: listed, their conversations read, and those that run cancelled.
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 local text_tab = require("north.text_tab")
 
 local M = {}
@@ -50,9 +51,9 @@ local function cancel(ask, task)
     if error or not result then
       refused(error)
     elseif result.cancelled then
-      vim.notify(("North: the task %s is cancelled"):format(task.id))
+      messages.tell(("North: the task %s is cancelled"):format(task.id))
     else
-      vim.notify(("North: the task %s is over already"):format(task.id))
+      messages.tell(("North: the task %s is over already"):format(task.id))
     end
   end)
 end
@@ -66,7 +67,7 @@ function M.choose(ask)
       return
     end
     if #result.tasks == 0 then
-      vim.notify("North: no agent has been given a task in this conversation")
+      messages.tell("North: no agent has been given a task in this conversation")
       return
     end
     live.select(result.tasks, { prompt = "Tasks of agents", format_item = shown }, function(task)

@@ -1,4 +1,5 @@
 ---Commands that run in a terminal of Neovim's own, with input, where the user chose that: ACP's `terminal/*`.
+local below = require("north.below")
 local compat = require("north.compat")
 local live = require("north.live")
 
@@ -23,7 +24,7 @@ local last = 0
 ---@param buffer integer
 local function show(buffer)
   local before = vim.api.nvim_get_current_win()
-  local window = vim.api.nvim_open_win(buffer, false, { split = "below", win = -1, height = HEIGHT })
+  local window = below.open(buffer, HEIGHT)
   vim.wo[window][0].winfixheight = true
   vim.wo[window][0].winbar = " North runs this here: i types into it, :quit hides it, :North stop ends it%<"
   vim.api.nvim_set_current_win(before)

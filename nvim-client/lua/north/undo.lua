@@ -2,6 +2,7 @@
 local chat = require("north.chat")
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -27,13 +28,13 @@ function M.tell(result)
   end
   pcall(vim.cmd.checktime)
   if #left > 0 then
-    vim.notify("North left as it is: " .. table.concat(left, ", "), vim.log.levels.WARN)
+    messages.tell("North left as it is: " .. table.concat(left, ", "), vim.log.levels.WARN)
   end
   if #done > 0 then
-    vim.notify("North restored " .. table.concat(done, ", "))
+    messages.tell("North restored " .. table.concat(done, ", "))
     chat.add_notice("Restored " .. table.concat(done, ", "))
   elseif #left == 0 then
-    vim.notify("North restored nothing: the files are already in that state")
+    messages.tell("North restored nothing: the files are already in that state")
   end
 end
 
@@ -100,7 +101,7 @@ function M.checkpoints(ask)
     end
     local rows = vim.fn.reverse(result.checkpoints)
     if #rows == 0 then
-      vim.notify("North: this conversation has changed nothing yet", vim.log.levels.INFO)
+      messages.tell("North: this conversation has changed nothing yet", vim.log.levels.INFO)
       return
     end
     live.select(rows, {
@@ -149,7 +150,7 @@ function M.choose(ask)
       end
     end
     if #edits == 0 then
-      vim.notify("North: this conversation has no edit to undo")
+      messages.tell("North: this conversation has no edit to undo")
       return
     end
     live.select(edits, {

@@ -4,6 +4,7 @@ local completion = require("north.completion")
 local elsewhere = require("north.elsewhere")
 local events = require("north.events")
 local live = require("north.live")
+local messages = require("north.messages")
 local options = require("north.options")
 local permission = require("north.permission")
 local prompts = require("north.prompts")
@@ -192,7 +193,7 @@ M.handlers = {
         if live.is_here() then
           vim.cmd.split({ args = { params.path }, magic = { file = false, bar = false } })
         else
-          vim.notify(("%s shows you %s"):format(live.name(), params.path), vim.log.levels.INFO)
+          messages.tell(("%s shows you %s"):format(live.name(), params.path), vim.log.levels.INFO)
         end
       end))
     end

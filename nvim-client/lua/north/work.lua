@@ -4,6 +4,7 @@ local document = require("north.document")
 local float = require("north.float")
 local live = require("north.live")
 local refused = require("north.answers").refused
+local messages = require("north.messages")
 
 local M = {}
 
@@ -201,10 +202,10 @@ local function decide(say, decision)
     return
   end
   if decision.id == "continue" and #require("north.state").prompts > 0 then
-    vim.notify("North: a turn runs; it continues on its own", vim.log.levels.INFO)
+    messages.tell("North: a turn runs; it continues on its own", vim.log.levels.INFO)
   elseif some(decision.consequence) and own().armed ~= decision then
     own().armed = decision
-    vim.notify(("North: %s. %s Once more does it."):format(decision.title, decision.consequence), vim.log.levels.WARN)
+    messages.tell(("North: %s. %s Once more does it."):format(decision.title, decision.consequence), vim.log.levels.WARN)
   else
     say(decision.prompt)
   end

@@ -31,7 +31,7 @@ def screens(project: Path, folder: Path, prompt: str) -> dict[str, str]:
         screen.wait_for("-- INSERT --")
         screen.write(prompt)
         screen.keys("Enter")
-        screen.wait_for(r"asks you \(:North review\)")
+        screen.wait_for(r"asks \(:North review\)")
         screen.write(":North review")
         screen.keys("Enter")
         screen.wait_for("ga Accept")

@@ -65,7 +65,7 @@ def test_going_back_with_files(bed: Bed, keep: Callable[[str, Screen], None]) ->
         screen.wait_for("SALUTATION")
         say(screen, "explain greet", "It also occurs in")
         run(screen, f"North ask {REPLACE}")
-        screen.wait_for(r"asks you \(:North review\)")
+        screen.wait_for(r"asks \(:North review\)")
         run(screen, "North review")
         screen.wait_for("ga Accept")
         screen.keys("Enter")
@@ -106,7 +106,7 @@ def test_two_conversations_and_what_each_asks(bed: Bed, keep: Callable[[str, Scr
     with bed.screen(rows=34) as screen:
         screen.wait_for("SALUTATION")
         run(screen, f"North ask {REPLACE}")
-        screen.wait_for(r"asks you \(:North review\)")
+        screen.wait_for(r"asks \(:North review\)")
         run(screen, "North tab")
         screen.wait_for("North 2 · agent")
         run(screen, "North ask run `touch made`")
