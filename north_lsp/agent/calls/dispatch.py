@@ -41,11 +41,7 @@ class ToolRunner:
     `pictures` keeps images that tools return, `artifacts` output that is too long."""
 
     def __init__(
-        self,
-        services: "Callable[[], HostServices]",
-        pictures: Checkpoints,
-        artifacts: Artifacts | None,
-        ports: Ports,
+        self, services: "Callable[[], HostServices]", pictures: Checkpoints, artifacts: Artifacts | None, ports: Ports
     ) -> None:
         self._services = services
         self._pictures = pictures
