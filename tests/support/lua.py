@@ -20,9 +20,9 @@ _WORDS = frozenset(
 )  # fmt: skip
 GLOBALS = frozenset(
     {
-        "assert", "coroutine", "error", "getmetatable", "io", "ipairs", "jit", "math", "next", "os", "package", "pairs",
-        "pcall", "print", "rawequal", "rawget", "rawset", "require", "select", "setmetatable", "string", "table",
-        "tonumber", "tostring", "type", "unpack", "vim", "xpcall",
+        "assert", "coroutine", "debug", "error", "getmetatable", "io", "ipairs", "jit", "math", "next", "os", "package",
+        "pairs", "pcall", "print", "rawequal", "rawget", "rawset", "require", "select", "setmetatable", "string",
+        "table", "tonumber", "tostring", "type", "unpack", "vim", "xpcall",
     }
 )  # fmt: skip
 _BEFORE_KEY = ("{", ",", ";")

@@ -239,7 +239,7 @@ def test_what_is_damaged_is_said_and_the_rest_is_exported(tmp_path: Path) -> Non
     lines[3] = "{torn"
     damaged = stored(tmp_path, "\n".join([*lines, '{"half']).encode())
     text = exported(damaged, "html")
-    assert "1 lines cannot be read" in Page(text).text
+    assert "line 4 cannot be read and is left out" in Page(text).text
     assert "the last line was cut off" in Page(text).text
     assert Page(text).problems == []
     headless = stored(tmp_path, "\n".join(lines[1:3]).encode())

@@ -109,7 +109,8 @@ def test_code_has_colours_and_is_copied(bed: Bed, model: ModelServer) -> None:
         nvim.lua("vim.fn.search('def a')")
         name = "vim.fn.synIDattr(vim.fn.synID(vim.fn.line('.'), 1, 1), 'name')"
         assert str(nvim.lua(f"return {name}")).startswith("python")
-        assert nvim.lua("return vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil")
+        is_parsed = nvim.lua("return vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil")
+        assert is_parsed == nvim.lua("return vim.fn.has('nvim-0.11') == 1")  # before, all of it would be for each piece
         nvim.keys("gy")
         nvim.until("vim.fn.execute('messages'):find('copied 2 lines', 1, true)")
         assert nvim.lua("return vim.fn.getreg('\"')") == "def a():\n    return 1\n"
