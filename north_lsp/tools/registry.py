@@ -41,9 +41,13 @@ class Registry:
         return Registry([tool for tool in self._tools.values() if tool.name not in names], self.hidden)
 
     def find(self, name: str) -> Tool | None:
-        """Return the tool that a call means; one that North ships is imported now."""
+        """Return the tool that a call means; one that North ships is imported now. One that cannot be imported, as
+        after an update under a running server, is returned as it is listed: only a call of it fails."""
         tool = self.listed(name)
-        return tool.loaded() if tool is not None else None
+        try:
+            return tool.loaded() if tool is not None else None
+        except Exception:  # noqa: BLE001 - whatever its module raises; `check` raises it again, for the call
+            return tool
 
     def listed(self, name: str) -> Tool | None:
         """Return a tool as it is listed, which tells what it is and need not be imported yet."""
@@ -53,7 +57,7 @@ class Registry:
         """Import the tool that a call means, on a thread: with the first one, that takes a while."""
         tool = self.listed(name)
         if tool is not None and not tool.is_loaded:
-            await anyio.to_thread.run_sync(tool.loaded)
+            await anyio.to_thread.run_sync(self.find, name)
 
     def specs(self, mode: Mode) -> tuple[ToolSpec, ...]:
         """Return what the model may use in a mode, by name, so that requests of one conversation stay identical."""

@@ -56,7 +56,10 @@ class ShippedTool(Tool):
         return self.name in _TOOLS
 
     def title(self, args: dict[str, Any]) -> str:
-        return self.loaded().title(args)
+        try:
+            return self.loaded().title(args)
+        except Exception:  # noqa: BLE001 - a title is no reason to fail; whoever calls the tool is told
+            return self.name
 
     async def invoke(self, args: Any, workspace: Workspace, host: Host[R]) -> Output | R:
         return await self.loaded().invoke(args, workspace, host)

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from north_lsp.tools import shipped
+from north_lsp.tools.base import Tool
 from tests.end_to_end.world import PACE, SERVER, World
 from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.inside import inside
@@ -301,3 +303,29 @@ async def test_a_cancel_ends_the_wait(world: World, server: ModelServer) -> None
         await client.notify("session/cancel", {"sessionId": session})
         assert (await client.answer(request))["stopReason"] == "cancelled"
         assert retries(client)[-1]["status"] == "failed"
+
+
+async def test_a_tool_that_cannot_be_imported_costs_its_calls_alone(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = shipped._imported
+
+    def without_one(name: str) -> Tool:
+        if name == "read_file":
+            raise ModuleNotFoundError("No module named 'north_lsp.tools.read.read_file'")
+        return imported(name)
+
+    monkeypatch.setattr(shipped, "_imported", without_one)
+    both = (Call("read_file", {"path": "README.md"}, "toolu_1"), Call("find_files", {"pattern": "*.md"}, "toolu_2"))
+    server.script(answer(*both), GOOD)
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "How are you?") == "end_turn"
+        assert "All is well." in texts(client)
+        assert [calls(client, f"toolu_{n}")[-1]["status"] for n in (1, 2)] == ["failed", "completed"]
+        results = json.dumps(server.requests[-1].body["messages"][-1])
+        assert "read_file failed in North (ModuleNotFoundError)" in results
+        await client.request("session/close", {"sessionId": session})
+        client.updates.clear()
+        await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        assert calls(client, "toolu_1")[0]["title"] == "read_file"

@@ -191,7 +191,15 @@ class AgentEditor(PassingEditor):
             return await self._editor.choose(self._named(choice))
 
     def _named(self, choice: Choice) -> Choice:
-        return replace(choice, question=f"{self._names.asker}: {choice.question}")
+        """Return a question as the conversation's client gets it: under the agent's name, and of the call as that was
+        shown. A call's own id says nothing there, and may be that of another call."""
+        call_id = self._names.call(choice.call_id)
+        return replace(
+            choice,
+            id=self._names.call(choice.id) if choice.id == choice.call_id else choice.id,
+            question=f"{self._names.asker}: {choice.question}",
+            call_id=call_id if call_id in self._shown else "",
+        )
 
     async def fill(self, form: Form) -> FormAnswer | None:
         async with self._question():
