@@ -347,6 +347,8 @@ async def test_nothing_is_written_where_the_conversation_may_not_write_any_more(
         await client.request("session/set_config_option", auto)
         await prompt(client, session, "Have it changed")
         await server.reached("edited")
+        (tree,) = (world.folder / "state" / "worktrees").glob("*/tree")
+        (tree / "picture").write_bytes(b"\0agent")
         if how == "workflow":
             await prompt(client, session, "/work start clarify a thing")
         else:
@@ -354,16 +356,20 @@ async def test_nothing_is_written_where_the_conversation_may_not_write_any_more(
         server.open("edited")
         await said(client, "Its changes could not be applied")
         await said(client, "has ended its task")
+        assert await prompt(client, session, "Well?") == "end_turn"
     assert (world.project / "notes.txt").read_text() == LINES
     assert shown == []
     (kept,) = world.data.rglob("*.task.log")
     assert "+line two by the agent" in kept.read_text()
+    assert (tree / "picture").read_bytes() == b"\0agent"
+    assert f"What is not text is in the work tree, which stays: {tree}" in json.dumps(sent(server))
 
 
 async def test_what_is_too_large_to_review_is_left_out_and_kept(repository: World, server: ModelServer) -> None:
     world = repository
     server.route("Have it", tasks(isolated("task", "ALPHA")), WELL)
-    server.route("ALPHA", run("seq 1 1900000 > big.txt; echo more >> notes.txt"), submit("Made."))
+    made = "seq 1 1900000 > big.txt; echo more >> notes.txt; truncate -s 30M huge; git init -q inner; touch inner/made"
+    server.route("ALPHA", run(made), submit("Made."))
     async with talking(world) as (client, session):
         answering(client, "run", "accept")
         await prompt(client, session, "Have it changed")
@@ -372,6 +378,11 @@ async def test_what_is_too_large_to_review_is_left_out_and_kept(repository: Worl
     assert "big.txt: with it the edit would be too large to review" in told(server)
     assert "What was not written, in full: artifact://" in told(server)
     assert len(told(server)) < 20_000
+    (tree,) = (world.folder / "state" / "worktrees").glob("*/tree")
+    assert ((tree / "huge").stat().st_size, (tree / "inner/made").exists()) == (30 << 20, True)
+    for name in ("huge", "inner"):
+        assert f"(the agent's is in the work tree, {tree / name})" in told(server)
+        assert any(str(tree / name) in json.dumps(one) for one in client.updates)
     (kept,) = world.data.rglob("*.task.log")
     assert "+1900000\n" in kept.read_text()
 

@@ -156,6 +156,9 @@ class Homecoming:
             if len(some) < len(rows):
                 parts.append(f"and {len(rows) - len(some)} more")
                 left += [head, *rows]
+        if any(one.binary and one.action != "delete" for one in lost) and (tree := self._place.tree) is not None:
+            await anyio.to_thread.run_sync(tree.keep)
+            parts.append(f"What is not text is in the work tree, which stays: {tree.root}")
         lost = (*lost, *brought.lost)
         if lost or left:
             parts.append(await anyio.to_thread.run_sync(self._kept, left, lost))

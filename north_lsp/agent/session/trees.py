@@ -50,13 +50,16 @@ async def own_tree(means: TurnMeans, workspace: Workspace, name: str, editor: Ag
 
 
 async def _removed(remove: Callable[[], None], background: Background, patience: float) -> None:
-    """Remove a tree, also in a task that is cancelled; what takes longer than that many seconds goes on without it."""
+    """Remove a tree, also in a task that is cancelled; what takes longer than that many seconds goes on without it.
+    A failure is told by the background: what is left is removed later (`clear_left_trees`)."""
     gone = anyio.Event()
 
     async def run() -> None:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(remove)
-        gone.set()
+        try:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(remove)
+        finally:
+            gone.set()
 
     background.start_soon(run)
     with anyio.move_on_after(patience, shield=True):

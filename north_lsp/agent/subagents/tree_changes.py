@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from north_lsp.agent.subagents.ownership import is_owned
-from north_lsp.agent.subagents.work_tree import WorkTree, leads_straight
+from north_lsp.agent.subagents.work_tree import Base, WorkTree, leads_straight
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError, UnsavedUnknown
 from north_lsp.lazy_dataclass import dataclass
@@ -29,12 +29,14 @@ _EXECUTABLE = 0o111
 _SHOWN = 2_000
 _MOST = 10_000_000  # characters, before and after: less than a review takes
 _MOST_READ = 64 << 20
+_REPOSITORY = "it is a repository of its own"
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
     """The changes, and, a line each for the model, where the user's text stays (`conflicts`) and what cannot be
-    proposed (`left_out`); `lost` are the changes of these that nothing else has."""
+    proposed (`left_out`); `lost` are the changes of these that nothing else has. Where they are not text, the tree
+    stays."""
 
     changes: tuple[FileChange, ...]
     conflicts: tuple[str, ...] = ()
@@ -69,7 +71,7 @@ async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] |
     conflicts: list[str] = []
     for row in rows:
         if owns is not None and not is_owned(owns, row.relative):
-            left_out.append(f"{row.relative}: it is not among what the package owns")
+            left_out.append(f"{row.relative}: it is not among what the package owns{_kept(row, tree, lost)}")
             continue
         try:
             if row.is_unknown:
@@ -92,8 +94,7 @@ async def changes_of(tree: WorkTree, workspace: Workspace, owns: Sequence[str] |
         change = replace(change, notices=(*map(_shortly, clashes), *_of_mode(change)))
         characters = len(change.old_text or "") + len(change.new_text)
         if size + characters > _MOST:
-            left_out.append(f"{relative}: with it the edit would be too large to review")
-            lost.append(change)
+            left_out.append(f"{relative}: with it the edit would be too large to review{_kept(row, tree, lost)}")
             continue
         size += characters
         changes.append(change)
@@ -106,19 +107,24 @@ def _kept(row: _Row, tree: WorkTree, lost: list[FileChange]) -> str:
     if row.now is None:
         return ""
     if is_binary(row.now) or (row.base is not None and is_binary(row.base)):
-        tree.keep()
-        return f" (the agent's is in the work tree, {tree.root / row.relative})"
+        return _stays(tree, row.relative)
     text, form = decode(row.now)
     before = decode(row.base)[0] if row.base is not None else None
     lost.append(make_change(tree.source / row.relative, row.relative, before, text, form))
     return ""
 
 
+def _stays(tree: WorkTree, relative: str) -> str:
+    """Have the tree stay, since only there is what the agent made. Return what is said of it."""
+    tree.keep()
+    return f" (the agent's is in the work tree, {tree.root / relative})"
+
+
 def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
     found: list[_Row] = []
     straight: dict[Path, bool] = {}
     read = 0
-    left_out += [f"{name}: it is a repository of its own" for name in tree.repositories()]
+    left_out += [f"{name}: {_REPOSITORY}{_stays(tree, name)}" for name in tree.repositories()]
     for relative in tree.listed():
         known, path = tree.files.get(relative), tree.root / relative
         if not leads_straight(tree.root, relative, straight):
@@ -133,27 +139,28 @@ def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
                 found.append(_Row(relative, base, None, is_unknown=base is None))
             continue
         except OSError as error:
-            left_out.append(f"{relative}: {error.strerror}")
+            left_out.append(f"{relative}: {error.strerror}{_stays(tree, relative)}")
             continue
         if stat.S_ISDIR(status.st_mode):
+            if known is None and not _is_empty(path):  # a submodule: git does not say what is in it either
+                left_out.append(f"{relative}: {_REPOSITORY}{_stays(tree, relative)}")
             continue
         if stat.S_ISLNK(status.st_mode):
-            if known is None or known.digest != hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest():
-                left_out.append(f"{relative}: links are not proposed")
-            continue
-        if status.st_size > MAX_WHOLE_FILE:
-            left_out.append(f"{relative}: it is too large to review ({status.st_size:,} bytes)")
+            target = os.readlink(path)
+            if known is None or known.digest != hashlib.sha256(os.fsencode(target)).hexdigest():
+                left_out.append(f"{relative}: links are not proposed (it leads to {one_line(target, _SHOWN)})")
             continue
         try:
-            descriptor, _ = open_regular(path)
+            now, same = _read(path, known)
         except ToolError as error:
-            left_out.append(f"{relative}: {error}")
+            left_out.append(f"{relative}: {error}{_stays(tree, relative)}")
             continue
-        with open(descriptor, "rb") as file:
-            now = file.read(MAX_WHOLE_FILE + 1)
         executable = bool(status.st_mode & _EXECUTABLE)
-        same = known is not None and known.digest == hashlib.sha256(now).hexdigest()
         if known is not None and same and known.executable == executable:
+            continue
+        if now is None:
+            kept = "" if same else _stays(tree, relative)
+            left_out.append(f"{relative}: it is too large to review ({status.st_size:,} bytes){kept}")
             continue
         read += len(now)
         if read > _MOST_READ:
@@ -166,6 +173,25 @@ def _changed(tree: WorkTree, left_out: list[str]) -> list[_Row]:
             base = tree.base(relative)
             found.append(_Row(relative, base, now, other, is_unknown=base is None))
     return found
+
+
+def _is_empty(folder: Path) -> bool:
+    with suppress(OSError):
+        return not any(folder.iterdir())
+    return False  # nobody knows
+
+
+def _read(path: Path, known: Base | None) -> tuple[bytes | None, bool]:
+    """Read a file of the tree: what it holds, None if that is too large to review, and whether it held the same before.
+    Raises ToolError."""
+    descriptor, status = open_regular(path)
+    with open(descriptor, "rb") as file:
+        if status.st_size <= MAX_WHOLE_FILE:
+            now = file.read(MAX_WHOLE_FILE + 1)
+            return now, known is not None and known.digest == hashlib.sha256(now).hexdigest()
+        if known is None or known.size != status.st_size:
+            return None, False
+        return None, known.digest == hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _place(row: _Row, tree: WorkTree, workspace: Workspace) -> tuple[Path, str]:

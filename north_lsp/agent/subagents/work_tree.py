@@ -33,10 +33,11 @@ _STEP = 200
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a file held when the tree was made: its digest, whether it could be executed, and the name of its content in
-    git; "" where only North's own copy has it."""
+    """What a file held when the tree was made: its digest and size, whether it could be executed, and the name of its
+    content in git; "" where only North's own copy has it."""
 
     digest: str
+    size: int
     executable: bool
     blob: str
 
@@ -81,10 +82,12 @@ class WorkTree:
         (self.folder / _KEPT).touch()
 
     def remove(self) -> None:
-        """Remove the tree, from git as well, unless it is kept."""
-        if not (self.folder / _KEPT).exists():
-            _remove(self.folder, self.top)
-        os.close(self.descriptor)
+        """Remove the tree, from git as well, unless it is kept. Raises OSError."""
+        try:
+            if not (self.folder / _KEPT).exists():
+                _remove(self.folder, self.top)
+        finally:
+            os.close(self.descriptor)
 
 
 def ensure_possible(source: Path) -> Path:
@@ -228,15 +231,16 @@ class _Copy:
         return len(next(iter(self._blobs.values()), ""))
 
     def _known(self, relative: str, to: Path, digest: str, blob: str, *, executable: bool) -> Base:
+        size = to.lstat().st_size
         if blob and self._blobs.get(relative) == blob:
-            return Base(digest, executable, blob)
+            return Base(digest, size, executable, blob)
         kept = self._base / relative
         kept.parent.mkdir(parents=True, exist_ok=True)
         if to.is_symlink():
             kept.write_bytes(os.fsencode(os.readlink(to)))
         else:
             shutil.copyfile(to, kept)
-        return Base(digest, executable, "")
+        return Base(digest, size, executable, "")
 
 
 def _copy(source: BinaryIO, target: BinaryIO, size: int, digits: int) -> tuple[str, str]:

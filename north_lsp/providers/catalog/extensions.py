@@ -117,7 +117,10 @@ class Api:
             there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
         elif stream is not None:
             raise ValueError("register_provider: with a baseUrl, North itself asks: leave out stream")
-        text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
+        try:
+            text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
+        except TypeError as error:
+            raise ValueError(f"register_provider: {error}") from None
         try:
             file = check_models_text(Path("register_provider"), text)
         except ModelsFileError as error:

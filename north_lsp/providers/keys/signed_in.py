@@ -90,13 +90,13 @@ class SignedInProvider:
             if now.access != refused and not now.ends_soon:
                 return now
             try:
-                renewed = await refreshed(now, self._about, self._environ)
+                with anyio.CancelScope(shield=True):  # once it is asked, the token before may be spent
+                    renewed = await refreshed(now, self._about, self._environ)
+                    kept = await anyio.to_thread.run_sync(keys.renew_sign_in, id, now, renewed)
             except (SignInFailed, OSError):
                 if now.has_ended or now.access == refused:
                     raise
                 return now
-            with anyio.CancelScope(shield=True):  # the token before may be spent
-                kept = await anyio.to_thread.run_sync(keys.renew_sign_in, id, now, renewed)
             if kept is None:
                 raise SignInFailed("you have signed out")
             return kept

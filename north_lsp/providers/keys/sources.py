@@ -37,6 +37,7 @@ class Keys:
         self._stored: tuple[StoredKey, ...] = ()
         self._tokens: tuple[str, ...] = ()
         self._grants: Mapping[str, Grant] = {}
+        self._unstored: dict[str, tuple[Grant, Grant]] = {}
         self._given: dict[str, str] = {}
         self._store_problem: str | None = None
 
@@ -78,9 +79,15 @@ class Keys:
 
     def renew_sign_in(self, provider: str, before: "Grant", renewed: "Grant") -> "Grant | None":
         """Keep what takes the place of a sign-in; returns what is kept then: nothing, or another one, if the user has
-        signed out or in again meanwhile. Blocks; raises OSError."""
+        signed out or in again meanwhile. Where it cannot be stored, this process keeps it: what was before may be
+        spent. Blocks."""
         self._tokens = (*self._tokens, renewed.access, *([renewed.refresh] if renewed.refresh else []))
-        if self._store is None or not self._store.renew_sign_in(provider, before.to_json(), renewed.to_json()):
+        try:
+            is_kept = self._store is not None and self._store.renew_sign_in(provider, *_texts(before, renewed))
+        except OSError:
+            self._unstored[provider] = (before, renewed)
+            is_kept = True
+        if not is_kept:
             self._read_store()
             return self._grants.get(provider)
         self._grants = {**self._grants, provider: renewed}
@@ -146,17 +153,39 @@ class Keys:
         if stamp == self._stamp and self._store_problem is None:
             return False
         before = (self._stored, self._grants)
+        self._store_problem = None
+        try:
+            self._grants = self._with_unstored(self._store, _grants(self._store.sign_ins()))
+            unstored = (token for _, one in self._unstored.values() for token in (one.access, one.refresh) if token)
+            self._tokens = (*self._store.sign_in_tokens(), *unstored)
+        except OSError as error:
+            self._store_problem = str(error)
         try:
             self._stored = tuple(self._store.all_keys())
-            self._grants = _grants(self._store.sign_ins())
-            self._tokens = tuple(self._store.sign_in_tokens())
-            self._store_problem = None
         except OSError as error:
             self._stored = error.readable if isinstance(error, CredentialsUnreadable) else ()
             self._store_problem = str(error)
+        if self._store_problem is not None:
             self._again = time.monotonic() + _AGAIN_SECONDS
         self._stamp = self._store.stamp()
         return (self._stored, self._grants) != before
+
+    def _with_unstored(self, store: CredentialStore, grants: "Mapping[str, Grant]") -> "Mapping[str, Grant]":
+        """Return sign-ins with what took their place and could not be stored yet; that is stored now if it can be."""
+        found = dict(grants)
+        for provider, (before, renewed) in list(self._unstored.items()):
+            if provider not in found or found[provider].to_json() != before.to_json():
+                del self._unstored[provider]  # the user has signed out or in again
+                continue
+            found[provider] = renewed
+            with suppress(OSError):
+                if store.renew_sign_in(provider, *_texts(before, renewed)):
+                    del self._unstored[provider]
+        return found
+
+
+def _texts(before: "Grant", renewed: "Grant") -> tuple[str, str]:
+    return before.to_json(), renewed.to_json()
 
 
 def _grants(rows: Mapping[str, str]) -> "Mapping[str, Grant]":

@@ -1,21 +1,27 @@
 """A work tree of an agent where files cannot be read, links are in the way, or git tells what is not so."""
 
+import asyncio
+import math
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from north_lsp.agent.session.trees import _removed
 from north_lsp.agent.subagents import tree_changes, work_tree
 from north_lsp.agent.subagents.tree_changes import changes_of
 from north_lsp.agent.subagents.work_tree import WorkTree, clear_left_trees, make_tree
+from north_lsp.background import guarded_tasks
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.paths import Roots
 from north_lsp.workspace.seen import Seen
+from north_lsp.workspace.text import MAX_WHOLE_FILE
 from north_lsp.workspace.workspace import Workspace
+from tests.support.patience import PATIENCE
 
 
 def git(folder: Path, *args: str) -> str:
@@ -72,8 +78,9 @@ async def test_what_cannot_be_read_is_not_proposed_as_deleted(project: Path, mon
     unreadable(monkeypatch, tree.root / "d/x")
     brought = await changes_of(tree, workspace)
     assert [(one.relative, one.action) for one in brought.changes] == [("a", "delete")]
-    assert brought.left_out == ("d/x: Permission denied",)
+    assert brought.left_out == (f"d/x: Permission denied (the agent's is in the work tree, {tree.root / 'd/x'})",)
     tree.remove()
+    assert tree.root.is_dir()
 
 
 def test_folders_that_cannot_be_entered_are_removed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,8 +221,115 @@ async def test_what_the_agent_made_is_kept_where_the_users_stays(project: Path) 
     assert brought.changes == ()
     assert [one.partition(":")[0] for one in brought.conflicts] == ["a", "new", "picture"]
     assert {one.relative: one.new_text for one in brought.lost} == {"a": "the agent's\n", "new": "by the agent\n"}
-    assert brought.left_out == ("inner/: it is a repository of its own",)
+    where = f"(the agent's is in the work tree, {tree.root / 'inner'})"
+    assert brought.left_out == (f"inner/: it is a repository of its own {where}",)
     tree.remove()
     clear_left_trees(tree.folder.parent)
     assert (tree.root / "picture").read_bytes() == b"\0agent"
     assert str(tree.root / "picture") in brought.conflicts[2]
+
+
+def a_repository(tree: WorkTree) -> str:
+    (tree.root / "inner").mkdir()
+    git(tree.root / "inner", "init", "--quiet")
+    (tree.root / "inner/made").write_text("by the agent\n")
+    return "inner"
+
+
+def a_large_file(tree: WorkTree) -> str:
+    with (tree.root / "new").open("wb") as file:
+        file.truncate(MAX_WHOLE_FILE + 1)
+    return "new"
+
+
+def a_larger_one(tree: WorkTree) -> str:
+    with (tree.root / "large").open("ab") as file:
+        file.write(b"more")
+    return "large"
+
+
+def other_content_in_a_large_file(tree: WorkTree) -> str:
+    with (tree.root / "large").open("r+b") as file:
+        file.write(b"other")
+    return "large"
+
+
+def a_submodule(tree: WorkTree) -> str:
+    (tree.root / "sub").mkdir()
+    (tree.root / "sub/made").write_text("by the agent\n")
+    return "sub"
+
+
+@pytest.fixture
+def with_large(project: Path) -> Path:
+    """The project with a file that is too large to review, and a submodule whose files are not there."""
+    with (project / "large").open("wb") as file:
+        file.truncate(MAX_WHOLE_FILE + 1)
+    git(project, "update-index", "--add", "--cacheinfo", f"160000,{git(project, 'rev-parse', 'HEAD').strip()},sub")
+    git(project, "commit", "--quiet", "-m", "with a submodule")
+    return project
+
+
+@pytest.mark.parametrize("make", [a_repository, a_large_file, a_larger_one, other_content_in_a_large_file, a_submodule])
+async def test_a_tree_stays_that_holds_what_can_be_proposed_by_no_means(
+    with_large: Path, make: Callable[[WorkTree], str]
+) -> None:
+    workspace, tree = made(with_large)
+    name = make(tree)
+    brought = await changes_of(tree, workspace)
+    (row,) = brought.left_out
+    assert row.startswith(name)
+    assert row.endswith(f" (the agent's is in the work tree, {tree.root / name})")
+    tree.remove()
+    clear_left_trees(tree.folder.parent)
+    assert (tree.root / name).exists()
+
+
+async def test_a_tree_in_which_nothing_is_new_is_removed_whatever_its_files_are(with_large: Path) -> None:
+    (with_large / "link").symlink_to("a")
+    workspace, tree = made(with_large)
+    (tree.root / "sub").mkdir(exist_ok=True)
+    brought = await changes_of(tree, workspace)
+    assert (brought.changes, brought.left_out) == ((), ())
+    tree.remove()
+    assert not tree.folder.exists()
+
+
+async def test_where_a_link_leads_is_told_and_the_tree_needs_not_stay(project: Path) -> None:
+    workspace, tree = made(project)
+    (tree.root / "link").symlink_to("d/x")
+    brought = await changes_of(tree, workspace)
+    assert brought.left_out == ("link: links are not proposed (it leads to d/x)",)
+    tree.remove()
+    assert not tree.folder.exists()
+
+
+async def test_what_a_package_does_not_own_is_kept(project: Path) -> None:
+    workspace, tree = made(project)
+    (tree.root / "a").write_text("the agent's\n")
+    (tree.root / "d/x").write_text("two\n")
+    (tree.root / "picture").write_bytes(b"\0agent")
+    brought = await changes_of(tree, workspace, ["d/**"])
+    assert [one.relative for one in brought.changes] == ["d/x"]
+    assert {one.relative: one.new_text for one in brought.lost} == {"a": "the agent's\n"}
+    assert brought.left_out == (
+        "a: it is not among what the package owns",
+        f"picture: it is not among what the package owns (the agent's is in the work tree, {tree.root / 'picture'})",
+    )
+    tree.remove()
+    assert (tree.root / "picture").read_bytes() == b"\0agent"
+
+
+async def test_a_removal_that_fails_is_told_and_neither_waited_for_nor_locked(project: Path) -> None:
+    _, tree = made(project)
+    folder, elsewhere = tree.folder.parent, project.parent / "elsewhere"
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    told: list[BaseException] = []
+    async with asyncio.timeout(PATIENCE), guarded_tasks(lambda _, error: told.append(error)) as background:
+        await _removed(tree.remove, background, math.inf)
+    assert [isinstance(one, OSError) for one in told] == [True]
+    folder.unlink()
+    elsewhere.rename(folder)
+    clear_left_trees(folder)
+    assert list(folder.iterdir()) == []

@@ -84,6 +84,10 @@ def test_it_stands_in_the_catalogue_and_replaces_a_provider_of_its_name(tmp_path
             "models[0].size: this key is unknown",
         ),
         (
+            "def setup(api): api.register_provider({'id': 'a', 'models': [{'id': b'm'}], 'stream': print})",
+            "ValueError: register_provider: Object of type bytes is not JSON serializable",
+        ),
+        (
             "def setup(api): api.register_provider({'stream': print, 'oauth': 1})",
             "oauth belong to a provider with a baseUrl",
         ),

@@ -1,14 +1,17 @@
 """A sign-in to a provider: who asks for a token proves that it asked for the code, what is secret is not told again,
 and a token goes to nobody else."""
 
+import asyncio
 import base64
 import hashlib
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import anyio
 import anyio.to_thread
 import pytest
 
@@ -19,6 +22,7 @@ from north_lsp.providers.keys.routes import Route
 from north_lsp.providers.keys.sign_in import Grant, SignInFailed, refreshed, sign_in
 from north_lsp.providers.keys.sources import Keys
 from north_lsp.providers.model import SignIn
+from north_lsp.storage import keyring
 from north_lsp.storage.credentials import CredentialStore
 from north_lsp.storage.locations import Locations
 from tests.support.model_server import ModelServer
@@ -133,6 +137,65 @@ async def test_who_signs_out_while_a_token_is_refreshed_is_signed_out(tmp_path: 
     assert isinstance(failed, Failed)
     assert "you have signed out" in failed.message
     assert (company.store.sign_ins(), company.keys.find("company")) == ({}, None)
+
+
+async def test_a_cancel_while_a_token_is_refreshed_loses_no_sign_in(tmp_path: Path, server: ModelServer) -> None:
+    company, cancelled, scope = Company(tmp_path, server), threading.Event(), anyio.CancelScope()
+    loop = asyncio.get_running_loop()
+
+    def cancel() -> None:
+        scope.cancel()
+        cancelled.set()
+
+    def page(raw: bytes) -> dict[str, Any]:
+        loop.call_soon_threadsafe(cancel)
+        cancelled.wait()
+        return GIVEN
+
+    server.pages["/token/"] = page
+    with scope:
+        await company.ask()
+    assert scope.cancelled_caught
+    assert GIVEN["refresh_token"] in company.store.sign_ins()["company"]
+
+
+async def test_what_a_refresh_gave_is_used_where_it_cannot_be_stored_and_stored_later(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: str) -> bool:
+        raise OSError("the disk is full")
+
+    server.pages["/token/"] = GIVEN
+    server.script(answer(Say("Hello.")))
+    company = Company(tmp_path, server)
+    with monkeypatch.context() as patch:
+        patch.setattr(company.store, "renew_sign_in", fail)
+        assert isinstance(await company.ask(), Done)
+    assert ENDED.refresh in company.store.sign_ins()["company"]
+    company.store.add("anthropic", "sk-0123456789")  # the store has changed, so it is read again
+    company.keys.refresh()
+    grant = company.keys.sign_in("company")
+    assert grant is not None
+    assert grant.refresh == GIVEN["refresh_token"] in company.store.sign_ins()["company"]
+    assert {GIVEN["access_token"], GIVEN["refresh_token"]} <= {*company.keys.secrets}
+
+
+async def test_a_key_that_the_keyring_does_not_give_ends_no_sign_in(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resolved(kept: str) -> str:
+        if kept == "sk-0123456789":
+            raise keyring.KeyringError("the keyring is locked")
+        return kept
+
+    company = Company(tmp_path, server)
+    company.store.add("anthropic", "sk-0123456789")
+    monkeypatch.setattr(keyring, "resolved", resolved)
+    keys = Keys(company.store)
+    keys.refresh()
+    assert keys.sign_in("company") == ENDED
+    assert ENDED.refresh in keys.secrets
+    assert "the keyring is locked" in (keys.problem or "")
 
 
 async def test_no_token_goes_to_an_endpoint_of_the_editors(tmp_path: Path, server: ModelServer) -> None:
