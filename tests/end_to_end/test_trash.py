@@ -8,14 +8,16 @@ import pytest
 
 from north_lsp import acp
 from north_lsp.rpc.messages import METHOD_NOT_FOUND
+from north_lsp.storage.locks import FileLock, LockHeld, try_lock
 from tests.end_to_end.test_faults import prompt, texts
 from tests.end_to_end.test_finding import chosen, ids, said
+from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_sessions import another, there
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import World
 from tests.support.client import RawAcpClient, RpcFailure
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, answer
+from tests.support.script import Gate, Say, answer
 
 
 async def in_trash(client: RawAcpClient, **params: object) -> list[dict[str, Any]]:
@@ -98,6 +100,45 @@ async def test_a_slash_command_deletes_another_conversation_after_a_question(wor
         await prompt(client, session, "Hello")
         assert "This conversation is open" in await type_(f"/delete {session}")
         assert await ids(client) == [session]
+
+
+async def test_a_slash_command_does_not_delete_what_is_open(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One."), Gate("one"), Say("Two.")))
+    async with conversation(world) as (client, session):
+        busy = str((await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"])
+        turn = await start(client, busy, "Explain the cache")
+        await server.reached("one")
+        client.handlers["session/request_permission"] = lambda params: chosen(params, "delete")
+        await prompt(client, session, f"/delete {busy}")
+        told = f"(`{busy}`) is open in another chat or editor: close it there first, or delete it in the list"
+        assert told in texts(client)
+        server.open("one")
+        assert (await client.answer(turn))["stopReason"] == "end_turn"
+        assert await ids(client) == [busy]
+        client.updates.clear()
+        await client.request("session/close", {"sessionId": busy})
+        await prompt(client, session, f"/delete {busy}")
+        assert f"(`{busy}`) is in the trash for 30 days" in texts(client)
+
+
+async def test_a_slash_command_does_not_delete_what_was_opened_during_its_question(
+    world: World, server: ModelServer
+) -> None:
+    first = await said(world, server, ("Explain the cache", "It holds quokkas."))
+    async with conversation(world) as (client, session):
+        held: list[FileLock | LockHeld] = []
+
+        async def opened(params: dict[str, Any]) -> object:
+            held.append(try_lock(world.data / "conversations" / f"{first}.lock"))
+            return await chosen(params, "delete")
+
+        client.handlers["session/request_permission"] = opened
+        await prompt(client, session, f"/delete {first}")
+        assert f"(`{first}`) is open in another chat or editor" in texts(client)
+        assert await ids(client) == [first]
+        (lock,) = held
+        assert isinstance(lock, FileLock)
+        lock.release(remove=True)
 
 
 async def test_a_log_from_elsewhere_is_imported(world: World, server: ModelServer) -> None:

@@ -13,7 +13,13 @@ from north_lsp.storage.conversation_index import Archived
 from north_lsp.storage.copying import Place
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.errors import UnknownConversation
-from north_lsp.storage.listing import Summary, delete_conversation, list_conversations
+from north_lsp.storage.listing import (
+    Summary,
+    delete_conversation,
+    delete_idle_conversation,
+    is_open,
+    list_conversations,
+)
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.projects import read_project
 from north_lsp.workspace.identity import remembered
@@ -80,6 +86,15 @@ class Conversations:
         """Move everything of a conversation to the trash, if it exists. Raises OSError."""
         if valid_conversation_id(id):
             await anyio.to_thread.run_sync(delete_conversation, self._locations, id)
+
+    async def delete_idle(self, id: str) -> None:
+        """Do the same with one that nobody has open. Raises ConversationBusy, OSError."""
+        if valid_conversation_id(id):
+            await anyio.to_thread.run_sync(delete_idle_conversation, self._locations, id)
+
+    async def is_open(self, id: str) -> bool:
+        """Return whether a process writes a conversation now, this one included."""
+        return await anyio.to_thread.run_sync(is_open, self._locations, id)
 
 
 def is_of_another(locations: Locations, row: Summary, folder: Path) -> bool:

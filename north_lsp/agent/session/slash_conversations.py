@@ -168,19 +168,28 @@ class ConversationsHost:
         return f"{name} is archived: lists and searches leave it out. `/archive undo` brings it back."
 
     async def delete_conversation(self, target: str) -> str:
-        """Move another conversation to the trash, after a question."""
+        """Move another conversation to the trash, after a question; not one that is open, in which a turn may run."""
         found = await self._found(target)
         if found is None:
             return "Nothing was deleted."
         if found.id == self._live.id:
-            raise CommandError("this conversation is open: delete it in the list of your editor, or from another one")
+            told = "this conversation is open: delete it in the list of your editor, or close it and delete it from"
+            raise CommandError(f"{told} another one")
+        stored = Conversations(self._shared.locations)
         name = f"**{one_line(found.name)}** (`{found.id}`)"
+        busy = (
+            f"{name} is open in another chat or editor: close it there first, or delete it in the list of your editor"
+        )
+        if await stored.is_open(found.id):
+            raise CommandError(busy)
         answers = (("delete", "Delete it"), ("keep", "Keep it"))
         question = f"Move {one_line(found.name)} ({found.id}) to the trash, for 30 days?"
         if await self._live.questions.choose(question, answers) != "delete":
             return "Nothing was deleted."
         try:
-            await Conversations(self._shared.locations).delete(found.id)
+            await stored.delete_idle(found.id)
+        except ConversationBusy:
+            raise CommandError(busy) from None
         except OSError as error:
             raise CommandError(f"the conversation could not be deleted: {error.strerror or error}") from None
         return f"{name} is in the trash for 30 days: `/restore {found.id}` puts it back."

@@ -69,10 +69,16 @@ class PatternFile:
                 return not pattern.negated
         return None
 
+    def may_meet_names(self, names: Sequence[str], joined: bytes) -> bool:
+        """Return whether a pattern that is matched against names may match any of a folder's: in most folders nothing
+        is ignored, and this finds out in a few steps. `joined` is the names with a slash before, between and after
+        them. The file is not folded."""
+        plain, among = self._met_names
+        return not plain.isdisjoint(names) or (among is not None and among.search(joined) is not None)
+
     def may_meet_paths(self, joined: bytes, prefix: bytes) -> bool:
-        """Return whether a pattern that is matched against paths may match any of a folder's: in most folders nothing
-        is ignored, and this finds out in a few steps. `joined` is their names with a slash before, between and after
-        them; `prefix` leads to the folder, with a slash at its end."""
+        """Return the same for patterns that are matched against paths. `prefix` leads to the folder, with a slash at
+        its end."""
         among = self._among_paths
         return among is None or bool(among.search(b"\0" + prefix + joined[1:-1].replace(b"/", b"/\0" + prefix)))
 
@@ -86,21 +92,20 @@ class PatternFile:
         plain = (pattern.path for pattern in self.patterns if pattern.path is not None and not pattern.negated)
         return tuple(path.decode("utf-8", "surrogateescape") for path in plain)
 
-    @property
-    def plain_names(self) -> frozenset[str]:
-        """The patterns that are just names."""
+    @cached_property
+    def _met_names(self) -> tuple[frozenset[str], re.Pattern[bytes] | None]:
+        """The patterns that are just names, and an expression for the others that are matched against names, None if
+        there are none."""
         plain = (pattern.name for pattern in self.patterns if pattern.name is not None)
-        return frozenset(name.decode("utf-8", "surrogateescape") for name in plain)
-
-    @property
-    def among_names(self) -> Sequence[bytes]:
-        """Expressions for the other patterns that are matched against names, in a text of names with slashes before,
-        between and after them."""
-        # What may begin with anything is not matched at every beginning: where it ends is enough.
+        names = frozenset(name.decode("utf-8", "surrogateescape") for name in plain)
         others = [pattern for pattern in self.patterns if pattern.by_name and pattern.name is None]
+        if not others:
+            return names, None
+        # What may begin with anything is not matched at every beginning: where it ends is enough.
         any_start = [pattern.ending for pattern in others if pattern.ending is not None]
         same_start = [b"/(?:" + pattern.source + b")" for pattern in others if pattern.ending is None]
-        return [*any_start, *same_start]
+        either = b"|".join((*any_start, *same_start))  # one may be empty: the end of any name
+        return names, re.compile(rb"(?:" + either + rb")(?=/)", _flags(folded=False))
 
     @cached_property
     def _among_paths(self) -> re.Pattern[bytes] | None:
@@ -173,16 +178,6 @@ def match_form(name: str, *, folded: bool) -> bytes:
         plain = name.isascii()
         name = name.lower() if plain else unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     return name.encode("utf-8", "surrogateescape")
-
-
-def any_name_of(files: Sequence[PatternFile]) -> tuple[frozenset[str], re.Pattern[bytes]]:
-    """Return what finds out in two steps whether a pattern of these files that is matched against names may match any
-    of a folder's: the patterns that are just names, and an expression to be searched for in the names with a slash
-    before, between and after them. None of the files is folded."""
-    among = [source for file in files for source in file.among_names]
-    either = b"|".join(among) if among else b"(?!)"  # one may be empty: the end of any name
-    plain = frozenset(name for file in files for name in file.plain_names)
-    return plain, re.compile(rb"(?:" + either + rb")(?=/)", _flags(folded=False))
 
 
 def load(path: Path, *, folded: bool = False, follow: bool = False) -> PatternFile:

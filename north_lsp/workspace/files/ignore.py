@@ -2,17 +2,15 @@
 (`.northignore`)."""
 
 import os
-import re
 import stat
 from collections.abc import Collection, Container, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from north_lsp import systems
 from north_lsp.errors import Problem
 from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.noting import note_problem
-from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, any_name_of, everything, load, match_form
+from north_lsp.workspace.files.gitignore import EMPTY, PatternFile, everything, load, match_form
 from north_lsp.workspace.git import exclude_file, top_level
 from north_lsp.workspace.opening import open_folder
 from north_lsp.workspace.paths import kind_of
@@ -91,22 +89,15 @@ class _Chain:
 
     def _meets_none(self, folder: str, names: Sequence[str], joined: bytes) -> bool:
         """Return whether it is certain that no pattern matches any of a folder's names."""
-        plain, among = self._any_name
-        if not plain.isdisjoint(names) or among.search(joined) is not None:
-            return False
-        for start, file in self._with_paths:
-            is_deep_enough = file.meets_paths_at(folder.count("/", start - 1))
-            if is_deep_enough and file.may_meet_paths(joined, _prefix(folder, start, folded=False)):
+        # Asked file by file: a large file is shared by many chains, and what it knows of itself is made once.
+        for start, file in self.files:
+            if file.may_meet_names(names, joined):
+                return False
+            if file.names_only or not file.meets_paths_at(folder.count("/", start - 1)):
+                continue
+            if file.may_meet_paths(joined, _prefix(folder, start, folded=False)):
                 return False
         return True
-
-    @cached_property
-    def _any_name(self) -> tuple[frozenset[str], re.Pattern[bytes]]:
-        return any_name_of([file for _, file in self.files])
-
-    @cached_property
-    def _with_paths(self) -> tuple[tuple[int, PatternFile], ...]:
-        return tuple((start, file) for start, file in self.files if not file.names_only)
 
     def ignores(self, folder: str, name: str, is_dir: bool) -> bool:
         if not self.files:

@@ -56,6 +56,11 @@ class Helix:
         """Wait until the sign of progress has left the line below the chat document."""
         self.screen.wait_for(r"^ NOR   \S*chat\.md")
 
+    def end(self) -> str:
+        """Go to the end, which is further down with each piece of an answer, and return what the screen shows."""
+        self.screen.write("ge")
+        return self.screen.text()
+
     def type(self, text: str) -> None:
         """Insert a text at the end of what is shown, as one change: this Helix may tell of several in a wrong order."""
         self.leave_typing()

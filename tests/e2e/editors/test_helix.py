@@ -27,8 +27,7 @@ def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed)
         it.wait_until_idle()
         it.type("list files")
         it.act("send")
-        it.screen.write("ge")
-        it.screen.wait_for("- ✓ List")
+        until(lambda: "- ✓ List" in it.end(), it.screen.text, pause=0.2)
         keep(it.screen, "helix-resumed")
 
 

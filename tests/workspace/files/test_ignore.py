@@ -1,13 +1,16 @@
 import os
+import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from north_lsp.workspace.files.gitignore import any_name_of, parse
+from north_lsp.workspace.files.gitignore import parse
 from north_lsp.workspace.files.ignore import IgnoreRules, walk
 from north_lsp.workspace.files.trees import Trees
 from north_lsp.workspace.paths import Roots
@@ -278,8 +281,7 @@ def test_a_whole_folder_is_never_passed_over_wrongly(content: str, names: list[s
     prefix = folder.encode()
     joined = b"/" + b"/".join(name.encode() for name in names) + b"/"
     met = [name for name in names if file.verdict(name.encode(), prefix + name.encode(), True) is not None]
-    plain, among = any_name_of([file])
-    may_meet = not plain.isdisjoint(names) or among.search(joined) is not None
+    may_meet = file.may_meet_names(names, joined)
     may_meet |= file.meets_paths_at(prefix.count(b"/")) and file.may_meet_paths(joined, prefix)
     assert may_meet or not met
 
@@ -306,13 +308,47 @@ def test_patterns_that_take_much_or_nothing(tmp_path: Path, lines: str, ignored:
     assert {"a", "b.c", ".x"} - set(listed) == ignored
 
 
+def compilations(root: Path, name: str, folders: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often an expression with a word of an ignore file was compiled to list a root whose folders each have one of
+    their own."""
+    root.mkdir()
+    (root / name).write_text("*.outermost\noutermost?\n/x/outermost*\n")
+    words = ["outermost"]
+    for number in range(folders):
+        words.append(f"inner{number}x")
+        (root / f"d{number}").mkdir()
+        (root / f"d{number}" / name).write_text(f"*.{words[-1]}\n")
+        (root / f"d{number}" / "a.txt").write_text("")
+    counts: Counter[str] = Counter()
+    compile_ = re.compile
+
+    def counted(pattern: Any, flags: int = 0) -> Any:
+        text = pattern.decode("latin-1") if isinstance(pattern, bytes) else str(pattern)
+        counts.update(word for word in words if word in text)
+        return compile_(pattern, flags)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(re, "compile", counted)
+        assert len(Trees.of(Roots.of(root)).tree(root).listing().files) >= folders
+    return counts
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".northignore"])
+def test_an_ignore_file_is_not_compiled_again_for_each_folder_with_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    one = compilations(tmp_path / "one", name, 1, monkeypatch)
+    many = compilations(tmp_path / "many", name, 50, monkeypatch)
+    assert many["outermost"] == one["outermost"] > 0
+    assert {many[f"inner{number}x"] for number in range(50)} == {one["inner0x"]}
+
+
 def test_many_names_are_looked_at_quickly() -> None:
     file = parse(b"*.log\n/out/*.tmp\n[!a]*b*c*d\n")
     names = [f"some_long_name_{number}.txt" for number in range(50_000)]
     joined = f"/{'/'.join(names)}/".encode()
-    plain, among = any_name_of([file])
-    assert plain.isdisjoint(names)
-    assert among.search(joined) is None
+    assert not file.may_meet_names(names, joined)
+    assert file.may_meet_names([*names, "a.log"], joined + b"a.log/")
     assert not file.may_meet_paths(joined, b"out/")
     assert file.may_meet_paths(joined.replace(b"1.txt", b"1.tmp"), b"out/")
     assert [depth for depth in range(4) if file.meets_paths_at(depth)] == [1]
