@@ -123,8 +123,8 @@ class ChatDocument:
         text, self.calls = self._anew(events, former)
         if text == former or (former and self._edits.opened(self.path) is not None):
             return
-        if former:  # it may have the user's own notes
-            await anyio.to_thread.run_sync(write_document, self.path.with_name(_FORMER), former)
+        if former:
+            await self._keep(former)
         await anyio.to_thread.run_sync(write_document, self.path, text)
 
     async def renew(self, events: Iterable[Event]) -> None:
@@ -133,14 +133,23 @@ class ChatDocument:
         async with self._lock:
             for _ in range(_TRIES):
                 text, self.calls = self._anew(shown, former := await self.text())
-                if text == former or await self._edits.replace(self.path, former, text):
+                if text == former:
+                    break
+                if former and self._edits.opened(self.path) is None:
+                    await self._keep(former)
+                if await self._edits.replace(self.path, former, text):
                     break
             else:
                 raise Refused
             self.is_lost = self.is_outdated = False
+            self._last_written = ""
         draft, self.draft = self.draft, ""
         if draft.strip():
             await self.add_to_unsent(chat_text.without_headings(draft))
+
+    async def _keep(self, former: str) -> None:
+        """Keep a text that is replaced: it may have the user's own notes. Raises OSError."""
+        await anyio.to_thread.run_sync(write_document, self.path.with_name(_FORMER), former)
 
     def _anew(self, events: Iterable[Event], former: str) -> tuple[str, list[ShownCall]]:
         text, calls = rendered(events, self._root)

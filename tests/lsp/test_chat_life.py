@@ -76,6 +76,24 @@ async def test_saved_in_the_middle_of_an_answer(world: World, server: ModelServe
         assert client.text(uri).count("First, second.") == 1
 
 
+async def test_what_the_user_wrote_into_an_answer_is_kept_when_it_is_written_again(
+    world: World, server: ModelServer
+) -> None:
+    script(server)
+    server.open(HALF.name)
+    async with lsp_client(world) as client:
+        uri = await opened(client)
+        client.write(uri, "Go")
+        await client.command("north.send", {"uri": uri})
+        await answered(client, uri, WHOLE)
+        await idle(client)
+        on_disk(uri).write_text(client.text(uri).replace("First, second.", "First. Mine: ask Ann."))
+        client.close(uri)
+        await opened(client)
+        assert WHOLE in client.text(uri)
+        assert "Mine: ask Ann." in on_disk(uri).with_name("chat.old.md").read_text()
+
+
 async def test_moved_away_it_is_the_users_own_file_and_the_conversation_has_its_own(
     world: World, server: ModelServer
 ) -> None:

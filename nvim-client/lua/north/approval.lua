@@ -26,6 +26,7 @@ local MOST_HEADER, SHARE = 9, 0.4
 ---@field buffers { header: integer, body: integer }
 ---@field keys north.Key[]
 ---@field armed? north.Key a key that allows more than this once was pressed: the next press holds
+---@field to_read integer how many lines of the header are more than details; the last one has to be in view
 ---@field group integer
 
 ---@class north.KeptApproval
@@ -51,8 +52,26 @@ local function make_buffer(what, lines)
   return buffer
 end
 
+---What is to be known, warnings first: details come from the model, too, and push nothing out of view.
+---@param notes string[]
+---@return string[] warnings
+---@return string[] details
+local function parts_of(notes)
+  local warnings, details, warns = {}, {}, false
+  for _, paragraph in ipairs(vim.split(table.concat(notes, "\n\n"), "\n%s*\n")) do
+    local words = vim.trim(paragraph)
+    warns = warns or vim.startswith(words, "**")
+    if words ~= "" then
+      table.insert(warns and warnings or details, (words:gsub("%*%*", ""):gsub("%s*\n%s*", " ")))
+    end
+    warns = warns and not vim.endswith(words, "**")
+  end
+  return warnings, details
+end
+
 ---@param shown north.ShownApproval
----@return string[]
+---@return string[] lines
+---@return integer to_read
 local function header_of(shown)
   local approval = shown.approval
   local more = shown.count > 1 and (" (1 of %d questions)"):format(shown.count) or ""
@@ -64,6 +83,10 @@ local function header_of(shown)
     table.insert(names, 2, config.current.keys.edit .. " change it first")
   end
   local lines = { approval.heading .. more, table.concat(names, " │ ") }
+  local warnings, details = parts_of(approval.notes)
+  for _, warning in ipairs(warnings) do
+    lines[#lines + 1] = "⚠ " .. warning
+  end
   if shown.armed then
     local option = shown.armed.option
     local scope = vim.tbl_get(option, "_meta", "north", "scope") or option.name
@@ -72,30 +95,57 @@ local function header_of(shown)
       shown.armed.key
     )
   end
-  for _, note in ipairs(approval.notes) do
-    lines[#lines + 1] = (note:gsub("%*%*", ""):gsub("%s*\n%s*", " "))
+  local to_read = #lines > 2 and #lines or 0
+  if #details > 0 then
+    lines[#lines + 1] = table.concat(details, " ")
   end
-  return lines
+  return lines, to_read
 end
 
 ---Draw the header again, as high as it has to be.
 ---@param shown north.ShownApproval
 local function draw(shown)
   local buffer, window = shown.buffers.header, shown.windows.header
+  local lines
+  lines, shown.to_read = header_of(shown)
   vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, header_of(shown))
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, true, lines)
   vim.bo[buffer].modifiable = false
   local height = vim.api.nvim_win_text_height(window, {}).all
   vim.api.nvim_win_set_height(window, math.min(height, MOST_HEADER))
 end
 
----Whether the end of the command has been in view, as far as this screen shows it now.
----@param shown north.ShownApproval
+---Whether the end of a line is in view.
+---@param window integer
+---@param line integer from 1
 ---@return boolean
-local function is_seen(shown)
-  local last = vim.api.nvim_buf_line_count(shown.buffers.body)
-  local text = vim.api.nvim_buf_get_lines(shown.buffers.body, last - 1, last, true)[1]
-  return vim.fn.screenpos(shown.windows.body, last, math.max(#text, 1)).row > 0
+local function is_in_view(window, line)
+  local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), line - 1, line, true)[1]
+  return vim.fn.screenpos(window, line, math.max(#text, 1)).row > 0
+end
+
+---Bring what has to be read of the header into view.
+---@param shown north.ShownApproval
+local function show_warnings(shown)
+  local text = vim.api.nvim_buf_get_lines(shown.buffers.header, shown.to_read - 1, shown.to_read, true)[1]
+  vim.api.nvim_win_set_cursor(shown.windows.header, { shown.to_read, #text })
+end
+
+---Whether what is allowed can be read: the end of the command, and that of the warnings. What cannot is brought into
+---view, or the user is told how to.
+---@param shown north.ShownApproval
+---@param key north.Key
+---@return boolean
+local function is_seen(shown, key)
+  if not is_in_view(shown.windows.body, vim.api.nvim_buf_line_count(shown.buffers.body)) then
+    messages.tell("North: there is more of it below; scroll to its end (G) before you allow it", vim.log.levels.WARN)
+    return false
+  elseif shown.to_read > 0 and not is_in_view(shown.windows.header, shown.to_read) then
+    show_warnings(shown)
+    messages.tell(("North: read the warning above; then %s again allows it"):format(key.key), vim.log.levels.WARN)
+    return false
+  end
+  return true
 end
 
 ---@param shown north.ShownApproval
@@ -104,8 +154,7 @@ local function decide(shown, key)
   local kind = key.option.kind
   local extra = nil
   if vim.startswith(kind, "allow") then
-    if not is_seen(shown) then
-      messages.tell("North: there is more of it below; scroll to its end (G) before you allow it", vim.log.levels.WARN)
+    if not is_seen(shown, key) then
       return
     end
     local text = table.concat(vim.api.nvim_buf_get_lines(shown.buffers.body, 0, -1, true), "\n")
@@ -118,6 +167,7 @@ local function decide(shown, key)
     elseif kind == "allow_always" and shown.armed ~= key then
       shown.armed = key
       draw(shown)
+      show_warnings(shown)
       return
     end
   end
@@ -178,6 +228,7 @@ function M.open(approval, count, focus, choose)
   vim.bo[body].syntax = approval.is_command and "sh" or "markdown"
   local before = vim.api.nvim_get_current_win()
   local body_window = below.open(body, 3)
+  vim.w[body_window].north_asks = true
   local header_window = vim.api.nvim_open_win(header, false, { split = "above", win = body_window, height = 3 })
   for _, window in ipairs({ body_window, header_window }) do
     for option, value in pairs({ number = false, relativenumber = false, signcolumn = "no", foldenable = false }) do
@@ -198,6 +249,7 @@ function M.open(approval, count, focus, choose)
     windows = { header = header_window, body = body_window },
     buffers = { header = header, body = body },
     keys = keys.of(approval.options),
+    to_read = 0,
     group = vim.api.nvim_create_augroup("north.approval." .. live.current().id, { clear = true }),
   }
   own().current = shown

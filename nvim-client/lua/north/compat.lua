@@ -37,6 +37,7 @@ function M.start(config)
   if IS_NEW then
     return vim.lsp.start(config, {
       attach = false,
+      silent = true,
       reuse_client = function()
         return false
       end,

@@ -289,6 +289,7 @@ function M.open(params, count, focus, answer)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "wipe"
   local window = below.open(buffer, 5)
+  vim.w[window].north_asks = true
   for name, value in pairs({ number = false, relativenumber = false, signcolumn = "no", foldenable = false,
     wrap = true, linebreak = true, list = false, spell = false, winfixheight = true, cursorline = true }) do -- stylua: ignore
     vim.api.nvim_set_option_value(name, value, { win = window, scope = "local" })

@@ -206,11 +206,22 @@ local function is_stacked(window, layout)
   return false
 end
 
+---Whether a question is open in this tab page: it needs the rows that it has taken from other windows.
+---@return boolean
+local function is_asking()
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(window)
+    return vim.w[window].north_asks == true
+  end)
+end
+
 vim.api.nvim_create_autocmd({ "WinNew", "WinClosed", "VimResized" }, {
   group = group,
   desc = "North: sizes that change now do so on their own",
-  callback = function()
-    comes_or_goes = true
+  callback = function(event)
+    local window = event.event == "WinClosed" and tonumber(event.match) or vim.api.nvim_get_current_win()
+    local is_known = event.event ~= "VimResized" and vim.api.nvim_win_is_valid(window)
+    local is_float = is_known and vim.api.nvim_win_get_config(window).relative ~= ""
+    comes_or_goes = comes_or_goes or not is_float
   end,
 })
 
@@ -218,6 +229,9 @@ vim.api.nvim_create_autocmd("WinResized", {
   group = group,
   desc = "North: the window to type in stays as high as the user has made it, and gets no room of windows that go",
   callback = function()
+    if is_asking() then
+      return
+    end
     for window, height in pairs(heights) do
       if not vim.api.nvim_win_is_valid(window) then
         heights[window] = nil

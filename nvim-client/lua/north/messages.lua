@@ -8,14 +8,14 @@ local GROUPS = { [vim.log.levels.WARN] = "WarningMsg", [vim.log.levels.ERROR] = 
 ---Whether messages are shown by Neovim itself: a plugin that shows them has room.
 ---@return boolean
 local function is_plain()
-  return debug.getinfo(vim.notify, "S").source:find("^@vim/_") ~= nil
+  return type(vim.notify) == "function" and debug.getinfo(vim.notify, "S").source:find("^@vim/_") ~= nil
 end
 
 ---@param words string
 ---@param cells integer
 ---@return string
 local function cut(words, cells)
-  local shown = words
+  local shown = vim.fn.strcharpart(words, 0, cells)
   while vim.fn.strdisplaywidth(shown) > cells do
     shown = vim.fn.strcharpart(shown, 0, vim.fn.strchars(shown) - 1)
   end

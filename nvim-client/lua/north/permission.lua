@@ -204,7 +204,6 @@ local function come_up(question)
   if not live.is_here() then
     announce(question) -- it is shown when the user goes to its conversation
   elseif not question.proposal then
-    announce(question)
     if vim.fn.getcmdwintype() == "" then
       present(question, false)
     else
@@ -214,6 +213,7 @@ local function come_up(question)
         end
       end)
     end
+    announce(question) -- afterwards: a notifier that fails hides no question
   elseif is_inline(question) and inline.open(question.proposal, false, function(option, extra)
     choose(question, option, extra)
   end) then
@@ -221,14 +221,15 @@ local function come_up(question)
   elseif not may_open() then
     announce(question)
   else
-    if vim.api.nvim_get_mode().mode ~= "n" then
-      announce(question)
-    end
+    local waits = vim.api.nvim_get_mode().mode ~= "n"
     when_at_rest(function()
       if own().pending[1] == question and may_open() then
         present(question, true)
       end
     end)
+    if waits then
+      announce(question)
+    end
   end
 end
 

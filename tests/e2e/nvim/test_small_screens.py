@@ -6,10 +6,12 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.screen import Screen
 from tests.e2e.nvim.test_chat import WINBAR
-from tests.e2e.nvim.test_plugin import ASKED, Bed, answer_command, ask, bed, in_chat
+from tests.e2e.nvim.test_plugin import ASKED, COMMAND, Bed, answer_command, ask, bed, in_chat
 from tests.e2e.nvim.test_screens import keep
 from tests.e2e.nvim.with_model import asking, model, nvim_with
 from tests.support.model_server import ModelServer
@@ -20,10 +22,37 @@ __all__ = ["bed", "keep", "model"]
 LONG = "run `echo one && echo two && echo three four five six seven eight nine ten eleven`"
 PROMPT = "vim.fn.bufwinid('^north://prompt$')"
 HEIGHT = f"vim.api.nvim_win_get_height({PROMPT})"
+FLOAT_COMES_AND_GOES = """
+local place = { relative = "editor", width = 9, height = 1, row = 1, col = 1 }
+vim.api.nvim_win_close(vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place), true)
+"""
 ONLY_THE_CHAT_GOES = """
 local chat = vim.fn.bufwinid('^north://chat$')
 vim.api.nvim_clear_autocmds({ group = 'north.layout', event = 'WinClosed', pattern = tostring(chat) })
 vim.api.nvim_win_close(chat, true)
+"""
+REQUEST = """
+local command, details = ...
+local text = function(words) return { type = "content", content = { type = "text", text = words } } end
+local call = { toolCallId = "c", kind = "execute", title = "Run it", rawInput = { command = command } }
+call.content = { text(command), text(details) }
+local options = { { optionId = "run", name = "Run", kind = "allow_once" } }
+coroutine.wrap(function()
+  vim.g.answer = require("north.permission").request({ toolCall = call, options = options }).outcome.optionId
+end)()
+"""
+IN_VIEW = """
+(function(words)
+  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    for number, line in ipairs(vim.fn.getbufline(vim.fn.winbufnr(window), 1, "$")) do
+      local at = line:find(words, 1, true)
+      if at and vim.fn.screenpos(window, number, at).row > 0 then
+        return true
+      end
+    end
+  end
+  return false
+end)(...)
 """
 FLOATS = "vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= '' end)"
 
@@ -105,6 +134,58 @@ def test_windows_are_as_they_were_after_a_question(bed: Bed) -> None:
         nvim.until("vim.g.resized")
         nvim.command("copen | cclose")
         nvim.until(f"{HEIGHT} == 7")
+
+
+def test_a_float_does_not_undo_the_users_next_resize(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("set lines=24 columns=80")
+        nvim.command("North")
+        nvim.lua("vim.api.nvim_create_autocmd('WinResized', { callback = function() vim.g.resized = true end })")
+        nvim.lua(FLOAT_COMES_AND_GOES)
+        nvim.command("wincmd b | resize 7")
+        nvim.until("vim.g.resized")
+        assert nvim.lua(f"return {HEIGHT}") == 7
+
+
+@pytest.mark.parametrize("does", ["vim.g.told = text", "error('no room')"])
+def test_no_notifier_hides_a_question(bed: Bed, does: str) -> None:
+    """Plugins put a table that can be called in the place of `vim.notify`."""
+    with bed.nvim() as nvim:
+        nvim.lua(f"vim.notify = setmetatable({{}}, {{ __call = function(_, text) {does} end }})")
+        nvim.lua(REQUEST, "true", "In the project.")
+        nvim.until(f"{COMMAND} == 'true'")
+        if "told" in does:
+            nvim.until("vim.g.told:find('asks to run: true', 1, true)")
+
+
+@pytest.mark.parametrize(("rows", "columns", "words"), [(50, 120, 300), (24, 80, 300), (14, 80, 30)])
+def test_warnings_are_in_view_whatever_else_is_said(bed: Bed, rows: int, columns: int, words: int) -> None:
+    with bed.nvim() as nvim:
+        nvim.command(f"set lines={rows} columns={columns}")
+        nvim.command("North")
+        nvim.lua("vim.api.nvim_create_autocmd('WinResized', { callback = function() vim.g.resized = true end })")
+        nvim.lua(REQUEST, "rm -rf x", f"{'word ' * words}\n\n**This command deletes files: WARNED.**")
+        nvim.until(f"{COMMAND} ~= ''")
+        nvim.until("vim.g.resized")
+        assert nvim.lua(f"return {IN_VIEW}", "WARNED")
+        answer_command(nvim, "ga")
+        nvim.until(f"{HEIGHT} == 4")
+
+
+def test_what_warns_out_of_view_is_shown_before_a_command_is_allowed(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("set lines=14 columns=80")
+        warnings = "\n\n".join(f"**This command {'word ' * 20} {number}.**" for number in range(9))
+        nvim.lua(REQUEST, "true", f"{warnings}\n\n**This command deletes files: WARNED.**\n\nAt most 10 s.")
+        nvim.until(f"{COMMAND} ~= ''")
+        assert not nvim.lua(f"return {IN_VIEW}", "WARNED")
+        nvim.command("North review")
+        nvim.keys("ga")
+        nvim.until("vim.fn.execute('messages'):find('read the warning above', 1, true)")
+        assert nvim.lua(f"return {IN_VIEW}", "WARNED")
+        assert nvim.lua("return vim.g.answer") is None
+        answer_command(nvim, "ga")
+        nvim.until("vim.g.answer == 'run'")
 
 
 def test_the_command_line_keeps_its_height(bed: Bed) -> None:
