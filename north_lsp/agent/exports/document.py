@@ -8,6 +8,7 @@ from dataclasses import field
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from north_lsp.agent.log.agent_calls import BEGAN
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import ModelEntry, ServiceTierEntry, ThinkingEntry
 from north_lsp.agent.log.entries import Logged, UnknownEntry
@@ -261,7 +262,7 @@ class _Builder:
                 self._add(Note(f"Checkpoint: {title}"))
             case OtherMessage(role):
                 self._add(Note(f"A message of the role {role!r}, which this version does not know"))
-            case UnknownEntry() as unknown if unknown.type:
+            case UnknownEntry() as unknown if unknown.type not in ("", BEGAN):
                 self._add(Note(f"An entry of the type {unknown.type!r}, which this version does not know"))
             case _:
                 pass

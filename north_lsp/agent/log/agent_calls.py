@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from north_lsp.agent.log.entries import UnknownEntry
 
 _MARK = "agent:"
+BEGAN = "session_init"
+"""The kind of the first entry of an agent's log."""
 
 
 def agent_call_id(agent_id: str, call_id: str) -> str:
@@ -18,7 +20,7 @@ def agent_began(
     agent: str, system: str, task: str, tools: Sequence[str], schema: Mapping[str, object] | None
 ) -> UnknownEntry:
     """Make the first entry of an agent's log: what it was given."""
-    row = {"type": "session_init", "agent": agent, "systemPrompt": system, "task": task, "tools": list(tools)}
+    row = {"type": BEGAN, "agent": agent, "systemPrompt": system, "task": task, "tools": list(tools)}
     return UnknownEntry(row | ({"outputSchema": dict(schema)} if schema is not None else {}))
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from north_lsp.agent.exports.export import FORMATS, default_name, format_for, render, source_of
 from north_lsp.agent.exports.masking import mask_for
 from north_lsp.agent.exports.prose import inline, to_html
+from north_lsp.agent.log.agent_calls import agent_began
 from north_lsp.agent.log.log import Log
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
@@ -245,6 +246,14 @@ def test_what_is_damaged_is_said_and_the_rest_is_exported(tmp_path: Path) -> Non
     headless = stored(tmp_path, "\n".join(lines[1:3]).encode())
     assert "Not everything" in exported(headless, "md")
     assert "I will" in exported(stored(tmp_path, "\n".join(["broken", *lines[1:3]]).encode()), "md")
+
+
+def test_an_agents_conversation_begins_with_its_task(tmp_path: Path) -> None:
+    began = agent_began("explore", "You look.", "Find it", ["read_file"], None)
+    log = changed(LOG, [])
+    log.insert(1, {**began.record, "id": "began", "parentId": None, "timestamp": AT})
+    log[2]["parentId"] = "began"
+    assert exported(stored(tmp_path, log), "md") == exported(stored(tmp_path / "other", LOG), "md")
 
 
 def test_a_conversation_without_a_word_has_nothing_to_export(tmp_path: Path) -> None:
