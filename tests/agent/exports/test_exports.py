@@ -251,7 +251,7 @@ def test_what_is_damaged_is_said_and_the_rest_is_exported(tmp_path: Path) -> Non
 def test_an_agents_conversation_begins_with_its_task(tmp_path: Path) -> None:
     began = agent_began("explore", "You look.", "Find it", ["read_file"], None)
     log = changed(LOG, [])
-    log.insert(1, {**began.record, "id": "began", "parentId": None, "timestamp": AT})
+    log.insert(1, {**began.record, "id": "began", "parentId": None})
     log[2]["parentId"] = "began"
     assert exported(stored(tmp_path, log), "md") == exported(stored(tmp_path / "other", LOG), "md")
 
