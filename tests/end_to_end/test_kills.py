@@ -13,7 +13,7 @@ from tests.support.client import RawAcpClient, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Call, Gate, Say, Think, answer
 
-RECOVERED = "*an interrupted answer was recovered*\n\n"
+RECOVERED = "*An interrupted answer was recovered.*\n\n"
 
 KNOWS = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"north": {}}}}
 """An `initialize` of a client that knows North."""
