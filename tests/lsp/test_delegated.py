@@ -9,7 +9,7 @@ from tests.end_to_end.world import World
 from tests.lsp.test_chat import answered, opened
 from tests.support.lsp_client import LspClient, lsp_client
 from tests.support.model_server import ModelServer
-from tests.support.script import Gate, Say, answer, call
+from tests.support.script import Fail, Gate, Say, answer, call
 from tests.support.web_site import Page, Site
 
 
@@ -75,3 +75,40 @@ async def test_what_an_agent_changes_in_its_work_tree_is_one_question_under_its_
         await client.press(next(one for title, one in there.items() if title.startswith("North: accept")))
         await answered(client, uri, "It was changed.")
         assert client.text(path.as_uri()) == LINES.replace("line 28\n", "line twenty-eight\n")
+
+
+async def test_of_three_agents_one_fails_one_is_cancelled_and_one_clashes_with_what_is_typed(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "notes.txt"
+    path.write_text(LINES)
+    first_commit(world.project)
+    rows = [isolated("task", "ALPHA", id="a"), isolated("task", "BETA", id="b"), isolated("task", "GAMMA", id="c")]
+    server.route("Have all done", tasks(*rows), answer(Say("All have ended.")))
+    server.route("ALPHA", answer(Fail(400, "invalid_request_error", "no such thing")))
+    server.route("BETA", READ, replaced("line 3\n", "line three\n"), answer(Say("I "), Gate("never")))
+    edits = (replaced("line 10\n", "line ten\n"), replaced("line 28\n", "line twenty-eight\n"))
+    server.route("GAMMA", READ, *edits, answer(Say("I "), Gate("edited"), call("list_root")), submit("C is done."))
+    async with lsp_client(world) as client:
+        client.open(path.as_uri())
+        uri = await sent(client, "Have all done")
+        await server.reached("never")
+        await server.reached("edited")
+        mine = LINES.replace("line 10\n", "line ten by the user\n")
+        client.set(path.as_uri(), mine)
+        client.write(uri, "/tasks cancel 1-b")
+        await client.command("north.send", {"uri": uri})
+        await client.until(lambda: "cancelled" in client.text(uri))
+        server.open("edited")
+        await client.until(lambda: client.questions)
+        (question,) = client.questions
+        assert question["message"].startswith("task: What it changed in its work tree")
+        there = await client.actions(path.as_uri(), 27, 27)
+        await client.press(next(one for title, one in there.items() if title.startswith("North: accept")))
+        await answered(client, uri, "All have ended.")
+        assert client.text(path.as_uri()) == mine.replace("line 28\n", "line twenty-eight\n")
+    said = str(server.requests[-1].body["messages"])
+    assert [
+        said.count(f"[{id}] task: {how}") for id, how in (("0-a", "failed"), ("1-b", "cancelled"), ("2-c", "done"))
+    ] == [1, 1, 1]
+    assert "line ten" in said
