@@ -8,7 +8,7 @@ __all__ = ["bed"]
 
 
 def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed) -> None:
-    with emacs(bed, NORTH_OFFLINE_DELAY_MS="20") as it:
+    with emacs(bed, NORTH_OFFLINE_DELAY_MS="80") as it:
         it.open_chat()
         it.type("explain greet")
         it.act("North: send")

@@ -99,7 +99,7 @@ def test_a_plan_is_rejected_with_a_comment_edited_and_approved_and_a_question_an
         nvim.keys("<CR>")
         nvim.until("vim.api.nvim_get_current_line() == '  (•) B'")
         nvim.keys("ga")
-        nvim.until(in_chat("Present the plan"))
+        nvim.until(in_chat("? Approve this plan? — asks you"))
         nvim.until("#require('north.state').prompts > 0 and require('north.permission').count() > 0")
         nvim.lua("vim.ui.input = function(_, done) done('Look better') end")
         nvim.command("North review")
