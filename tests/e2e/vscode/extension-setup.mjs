@@ -164,9 +164,10 @@ const cases = {
       await screenshot(page, "setup-several");
       const file = path.join(folder, "both.code-workspace");
       const { folders } = JSON.parse(await readFile(file, "utf8"));
-      await writeFile(file, JSON.stringify({ folders: [...folders, { path: path.join(folder, "third") }] }));
+      const more = JSON.stringify({ folders: [...folders, { path: path.join(folder, "third") }] });
       await chat.rows.filter({ hasText: "find quokka" }).first().waitFor();
       await until("the third folder to be found", async () => {
+        await writeFile(file, more); // VS Code may not watch it yet when it is written for the first time
         await chat.ask("find wombat");
         return (await chat.row("answer").allTextContents()).some((text) => text.includes("third.txt"));
       });
