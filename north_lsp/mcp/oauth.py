@@ -1,16 +1,13 @@
 """Signs in to a server behind an address, by OAuth as the protocol has it: the server says who signs users in, the user
 does it in a browser, and North gets a token, which it refreshes."""
 
-import base64
 import hashlib
 import json
-import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
-from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
@@ -24,15 +21,14 @@ from north_lsp.mcp.sign_in_places import Places, hosts, is_safe
 from north_lsp.mcp.sign_in_steps import MAX_BYTES, SECONDS, code_of, granted, registered, resource_of, signer_of
 from north_lsp.mcp.transport import failure
 from north_lsp.providers.keys.callback import callback
+from north_lsp.providers.keys.oauth import Proof, taken
 from north_lsp.storage.credentials import CredentialStore
-from north_lsp.storage.locks import FileLock, LockHeld
 from north_lsp.web.client import Resolve, WebClient, resolved
 
 Show = Callable[[str, Sequence[str]], Awaitable[None]]
 """Has the user open an address in a browser; tells which hosts have a part in the sign-in."""
 
 _EARLY = 60.0
-_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -81,24 +77,13 @@ class SignIns:
             resource, signers, scope = await resource_of(client, spec)
             signer = await signer_of(client, signers, spec, places)
             taking_part = hosts(signer.addresses)
-            state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
-            async with callback(state) as answer:
+            proof = Proof()
+            async with callback(proof.state) as answer:
                 client_id = spec.client_id or await registered(client, signer, answer.address)
-                asked = {
-                    "response_type": "code",
-                    "client_id": client_id,
-                    "redirect_uri": answer.address,
-                    "state": state,
-                    "code_challenge": _unpadded(hashlib.sha256(verifier.encode()).digest()),
-                    "code_challenge_method": "S256",
-                    "resource": resource,
-                } | ({"scope": scope} if scope else {})
-                await show(
-                    f"{signer.authorize}{'&' if '?' in signer.authorize else '?'}{urlencode(asked)}", taking_part
-                )
+                more = {"resource": resource} | ({"scope": scope} if scope else {})
+                await show(proof.page(signer.authorize, client_id, answer.address, **more), taking_part)
                 code = await code_of(answer.wait, signer)
-                form = {"grant_type": "authorization_code", "code": code, "redirect_uri": answer.address}
-                form |= {"code_verifier": verifier, "client_id": client_id, "resource": resource}
+                form = proof.form(code, client_id, answer.address, resource=resource)
                 given = await granted(client, signer.token, form)
             tokens = self._noted(_tokens(given, Tokens("", "", 0, signer.token, client_id, resource)))
         await anyio.to_thread.run_sync(self.keep, spec, json.dumps(asdict(tokens)))
@@ -148,11 +133,8 @@ class SignIns:
         """Hold the lock of a sign-in. Raises ToolError, OSError."""
         name = _name(spec)
         async with self._locks.setdefault(name, anyio.Lock()):
-            lock: FileLock | LockHeld | None = None
-            with anyio.move_on_after(2 * SECONDS):
-                while not isinstance(lock := await anyio.to_thread.run_sync(self._store.lock, name), FileLock):
-                    await anyio.sleep(_LOOK_SECONDS)
-            if not isinstance(lock, FileLock):
+            lock = await taken(lambda: self._store.lock(name), 2 * SECONDS)
+            if lock is None:
                 raise failure("another process is refreshing its sign-in and does not finish")
             try:
                 yield
@@ -239,7 +221,3 @@ def _tokens(granted: Mapping[str, Any], before: Tokens) -> Tokens:
     expires_at = time.time() + seconds if isinstance(seconds, int | float) and 0 < seconds < 1e9 else 0.0
     kept = refresh if isinstance(refresh, str) else before.refresh
     return replace(before, access=str(granted["access_token"]), refresh=kept, expires_at=expires_at)
-
-
-def _unpadded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

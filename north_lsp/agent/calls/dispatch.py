@@ -143,10 +143,9 @@ class Dispatcher:
                 return
             await self._ports.status.before_step()
             group = [waiting.pop(0)]
-            side_by_side = (hold := self._context.rules.hold()) is None or not hold.counts
-            most = _MAX_PARALLEL if side_by_side else 1
-            while waiting and self._parallel(group[0]) and self._parallel(waiting[0]) and len(group) < most:
-                group.append(waiting.pop(0))
+            if waiting and self._parallel(group[0]) and not ((hold := self._context.rules.hold()) and hold.counts):
+                while waiting and self._parallel(waiting[0]) and len(group) < _MAX_PARALLEL:
+                    group.append(waiting.pop(0))
             try:
                 async with anyio.create_task_group() as tasks:
                     for call in group:
@@ -159,7 +158,7 @@ class Dispatcher:
         await self._calls.close()
 
     def _parallel(self, call: ToolCall) -> bool:
-        tool = self._context.tools.find(call.name)
+        tool = self._context.tools.listed(call.name)
         return tool is not None and tool.parallel
 
     async def _run_one(self, call: ToolCall) -> None:
@@ -177,7 +176,7 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - one broken tool must not end the turn
             self._ports.on_failure(f"tool {call.name}", error)
             result = failure(call, ToolError("INTERNAL", f"{call.name} failed in North ({type(error).__name__})"))
-        tool = self._context.tools.find(call.name)
+        tool = self._context.tools.listed(call.name)
         with self._ports.diagnostics.guarded("noticing repeated calls"):
             writes = tool is not None and "write" in tool.needs
             result = replace(result, text=self._repetition.note(call, result, writes=writes))

@@ -3,38 +3,29 @@
 from collections.abc import Sequence
 
 from north_lsp.agent.ports.editor import UserInterface
-from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.forms import Page
 from north_lsp.agent.ports.servers import Connect, ServerSpec
+from north_lsp.agent.ports.sign_in_page import SignInPage
 from north_lsp.agent.servers.session_servers import Row, SessionServers
 from north_lsp.display import one_line
 from north_lsp.errors import ToolError
-from north_lsp.storage.entries import new_entry_id
 
 
 async def sign_in(servers: SessionServers, name: str, editor: UserInterface) -> None:
     """Have the user sign in to a server that may be started. Raises ValueError, OSError, KeyError if there is none of
     that name."""
     connect, spec = _of(servers, name)
-    page: Page | None = None
+    page = SignInPage(editor, "mcp")
 
     async def show(address: str, hosts: Sequence[str]) -> None:
-        nonlocal page
         what = f"the MCP server {name}, at {', '.join(one_line(host, 300) for host in hosts)}"
-        page = Page(f"mcp-{new_entry_id(())}", f"Sign in to {what}", address)
-        answer = await editor.open_page(page)
-        if answer is None:
-            text = f"to sign in to {what}, open this address in a browser on this machine: {address}"
-            await editor.show(Notice("info", text))
-        elif answer.kind != "accepted":
+        if not await page.show(what, address):
             raise ToolError("REJECTED", "the page to sign in was not opened")
 
     try:
         await connect.sign_in(spec, show)
     except ToolError as error:
         raise ValueError(error.message.removeprefix("MCP error: ")) from None
-    if page is not None:
-        await editor.page_done(page)
+    await page.done()
 
 
 async def sign_out(servers: SessionServers, name: str) -> bool:

@@ -31,9 +31,7 @@ from north_lsp.agent.secrets.log_veil import LogVeil
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
-from north_lsp.agent.session.shell import shell_resources
 from north_lsp.agent.session.wiring import SessionParts
-from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.account import AgentAccount
 from north_lsp.agent.subagents.agent_editor import AgentEditor, AgentStatus, Names
 from north_lsp.agent.subagents.contract import Contract, ContractReminder
@@ -144,10 +142,7 @@ class AgentRun:
         workspace = replace(
             self._shared.place.workspace, seen=Seen(), finder=None, conversations=None, remember=None, revert=None
         )
-        settings, root = means.environment.settings, workspace.roots.main
-        runner = make_runner(settings, workspace, shell_resources(means.stored, means.environment, root))
-        if runner.containment is not None and means.shell.runner.containment is not None:
-            runner.containment.on_taken = means.shell.runner.containment.on_taken
+        runner = means.shell.runner_in(workspace)
         self._shared.runners.add(runner)
         try:
             return await self._work_on(log, workspace, runner, ports)

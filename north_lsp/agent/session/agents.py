@@ -236,9 +236,10 @@ class Agents:
         model = model.with_level(agent.level) if agent.level is not None and not wanted else model
         mode = mode_for(own, asker)
         depth, given = asker.depth + 1, Registry(own, self._hidden)
-        work = Work(request, agent, model, mode, given, depth, skills, isolated=isolated, package=package)
-        is_begun_behind = request.background and not asker.depth and package is None
-        work = replace(work, is_behind=asker.is_behind or is_begun_behind)
+        behind = asker.is_behind or (request.background and not asker.depth and package is None)
+        work = Work(
+            *(request, agent, model, mode, given, depth, skills), isolated=isolated, package=package, is_behind=behind
+        )
         if not uses_agents(agent, asker, environment.settings.tasks.max_recursion_depth):
             return work
         return replace(work, spawns=agent.may_spawn)

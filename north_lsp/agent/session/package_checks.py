@@ -19,10 +19,8 @@ from north_lsp.agent.ports.turn_context import TurnContext
 from north_lsp.agent.session.agent_run import Work
 from north_lsp.agent.session.call_wiring import SessionTools
 from north_lsp.agent.session.model_turns import TurnMeans
-from north_lsp.agent.session.shell import shell_resources
 from north_lsp.agent.session.trees import own_tree
 from north_lsp.agent.shell.run import ShellCommands
-from north_lsp.agent.shell.setup import make_runner
 from north_lsp.agent.subagents.agent_editor import AgentEditor, Names
 from north_lsp.agent.subagents.place import Place, TreeEdits
 from north_lsp.display import one_line
@@ -95,7 +93,7 @@ class PackageChecks:
         name = f"{self.names.id}-{what}"
         async with own_tree(self.means, self.workspace, name, self.editor) as place:
             await anyio.to_thread.run_sync(_put, changes, place, self.workspace)
-            runner = self._runner(place)
+            runner = self.means.shell.runner_in(place.workspace)
             try:
                 shell = await self._shell(place, runner)
                 return {one: await self._ran(f"{what}-{at}", one, place, shell) for at, one in enumerate(commands)}
@@ -121,14 +119,6 @@ class PackageChecks:
         await self.editor.show(replace(result.ended, call_id=id))
         code = (result.details or {}).get("exitCode")
         return _Ran(code, result.text) if isinstance(code, int) else _Ran(None, "the user did not want it")
-
-    def _runner(self, place: Place) -> Runner:
-        means = self.means
-        resources = shell_resources(means.stored, means.environment, place.workspace.roots.main)
-        runner = make_runner(means.environment.settings, place.workspace, resources)
-        if runner.containment is not None and means.shell.runner.containment is not None:
-            runner.containment.on_taken = means.shell.runner.containment.on_taken
-        return runner
 
     async def _shell(self, place: Place, runner: Runner) -> ShellCommands:
         means = self.means

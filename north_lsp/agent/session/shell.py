@@ -22,6 +22,7 @@ from north_lsp.agent.turn.queue import Stopped
 from north_lsp.display import one_line, visible
 from north_lsp.providers.catalog.catalog import secret_names
 from north_lsp.workspace.project_root import project_hash
+from north_lsp.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from north_lsp.agent.shell.setup import ShellResources
@@ -61,23 +62,25 @@ class SessionShell:
     def runner(self) -> "Runner":
         """What runs commands."""
         if self._runner is None:
-            from north_lsp.agent.shell.setup import make_runner
-
-            workspace, environment = self._settings.workspace, self._environment
-            resources = shell_resources(self._stored, environment, workspace.roots.main)
-            self._runner = make_runner(environment.settings, workspace, resources)
-            if self._runner.containment is not None:
-                self._runner.containment.on_taken = self._tell_of_taken
+            self._runner = self.runner_in(self._settings.workspace)
         return self._runner
+
+    def runner_in(self, workspace: Workspace) -> "Runner":
+        """Make what runs commands of this session in a workspace: its own, or an agent's."""
+        from north_lsp.agent.shell.setup import make_runner
+
+        resources = _resources(self._stored, self._environment, workspace.roots.main)
+        runner = make_runner(self._environment.settings, workspace, resources)
+        if runner.containment is not None:
+            runner.containment.on_taken = self._tell_of_taken
+        return runner
 
     @cached_property
     def _own(self) -> "UserCommands":
         from north_lsp.agent.shell.user_commands import KeptCommands, UserCommands
 
-        kept, root = (
-            KeptCommands(self._log, self._stored.artifacts, self._saved.sync),
-            self._settings.workspace.roots.main,
-        )
+        kept = KeptCommands(self._log, self._stored.artifacts, self._saved.sync)
+        root = self._settings.workspace.roots.main
         return UserCommands(kept, self.runner, self._editor, root, self._gate, self._unsaved_files)
 
     def expect(self, paths: Sequence[Path]) -> None:
@@ -134,7 +137,7 @@ def _has_commands(path: Iterable[Logged]) -> bool:
     )
 
 
-def shell_resources(stored: Stored, environment: Environment, root: Path) -> "ShellResources":
+def _resources(stored: Stored, environment: Environment, root: Path) -> "ShellResources":
     """Return what the shells of a session are made with."""
     from north_lsp.agent.shell.setup import ShellResources
 

@@ -8,15 +8,13 @@ import anyio.to_thread
 
 from north_lsp.agent.models.keys import UserKeys
 from north_lsp.agent.ports.editor import UserInterface
-from north_lsp.agent.ports.events import Notice
-from north_lsp.agent.ports.forms import Page
+from north_lsp.agent.ports.sign_in_page import SignInPage
 from north_lsp.display import fenced
 from north_lsp.providers.catalog.add_provider import ModelsText
 from north_lsp.providers.catalog.presets import PresetError, find_preset, presets
 from north_lsp.providers.model import ProviderInfo
 from north_lsp.slash.base import CommandError, PlannedProvider
 from north_lsp.storage.credentials import StoredKey
-from north_lsp.storage.entries import new_entry_id
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.environment import Environment
@@ -114,21 +112,14 @@ class ProvidersHost:
 
 async def sign_in_to(info: ProviderInfo, keys: UserKeys, editor: UserInterface) -> None:
     """Have the user sign in to a provider. Raises ValueError, OSError."""
-    page: Page | None = None
+    page = SignInPage(editor, "sign-in")
 
     async def show(address: str) -> None:
-        nonlocal page
-        page = Page(f"sign-in-{new_entry_id(())}", f"Sign in to {info.title}", address)
-        answer = await editor.open_page(page)
-        if answer is None:
-            text = f"to sign in to {info.title}, open this address in a browser on this machine: {address}"
-            await editor.show(Notice("info", text))
-        elif answer.kind != "accepted":
+        if not await page.show(info.title, address):
             raise ValueError("the page to sign in was not opened")
 
     await keys.sign_in(info, show)
-    if page is not None:
-        await editor.page_done(page)
+    await page.done()
 
 
 def _how(info: ProviderInfo) -> str:

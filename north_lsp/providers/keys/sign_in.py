@@ -1,14 +1,10 @@
 """Signs the user in to a provider in a browser, by OAuth with PKCE, and refreshes what that gave. Knows nothing of
 where it is kept; a token is never shown."""
 
-import base64
-import hashlib
 import json
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
@@ -18,6 +14,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.providers.credentials import can_be_sent
 from north_lsp.providers.json_values import as_object
 from north_lsp.providers.keys.callback import callback
+from north_lsp.providers.keys.oauth import Proof
 from north_lsp.providers.model import SignIn
 from north_lsp.providers.tls import verification
 
@@ -70,20 +67,12 @@ class Grant:
 
 async def sign_in(about: SignIn, environ: Mapping[str, str], show: Callable[[str], Awaitable[None]]) -> Grant:
     """Have the user sign in on a page that `show` has opened, within five minutes. Raises SignInFailed, OSError."""
-    state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(64)
-    async with callback(state, about.port) as answer:
-        asked = {
-            "response_type": "code",
-            "client_id": about.client_id,
-            "redirect_uri": answer.address,
-            "state": state,
-            "code_challenge": _unpadded(hashlib.sha256(verifier.encode()).digest()),
-            "code_challenge_method": "S256",
-        } | ({"scope": " ".join(about.scopes)} if about.scopes else {})
-        await show(f"{about.authorize}{'&' if '?' in about.authorize else '?'}{urlencode(asked)}")
+    proof = Proof()
+    async with callback(proof.state, about.port) as answer:
+        scope = {"scope": " ".join(about.scopes)} if about.scopes else {}
+        await show(proof.page(about.authorize, about.client_id, answer.address, **scope))
         code = await _code(answer.wait)
-        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": answer.address}
-        return await _granted(about, environ, form | {"code_verifier": verifier, "client_id": about.client_id}, "")
+        return await _granted(about, environ, proof.form(code, about.client_id, answer.address), "")
 
 
 async def refreshed(grant: Grant, about: SignIn, environ: Mapping[str, str]) -> Grant:
@@ -142,7 +131,3 @@ async def _posted(address: str, environ: Mapping[str, str], form: Mapping[str, s
         return response.status_code, as_object(json.loads(data))
     except (ValueError, RecursionError):
         return response.status_code, {}
-
-
-def _unpadded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

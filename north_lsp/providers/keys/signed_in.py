@@ -9,13 +9,12 @@ import anyio.to_thread
 
 from north_lsp.providers.base import AssistantMessage, Counted, Failed, ModelRequest, Provider, StreamEvent
 from north_lsp.providers.credentials import Credential, MissingCredential
+from north_lsp.providers.keys.oauth import taken
 from north_lsp.providers.keys.sign_in import Grant, SignInFailed, refreshed
 from north_lsp.providers.keys.sources import SIGN_IN, Keys
 from north_lsp.providers.model import ProviderInfo, SignIn
-from north_lsp.storage.locks import FileLock
 
 _LOCK_SECONDS = 20.0
-_LOOK_SECONDS = 0.05
 
 
 class SignedInProvider:
@@ -81,7 +80,9 @@ class SignedInProvider:
         """Refresh the token, unless another process has done so meanwhile: who refreshes does it alone, since what
         refreshes may count once. One that has not ended is used if that fails. Raises SignInFailed, OSError."""
         keys, id = self._keys, self._info.id
-        lock = await self._lock()
+        lock = await taken(lambda: keys.lock_sign_in(id), _LOCK_SECONDS)
+        if lock is None:
+            raise SignInFailed("another process is refreshing the sign-in and does not come to an end")
         try:
             await anyio.to_thread.run_sync(keys.refresh)
             now = keys.sign_in(id)
@@ -102,12 +103,3 @@ class SignedInProvider:
             return kept
         finally:
             lock.release(remove=False)
-
-    async def _lock(self) -> FileLock:
-        with anyio.move_on_after(_LOCK_SECONDS):
-            while not isinstance(
-                lock := await anyio.to_thread.run_sync(self._keys.lock_sign_in, self._info.id), FileLock
-            ):
-                await anyio.sleep(_LOOK_SECONDS)
-            return lock
-        raise SignInFailed("another process is refreshing the sign-in and does not come to an end")
