@@ -36,3 +36,9 @@ def tasks_shown(result: ResultEntry) -> Iterator[Event]:
     """Show how the tasks of a call ended."""
     if result.tool == "task" and (rows := task_rows(result.details.of_tool)):
         yield TasksChanged(result.call_id, rows, is_over=True)
+
+
+def numbers_of(id: str) -> list[int]:
+    """Return the numbers in a task's id (`0-find.2-read`), which say in which order tasks were begun."""
+    numbers = (part.partition("-")[0] for part in id.split("."))
+    return [int(number) if number.isdecimal() else 0 for number in numbers]

@@ -413,13 +413,14 @@ class Agents:
         return await anyio.to_thread.run_sync(self.definitions)
 
     def listed(self) -> list[TaskRow]:
-        """List the tasks of the conversation: those that the log has, and those of this process."""
-        from north_lsp.agent.log.task_rows import task_rows
+        """List the tasks of the conversation, in the order in which they were begun: those that the log has, and those
+        of this process."""
+        from north_lsp.agent.log.task_rows import numbers_of, task_rows
 
         results = [one.entry for one in self._means.stored.log.path() if isinstance(one.entry, ResultEntry)]
         rows = {row.id: self._as_it_ended(row) for result in results for row in task_rows(result.details.of_tool)}
         rows |= {id: one.progress.row for id, one in self.tasks.items()}
-        return list(rows.values())
+        return sorted(rows.values(), key=lambda row: numbers_of(row.id))
 
     def _as_it_ended(self, row: TaskRow) -> TaskRow:
         """Return what became of a task that still ran when its call got its result."""
