@@ -191,10 +191,7 @@ class AcpAgent:
     async def _resume(self, params: Params, call: Call) -> object:
         switch = await self._leave(None, read.text(params, "sessionId"))
         session = await self._open(params)
-        stands = (session.usage(), session.goal_and_work.anew())
-        return self._opened(
-            session, params, call, await self._arrive(switch, session), [one for one in stands if one is not None]
-        )
+        return self._opened(session, params, call, await self._arrive(switch, session), lambda: _stands(session))
 
     async def _fork(self, params: Params, call: Call) -> object:
         from north_lsp.acp.navigation import forked
@@ -221,7 +218,12 @@ class AcpAgent:
         return await self._factory.switches.after(switch, session.id)
 
     def _opened(
-        self, session: Session, params: Params, call: Call, problems: Sequence[str], more: Sequence[Event] = ()
+        self,
+        session: Session,
+        params: Params,
+        call: Call,
+        problems: Sequence[str],
+        more: Callable[[], Sequence[Event]] = tuple,
     ) -> object:
         """Return the answer for an opened session and announce it. Prompts that were queued when an earlier process
         ended are offered again, in the answer and as notices."""
@@ -313,14 +315,15 @@ class AcpAgent:
         call: Call,
         problems: Sequence[str] = (),
         unsent: Sequence[QueuedPromptText] = (),
-        more: Sequence[Event] = (),
+        more: Callable[[], Sequence[Event]] = tuple,
     ) -> None:
         session.remembering.window = read.north_text(params, "windowId") or session.remembering.window
         of_servers = take_servers(session, params, self._editor_servers)
 
         async def announce() -> None:
-            for event in (CommandsChanged(await session.refresh_commands()), *more):
+            for event in more():  # first, and as it is now: the next prompt can change it
                 await self._editor(session.id).show(event)
+            await self._editor(session.id).show(CommandsChanged(await session.refresh_commands()))
             session.servers.begin()
             notices = [
                 *of_servers,
@@ -391,6 +394,11 @@ class AcpAgent:
         if session.is_closed:
             raise RpcError(INVALID_REQUEST, f"the session {id} is being closed: load it again to continue it")
         return session
+
+
+def _stands(session: Session) -> Sequence[Event]:
+    """Return what a client is shown of a session whose conversation it has already."""
+    return [one for one in (session.usage(), session.goal_and_work.anew()) if one is not None]
 
 
 def _not_sent(queued_prompt: QueuedPromptText) -> str:

@@ -75,12 +75,15 @@ def test_what_is_gone_is_not_running() -> None:
 
 
 def test_a_process_that_left_its_parent_is_found_by_its_group() -> None:
-    command = "(sleep 1000 & echo $!); exec sleep 1000"
+    command = "(sleep 1000 & echo $!); echo; exec sleep 1000"  # the parent is gone when the empty line comes
     with subprocess.Popen(["bash", "-c", command], stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
-        orphan = int(process.stdout.readline())
-        assert set(processes.children_of(process.pid)) == {orphan}
-        os.killpg(process.pid, signal.SIGKILL)
+        try:
+            orphan = int(process.stdout.readline())
+            process.stdout.readline()
+            assert set(processes.children_of(process.pid)) == {orphan}
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_what_has_ended_and_was_not_asked_for_is_not_listed() -> None:

@@ -69,7 +69,6 @@ def _fork(connection: socket.socket) -> int:
         _become_server(request, fds)
     for fd in fds:
         os.close(fd)
-    connection.sendall(pid.to_bytes(_HEADER, "big"))
     return pid
 
 
@@ -155,8 +154,9 @@ def serve(descriptor: int) -> None:
                 connection, _ = listener.accept()
                 with suppress(EOFError, OSError):  # gone before it has sent its order
                     pid = _fork(connection)
-                    children[pid] = connection
+                    children[pid] = connection  # before anything can fail: it is ended with who ordered it
                     chosen.register(connection, selectors.EVENT_READ, pid)
+                    connection.sendall(pid.to_bytes(_HEADER, "big"))
             elif key.data in children:  # the process that ran it is gone
                 os.kill(key.data, signal.SIGKILL)
                 chosen.unregister(key.fileobj)

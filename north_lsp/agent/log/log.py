@@ -1,7 +1,8 @@
 """The log of one conversation, typed: reads its entries, and writes everything that goes into it."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -72,7 +73,7 @@ class Log:
         self._read: dict[str, tuple[Mapping[str, Any], object, Logged]] = {}
         self._those: dict[Callable[[Logged], bool], _Those] = {}
         self._readers: dict[type[Reader], tuple[Known, Reader]] = {}
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()  # taken before the conversation's own, never after
 
     @property
     def id(self) -> str:
@@ -182,6 +183,13 @@ class Log:
         return read
 
     # -- writing -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def borrowed(self) -> Iterator[bool]:
+        """Be the writer for a moment; False if that is not possible, or if this process is the writer anyway. The log
+        can be read and written meanwhile, by this thread alone."""
+        with self._mutex, self.conversation.borrowed() as is_mine:
+            yield is_mine
 
     def append(self, entry: Entry, entry_id: str | None = None) -> Logged:
         """Append an entry after the last one."""

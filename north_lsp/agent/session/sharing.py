@@ -236,7 +236,7 @@ class Sharing:
 
     def _settle(self) -> bool:
         """Keep what a killed process left, if nobody else has; returns whether an answer was recovered."""
-        with self._conversation.borrowed() as is_mine:
+        with self._log.borrowed() as is_mine:
             recovered = is_mine and self._conversation.answer.recover()
             if is_mine:
                 with suppress(ConversationBusy):
