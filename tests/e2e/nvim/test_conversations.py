@@ -233,7 +233,7 @@ def test_slash_commands_switch_the_conversation(bed: Bed) -> None:
 def test_a_conversation_is_closed_with_quit_and_stays_stored(bed: Bed) -> None:
     with bed.nvim() as nvim:
         two_conversations(nvim)
-        assert nvim.lua("return #vim.api.nvim_list_wins()") > 1
+        nvim.until("#vim.api.nvim_list_wins() > 1")
         ask(nvim, "/quit")
         nvim.until("#vim.api.nvim_list_wins() == 1")
         nvim.command("North continue")
