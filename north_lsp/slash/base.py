@@ -154,6 +154,10 @@ class Host(Protocol):
         in which nothing was said."""
         ...
 
+    async def quit(self) -> str:
+        """Have the client close this conversation."""
+        ...
+
     async def begin_anew(self) -> str:
         """Have the editor begin a new conversation."""
         ...

@@ -230,6 +230,16 @@ def test_slash_commands_switch_the_conversation(bed: Bed) -> None:
         nvim.until(f"not {in_chat('is defined in')}")
 
 
+def test_a_conversation_is_closed_with_quit_and_stays_stored(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.until("#vim.api.nvim_list_wins() > 1")
+        ask(nvim, "/quit")
+        nvim.until("#vim.api.nvim_list_wins() == 1")
+        nvim.command("North continue")
+        nvim.until(in_chat("## You\n\nlist files"))
+
+
 def test_prompts_that_were_sent_come_back(bed: Bed) -> None:
     with bed.nvim() as nvim:
         two_conversations(nvim)
