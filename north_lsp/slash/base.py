@@ -42,11 +42,13 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs by model, for this conversation and for all; `days` are the last days with what they cost, by date."""
+    """Costs by model, for this conversation and for all; `days` are the last days with what they cost, by date;
+    `missing` says what is not in the sums over all, and why."""
 
     session: Sequence[Spent]
     all_time: Sequence[Spent]
     days: Sequence[tuple[str, float]]
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
