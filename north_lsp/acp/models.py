@@ -155,4 +155,5 @@ def _shown(key: StoredKey) -> dict[str, Any]:
         "label": key.label,
         "ending": key.ending,
         "createdAt": key.created_at,
+        "lastUsedAt": key.last_used_at,
     }

@@ -77,6 +77,9 @@ class KnownKey(Protocol):
     @property
     def ending(self) -> str: ...
 
+    @property
+    def use(self) -> str: ...
+
 
 class Host(Protocol):
     """The conversation that a command was typed in. Every method may raise CommandError."""
