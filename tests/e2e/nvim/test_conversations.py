@@ -141,7 +141,7 @@ def test_a_log_is_imported_and_shown(bed: Bed) -> None:
         nvim.until(in_chat("is defined in"))
         nvim.until(IDLE)
         assert "damaged.jsonl was not imported: line 1" in str(asked(nvim)[0]["prompt"])
-        assert "1 lines could not be read" in messages(nvim)
+        assert "North: one line could not be read" in messages(nvim)
         nvim.command("North import /no/such/file")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('file not found') ~= nil")
 
