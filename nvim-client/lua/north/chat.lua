@@ -143,6 +143,7 @@ local function start_block(blank)
   end
   if present < blank then
     append(("\n"):rep(blank - present))
+    folds.changed()
   end
 end
 
