@@ -225,6 +225,14 @@ vim.api.nvim_create_autocmd({ "WinNew", "WinClosed", "VimResized" }, {
   end,
 })
 
+vim.api.nvim_create_autocmd("SafeState", {
+  group = group,
+  desc = "North: what changes from now on is the user's doing; sizes were told before",
+  callback = function()
+    comes_or_goes = comes_or_goes and vim.startswith(vim.api.nvim_get_mode().mode, "c") -- there they are told afterwards
+  end,
+})
+
 vim.api.nvim_create_autocmd("WinResized", {
   group = group,
   desc = "North: the window to type in stays as high as the user has made it, and gets no room of windows that go",
