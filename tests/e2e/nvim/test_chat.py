@@ -119,6 +119,21 @@ def test_code_has_colours_and_is_copied(bed: Bed, model: ModelServer) -> None:
         nvim.until("vim.fn.execute('messages'):find('no code block here', 1, true)")
 
 
+def test_windows_that_a_session_file_opened_go_together_and_look_alike(bed: Bed) -> None:
+    session = bed.folder / "session.vim"
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        nvim.command(f"mksession {session}")
+    with bed.nvim("-S", str(session)) as nvim:
+        nvim.command("set number")
+        nvim.command("North")
+        assert windows(nvim) == ["greeting.py", "chat", "prompt"]
+        nvim.lua(GO_TO_CHAT)
+        assert nvim.lua("return { vim.wo.number, vim.wo.foldmethod }") == [False, "expr"]
+        nvim.keys(":q<CR>")
+        nvim.until("#vim.api.nvim_list_wins() == 1")
+
+
 def test_both_windows_come_and_go_together(bed: Bed) -> None:
     with bed.nvim() as nvim:
         nvim.command("North")
