@@ -26,18 +26,19 @@ def export_methods(find: Callable[[str], Session | None], environment: Environme
 
     async def export(params: Params, call: Call) -> object:
         """Write the conversation to `path`, or return its text without one."""
-        from north_lsp.agent.exports.export import as_format, format_for
+        from north_lsp.agent.exports.export import as_format
 
         path, named = read.optional_text(params, "path"), read.optional_text(params, "format")
         if path is not None and not os.path.isabs(path):
             raise invalid_params("path", "must be an absolute path")
         raw, replace = read.flag(params, "raw"), read.flag(params, "replace")
         try:
-            format = as_format(named) if named is not None else format_for(path)
+            wanted = as_format(named) if named is not None else None
             exports = await exports_of(params)
             if path is not None:
-                written = await exports.write(Wanted(path, format, raw, replace))
+                written, format = await exports.write(Wanted(path, wanted, raw, replace))
                 return {"path": str(written), "format": format}
+            format = wanted or "html"
             text = await exports.text(format, raw=raw)
         except ToolError as error:
             raise _refused(error) from None

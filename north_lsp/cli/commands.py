@@ -149,6 +149,7 @@ def _doctor(parser: ArgumentParser) -> None:
         "--report", action="store_true", help="print what a report of a problem needs, without secrets, to be pasted"
     )
     how.add_argument("--bundle", metavar="FILE", nargs="?", const="", help="write a zip for reports, without secrets")
+    parser.add_argument("--check-updates", action="store_true", help="ask PyPI whether there is a newer version, too")
     parser.add_argument("--conversation", metavar="ID", help="with --bundle: add this conversation, after a question")
 
 
@@ -283,7 +284,7 @@ COMMANDS = (
         "doctor",
         "Maintenance",
         "Check this installation and say what to do about what is wrong.",
-        ("doctor", "doctor --json", "doctor --report", "doctor --bundle report.zip"),
+        ("doctor", "doctor --json", "doctor --report", "doctor --check-updates", "doctor --bundle report.zip"),
         _doctor,
         takes_model=True,
     ),

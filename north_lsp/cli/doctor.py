@@ -14,7 +14,7 @@ from north_lsp.agent.servers.sources import find_servers
 from north_lsp.cli.finding import Finding, Level
 from north_lsp.cli.reach import keys, network
 from north_lsp.cli.surroundings import editors, on_path, programs
-from north_lsp.cli.variables import NUMBERS, SET_BY_NORTH, SWITCHES, VARIABLES
+from north_lsp.cli.variables import NUMBERS, SET_BY_NORTH, SWITCHES, VARIABLES, WITHOUT_EFFECT
 from north_lsp.errors import Problem
 from north_lsp.providers.catalog.catalog import Catalog
 from north_lsp.providers.catalog.model_list import UnknownModel
@@ -33,6 +33,7 @@ from north_lsp.storage.user_settings import load_settings
 from north_lsp.workspace.project_root import find_root, project_hash
 
 _KNOWN = {*VARIABLES, *SET_BY_NORTH}
+_NO_TYPO = _KNOWN | WITHOUT_EFFECT.keys()
 _FOR_A_SANDBOX = (
     "it needs Linux 5.13 or newer with Landlock and user namespaces, which many containers switch off, or macOS with "
     "/usr/bin/sandbox-exec; without it, you only have to answer more questions"
@@ -55,11 +56,14 @@ def examine(options: Options) -> list[Finding]:
 def _program(options: Options) -> Iterator[Finding]:
     yield Finding("ok", f"North {__version__}, Python {platform.python_version()}, {platform.system()}")
     yield Finding("ok", f"project root: {find_root(options.path or Path.cwd())}")
-    unknown = sorted(name for name in options.environ if name.startswith("NORTH_") and name not in _KNOWN)
+    unknown = sorted(name for name in options.environ if name.startswith("NORTH_") and name not in _NO_TYPO)
     if unknown:
         meant = {name: get_close_matches(name, _KNOWN, 1) for name in unknown}
         told = [f"{name} (did you mean {near[0]}?)" if near else name for name, near in meant.items()]
         yield Finding("note", f"unknown NORTH_ variables: {', '.join(told)}", "check their spelling")
+    for name, why in WITHOUT_EFFECT.items():
+        if options.environ.get(name):
+            yield Finding("note", f"{name} has no effect: {why}", "unset it")
     yield from _values(options.environ)
 
 

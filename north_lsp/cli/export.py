@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from north_lsp.agent.exports.export import as_format, default_name, format_for, render, source_of
+from north_lsp.agent.exports.export import Format, as_format, default_name, format_for, render, source_of
 from north_lsp.agent.exports.target import find_target, write_target
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.session.exporting import find_log, mask_of, private_folders, read_log
@@ -35,17 +35,21 @@ def export(
     locations = Locations.from_environment(options.environ)
     try:
         log = _log(conversation, locations)
-        chosen = as_format(format) if format is not None else format_for(out)
-        mask = None if raw else mask_of(options.load_catalog(), options.environ)
-        text = render(source_of(log, Blobs(locations.blobs)), shipped_tools(), chosen, mask)
+        wanted = as_format(format) if format is not None else None
+
+        def text(format: Format) -> str:
+            mask = None if raw else mask_of(options.load_catalog(), options.environ)
+            return render(source_of(log, Blobs(locations.blobs)), shipped_tools(), format, mask)
+
         if out == "-":
-            sys.stdout.write(text)
+            sys.stdout.write(text(wanted or "html"))
             return 0
-        name, folder = default_name(log.id, date.today(), chosen), options.path or Path.cwd()
+        name, folder = default_name(log.id, date.today(), wanted or "html"), options.path or Path.cwd()
         target = find_target(out or name, name, folder, private_folders(locations))
+        rendered = text(wanted or format_for(target.name))
         if target.exists and not force and not _may_replace(target.path, ask):
             raise ToolError("CONFLICT", f"{target.path} exists already", "name another file, or use --force")
-        write_target(target, text, replace=target.exists)
+        write_target(target, rendered, replace=target.exists)
     except ToolError as error:
         told = f"{error.message}: {error.hint}" if error.hint else error.message
         complain(told)

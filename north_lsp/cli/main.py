@@ -164,6 +164,10 @@ def _doctor(arguments: "argparse.Namespace", options: Options) -> int:
 
     with waiting("Checking this installation…"):
         findings = examine(options)
+        if arguments.check_updates:
+            from north_lsp.cli.updates import updates
+
+            findings.append(updates(options.environ))
     if arguments.bundle is not None:
         from north_lsp.cli.bundle import write_bundle
 

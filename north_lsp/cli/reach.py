@@ -19,7 +19,7 @@ from north_lsp.storage.switches import is_on
 
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 _TRIED = ("anthropic-messages", "openai-responses", "openai-completions", "google-generative-ai")
-_TO_REACH = "check the network, and HTTPS_PROXY and NORTH_CA_BUNDLE where the editor is started"
+TO_REACH = "check the network, and HTTPS_PROXY and NORTH_CA_BUNDLE where the editor is started"
 
 
 def network(options: Options, known: Catalog) -> Iterator[Finding]:
@@ -57,7 +57,7 @@ def keys(options: Options, known: Catalog) -> Iterator[Finding]:
                 remedy += f", or correct {where} where the editor is started"
             yield Finding("error", f"{text}; {problem}", remedy)
         else:
-            yield Finding("warning", f"{text}; {problem}", _TO_REACH)
+            yield Finding("warning", f"{text}; {problem}", TO_REACH)
     if not keyed:
         yield Finding(
             "note",

@@ -43,3 +43,16 @@ SET_BY_NORTH = {
     "NORTH_SESSION_ID": "in commands that North runs: the id of the conversation",
     "NORTH_COMMAND_ID": "in commands that North runs: how it finds their processes again",
 }
+_FILES_ARE_NOW = "lists of files are never older than the disk"
+_NO_NOTEBOOK = "North has no Python of its own; commands run the project's"
+WITHOUT_EFFECT = {
+    "FS_SCAN_CACHE_TTL_MS": _FILES_ARE_NOW,
+    "FS_SCAN_EMPTY_RECHECK_MS": _FILES_ARE_NOW,
+    "FS_SCAN_CACHE_MAX_ENTRIES": "each root has one list of files, which is kept while it is open",
+    "NORTH_MAX_AST_FILES": "no tool rewrites many files by a pattern",
+    "NORTH_PY": _NO_NOTEBOOK,
+    "NORTH_PYTHON_SKIP_CHECK": _NO_NOTEBOOK,
+    "NORTH_PYTHON_GATEWAY_URL": _NO_NOTEBOOK,
+    "NORTH_PYTHON_GATEWAY_TOKEN": _NO_NOTEBOOK,
+}
+"""Variables for what North does not have, each with why: whoever sets one is told."""

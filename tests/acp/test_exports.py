@@ -87,6 +87,28 @@ async def test_a_file_is_written_where_the_client_says_and_not_replaced_unasked(
         assert (await refused(on, format="pdf"))[2] == "INVALID_INPUT"
 
 
+async def test_an_ending_that_means_no_format_is_refused_and_a_folder_has_none(
+    world: World, server: ModelServer
+) -> None:
+    async with stage(world, server) as on:
+        await talked(on)
+        path = world.folder / "out.pdf"
+        _, words, code = await refused(on, path=str(path))
+        assert code == "INVALID_INPUT"
+        assert words.startswith("'.pdf' is not the ending of an export: end the name in .html, ")
+        await on.say("/export out.pdf")
+        assert "'.pdf' is not the ending of an export" in said(on)
+        assert not [*world.project.glob("*.pdf"), *world.folder.glob("*.pdf")]
+        assert await on.ask("_north/sessions/export", path=str(path), format="md") == {
+            "path": str(path),
+            "format": "md",
+        }
+        folder = world.project / "release-1.md"
+        folder.mkdir()
+        assert (await on.ask("_north/sessions/export", path=str(folder)))["format"] == "html"
+        assert [one.suffix for one in folder.iterdir()] == [".html"]
+
+
 async def test_a_stored_conversation_is_exported_and_stays_closed(world: World, server: ModelServer) -> None:
     async with stage(world, server) as on:
         await talked(on)

@@ -26,6 +26,7 @@ from north_lsp.cli.doctor import (
 from north_lsp.cli.finding import Finding, as_json, report
 from north_lsp.cli.reach import network
 from north_lsp.cli.surroundings import editors, on_path
+from north_lsp.cli.variables import WITHOUT_EFFECT
 from north_lsp.server.options import Options
 from tests.cli.test_command_line import run
 from tests.support.model_server import ModelServer
@@ -206,6 +207,16 @@ def test_what_is_wrong_in_lists_of_secrets_and_of_servers_is_named(tmp_path: Pat
 def test_unknown_variables_are_named_with_the_nearest(tmp_path: Path) -> None:
     found = texts(list(_program(options_in(tmp_path, NORTH_MODLE="x"))), "note")
     assert "NORTH_MODLE (did you mean NORTH_MODEL?)" in found
+
+
+def test_variables_for_what_north_does_not_have_are_said_to_have_no_effect(tmp_path: Path) -> None:
+    found = list(_program(options_in(tmp_path, **dict.fromkeys(WITHOUT_EFFECT, "1"))))
+    notes = texts(found, "note")
+    for name in WITHOUT_EFFECT:
+        assert f"{name} has no effect: " in notes
+    assert "unknown" not in notes
+    assert {"FS_SCAN_CACHE_TTL_MS", "NORTH_MAX_AST_FILES", "NORTH_PYTHON_GATEWAY_URL"} <= WITHOUT_EFFECT.keys()
+    assert "no effect" not in texts(list(_program(options_in(tmp_path, NORTH_MODEL="x"))), "note")
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ def test_what_cannot_be_exported_is_one_line(tmp_path: Path) -> None:
         (["nosuch.jsonl"], "file not found: "),
         (["other.txt"], "is not the log of a conversation"),
         (["a1b2c3", "there.md"], "exists already"),
+        (["a1b2c3", "out.pdf"], "'.pdf' is not the ending of an export: end the name in .html, "),
         (["a1b2c3", "nowhere/out.md"], "there is no folder"),
         (["a1b2c3", "data/out.md"], "belongs to North itself"),
         (["."], "cannot be read"),

@@ -13,7 +13,7 @@ from typing import Any
 from north_lsp.agent.context.frontmatter import split_front
 from north_lsp.cli.arguments import EXIT_CODES, Parser, options_of, parser, subparsers
 from north_lsp.cli.commands import COMMANDS
-from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES
+from north_lsp.cli.variables import SET_BY_NORTH, VARIABLES, WITHOUT_EFFECT
 from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.slash.groups import grouped
 from north_lsp.slash.registry import Commands
@@ -103,6 +103,9 @@ def environment() -> str:
             lines.append(f"| {one.title} (`{one.id}`) | {keys} | {f'`{one.base_url}`' if one.base_url else '–'} |")
     lines += ["", "## Others that count", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| {name} | {text} |" for name, text in _OTHERS]
+    lines += ["", "## Without effect", ""]
+    lines += ["These are for what North does not have. `north-lsp doctor` names those that are set.\n"]
+    lines += ["| variable | why |", "|---|---|", *(f"| `{name}` | {why} |" for name, why in WITHOUT_EFFECT.items())]
     return "\n".join([*lines, ""])
 
 
@@ -110,6 +113,8 @@ _OTHERS = (
     ("`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`", "the proxy that requests to models go through"),
     ("`XDG_CONFIG_HOME`, `XDG_STATE_HOME`", "where the folders of settings and of the log are made; not on Windows"),
     ("`NO_COLOR`, `FORCE_COLOR`, `TERM=dumb`", "no colors on the command line; colors in a pipe, too; no colors"),
+    ("`CLAUDE_BASH_NO_CI`, `CLAUDE_CODE_SHELL_PREFIX`", "like `NORTH_BASH_NO_CI` and `NORTH_SHELL_PREFIX`"),
+    ("`GITHUB_TOKEN`, `GH_TOKEN`", "sent to GitHub's API when a page of GitHub is fetched"),
     ("`OTEL_EXPORTER_OTLP_ENDPOINT`", "where telemetry is sent, if you have switched it on"),
 )
 

@@ -12,6 +12,7 @@ from north_lsp.agent.exports.masking import Mask, masked
 from north_lsp.agent.exports.page import html_of
 from north_lsp.agent.exports.plain import text_of
 from north_lsp.agent.log.log import Log
+from north_lsp.display import one_line
 from north_lsp.errors import ToolError
 from north_lsp.storage.blobs import Blobs
 
@@ -37,9 +38,16 @@ def as_format(name: str) -> Format:
     return name
 
 
-def format_for(raw_path: str | None) -> Format:
-    """Return the format that the ending of a file's name means: HTML, unless it is another one's."""
-    return _ENDINGS.get(PurePath(raw_path).suffix.lower(), "html") if raw_path else "html"
+def format_for(name: str) -> Format:
+    """Return the format that the ending of a file's name means: HTML without one. Raises ToolError INVALID_INPUT."""
+    ending = PurePath(name).suffix
+    if not ending:
+        return "html"
+    if (format := _ENDINGS.get(ending.lower())) is None:
+        told = f"{one_line(ending, 40)!r} is not the ending of an export"
+        *others, last = _ENDINGS
+        raise ToolError("INVALID_INPUT", told, f"end the name in {', '.join(others)} or {last}, or choose a format")
+    return format
 
 
 def default_name(id: str, day: date, format: Format) -> str:

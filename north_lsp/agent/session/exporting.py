@@ -99,28 +99,28 @@ class Exports:
         except ValueError as error:
             raise ToolError("NOT_FOUND", str(error)) from None
 
-    async def write(self, wanted: Wanted) -> Path:
-        """Write the conversation to a file, and return the file's path. Raises ToolError: CONFLICT if the file exists
-        and may not be replaced."""
-        from north_lsp.agent.exports.export import format_for
+    async def write(self, wanted: Wanted) -> tuple[Path, "Format"]:
+        """Write the conversation to a file, and return the file's path and format. Raises ToolError: CONFLICT if the
+        file exists and may not be replaced."""
         from north_lsp.agent.exports.target import must_not_exist, write_target
 
-        target = await self.target(wanted)
+        target, format = await self.target(wanted)
         if not wanted.replace:
             must_not_exist(target)
-        text = await self.text(wanted.format or format_for(wanted.path), raw=wanted.raw)
+        text = await self.text(format, raw=wanted.raw)
         await anyio.to_thread.run_sync(partial(write_target, target, text, replace=wanted.replace))
-        return target.path
+        return target.path, format
 
-    async def target(self, wanted: Wanted) -> "Target":
-        """Find the file that would be written. Raises ToolError."""
+    async def target(self, wanted: Wanted) -> tuple["Target", "Format"]:
+        """Find the file that would be written, and in which format. Raises ToolError."""
         from north_lsp.agent.exports.export import default_name, format_for
         from north_lsp.agent.exports.target import find_target
 
-        name = default_name(self._log.id, date.today(), wanted.format or format_for(wanted.path))
+        name = default_name(self._log.id, date.today(), wanted.format or "html")
         named = wanted.path if wanted.path is not None else name
         private = private_folders(self._environment.locations)
-        return await anyio.to_thread.run_sync(find_target, named, name, self._folder, private)
+        target = await anyio.to_thread.run_sync(find_target, named, name, self._folder, private)
+        return target, wanted.format or format_for(target.name)
 
     async def statistics(self) -> "Statistics":
         """Sum the conversation up."""

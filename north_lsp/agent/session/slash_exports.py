@@ -23,13 +23,14 @@ class ExportsHost:
 
         try:
             wanted = Wanted(path, as_format(format) if format is not None else None, raw)
-            target = await self._session.exports.target(wanted)
+            target, _ = await self._session.exports.target(wanted)
             if target.exists:
                 question = f"{target.path} exists already. Replace it?"
                 if await self._session.questions.choose(visible(question), _REPLACE) != "replace":
                     raise CommandError(f"{visible(str(target.path))} exists already: name another file")
                 wanted = Wanted(path, wanted.format, raw, replace=True)
-            return visible(str(await self._session.exports.write(wanted)))
+            written, _ = await self._session.exports.write(wanted)
+            return visible(str(written))
         except ToolError as error:
             raise CommandError(visible(f"{error.message}: {error.hint}" if error.hint else error.message)) from None
 

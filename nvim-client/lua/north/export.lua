@@ -7,8 +7,6 @@ local text_tab = require("north.text_tab")
 local M = {}
 
 local EXPORT = "_north/sessions/export"
-local FORMATS = { html = true, htm = true, md = true, markdown = true, txt = true, json = true }
-local USAGE = "North: :North export [path], where the path ends in .html, .md, .txt or .json"
 
 ---@param ask north.Ask
 ---@param path string
@@ -47,11 +45,6 @@ function M.write(ask, name, root, id)
   else
     name = name:match('^"(.*)"$') or name:match("^'(.*)'$") or name
     path = vim.fs.normalize(vim.fn.fnamemodify(name, ":p"), { expand_env = false })
-    local ending = vim.fn.fnamemodify(path, ":e"):lower()
-    if not FORMATS[ending] then
-      messages.tell(USAGE, vim.log.levels.ERROR)
-      return
-    end
   end
   write(ask, path, false)
 end

@@ -343,6 +343,9 @@ def test_what_is_no_key_stays() -> None:
 
 
 def test_the_ending_of_a_name_says_the_format() -> None:
-    found = [format_for(name) for name in (None, "a", "a.HTM", "b.md", "c.markdown", "d.txt", "e.json", "f.pdf")]
-    assert found == ["html", "html", "html", "md", "md", "txt", "json", "html"]
+    found = [format_for(name) for name in ("a", ".a", "a.HTM", "b.md", "c.markdown", "d.txt", "e.json")]
+    assert found == ["html", "html", "html", "md", "md", "txt", "json"]
+    with pytest.raises(ToolError, match=r"'\.pdf' is not the ending of an export") as refused:
+        format_for("f.pdf")
+    assert refused.value.hint == "end the name in .html, .htm, .md, .markdown, .txt or .json, or choose a format"
     assert default_name("a1b2c3", date(2026, 1, 2), "md") == "north-a1b2c3-2026-01-02.md"

@@ -388,7 +388,7 @@ def test_a_conversation_is_exported_and_shown_as_a_text(bed: Bed) -> None:
         nvim.command("North export talk.md")
         nvim.until(f"table.concat(vim.fn.readfile([[{bed.project / 'talk.md'}]]), ''):find('is defined in', 1, true)")
         nvim.command("North export talk.pdf")
-        told("the path ends in .html")
+        told("'.pdf' is not the ending of an export: end the name in .html")
         nvim.command("North export .git/hooks/talk.txt")
         told("there is no folder")
         nvim.command("North dump")
