@@ -33,6 +33,8 @@ NAMES = "vim.tbl_map(function(w) return vim.api.nvim_buf_get_name(vim.api.nvim_w
 NAMES += "vim.api.nvim_tabpage_list_wins(0))"
 WINBAR = "vim.wo[vim.fn.bufwinid('^north://chat$')].winbar"
 GO_TO_CHAT = "vim.api.nvim_set_current_win(vim.fn.bufwinid('^north://chat$'))"
+COLOUR = "(vim.tbl_get(vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['north.chat'], "
+COLOUR += "{ l - 1, 0 }, { l - 1, -1 }, { overlap = true, details = true }), 1, 4, 'hl_group') or '')"
 ENDED = "#require('north.state').prompts == 0"
 
 
@@ -97,6 +99,21 @@ def test_thinking_and_calls_that_look_are_folded(bed: Bed, model: ModelServer) -
         shown = str(nvim.lua(f"return {text}"))
         assert "▸ 3 calls · ✓ Read names.py" in shown, (shown, nvim.lua(f"return {folds}"), chat(nvim))
         assert "▸ 4 lines of thinking · fourth" in shown
+
+
+def test_what_follows_thinking_or_a_notice_does_not_get_its_colour(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        for add in ("add_thought('one\\ntwo', '1')", "add_notice('three')", "add_answer('four\\nfive', '2')"):
+            nvim.lua(f"require('north.chat').{add}")
+        nvim.lua(GO_TO_CHAT)
+        colours = nvim.lua(
+            f"return vim.iter(vim.fn.range(1, vim.fn.line('$'))):map(function(l) return {COLOUR} end):totable()"
+        )
+        shown = dict(zip(nvim.lines(), cast(list[str], colours), strict=True))
+        assert shown["> one"] == shown["> two"] == "NorthThought"
+        assert shown["> three"] == "NorthNotice"
+        assert shown["four"] == shown["five"] == ""
 
 
 def test_code_has_colours_and_is_copied(bed: Bed, model: ModelServer) -> None:
