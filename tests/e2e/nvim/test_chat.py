@@ -25,7 +25,7 @@ from tests.e2e.nvim.test_plugin import (
 )
 from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, Think, answer, call
+from tests.support.script import Gate, Say, Think, answer, call
 
 __all__ = ["bed", "model"]
 
@@ -246,8 +246,9 @@ def test_nothing_typed_and_enter_shows_the_question(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("keys", ["<C-c>", "i<C-c>"])
-def test_a_key_stops_the_turn(bed: Bed, keys: str) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_a_key_stops_the_turn(bed: Bed, model: ModelServer, keys: str) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
         nvim.command("North")
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
@@ -277,8 +278,9 @@ def test_keys_are_listed_changed_and_taken_away(bed: Bed) -> None:
                 nvim.lua(f"require('north').setup({{ {wrong} }})")
 
 
-def test_what_waits_for_the_end_of_the_turn_is_shown(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_what_waits_for_the_end_of_the_turn_is_shown(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         ask(nvim, "list files")
