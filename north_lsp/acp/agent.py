@@ -114,7 +114,9 @@ class AcpAgent:
         if method not in self._methods and not self._has_all:
             from north_lsp.acp.more_methods import Served, more_methods
 
-            served = Served(self._session, self._sessions, self._conversations, self._end_one, self._allowed)
+            served = Served(
+                self._session, self._sessions, self._conversations, self._end_one, self._allowed, self._client
+            )
             self._methods |= more_methods(served, self._environment, self._peer, self._methods["session/prompt"])
             self._has_all = True
         return self._methods.get(method)

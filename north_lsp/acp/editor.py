@@ -71,7 +71,7 @@ class AcpEditor:
         self._client = client
         self._documents = documents
         self._options = options
-        self._elicitation = Elicitation(peer, session_id, client)
+        self._elicitation = Elicitation(peer, {"sessionId": session_id}, client)
         self._groups = ReadGroups()
         self._children: Children | None = None
         self._unnamed: dict[str, CallNamed] = {}

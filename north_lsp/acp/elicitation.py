@@ -1,5 +1,6 @@
 """Forms and pages through ACP's `elicitation/create`, for clients that announced them."""
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 import anyio
@@ -25,11 +26,12 @@ _ANSWER = "answer"
 
 
 class Elicitation:
-    """One session's forms and pages. Nothing is asked of a client that has not announced it."""
+    """The forms and pages of a session, or, where `scope` is `{"requestId": …}`, of one request of the client's.
+    Nothing is asked of a client that has not announced it."""
 
-    def __init__(self, peer: Peer, session_id: str, client: Client) -> None:
+    def __init__(self, peer: Peer, scope: Mapping[str, Any], client: Client) -> None:
         self._peer = peer
-        self._session_id = session_id
+        self._scope = scope
         self._fills_forms = client.fills_forms
         self._opens_pages = client.opens_pages
         self._comes_back = client.comes_back
@@ -38,7 +40,7 @@ class Elicitation:
         """Ask the user to fill in a form; None if the client has no forms."""
         if not self._fills_forms:
             return None
-        answer = await self._ask(form_params(self._session_id, form))
+        answer = await self._ask(form_params(self._scope, form))
         self._fills_forms = answer is not None
         return answer if answer is None else read_answer(answer, form)
 
@@ -47,7 +49,7 @@ class Elicitation:
         not that what happens there is done: `done` tells the client that."""
         if not self._opens_pages:
             return None
-        answer = await self._ask(page_params(self._session_id, page))
+        answer = await self._ask(page_params(self._scope, page))
         self._opens_pages = answer is not None
         return answer if answer is None else read_answer(answer, None)
 
@@ -86,7 +88,7 @@ def chosen(answer: FormAnswer, choice: Choice) -> str | None:
             return None
 
 
-def form_params(session_id: str, form: Form) -> dict[str, Any]:
+def form_params(scope: Mapping[str, Any], form: Form) -> dict[str, Any]:
     """Return the params of `elicitation/create` for a form."""
     schema = {
         "type": "object",
@@ -95,14 +97,14 @@ def form_params(session_id: str, form: Form) -> dict[str, Any]:
     }
     call = {"toolCallId": form.call_id} if form.call_id is not None else {}
     message = visible(form.message)
-    return {"mode": "form", "sessionId": session_id, **call, "message": message, "requestedSchema": schema}
+    return {"mode": "form", **scope, **call, "message": message, "requestedSchema": schema}
 
 
-def page_params(session_id: str, page: Page) -> dict[str, Any]:
+def page_params(scope: Mapping[str, Any], page: Page) -> dict[str, Any]:
     """Return the params of `elicitation/create` for a page."""
     call = {"toolCallId": page.call_id} if page.call_id is not None else {}
     shown = {"message": visible(page.message), "url": page.url, "elicitationId": page.id}
-    return {"mode": "url", "sessionId": session_id, **call, **shown}
+    return {"mode": "url", **scope, **call, **shown}
 
 
 def read_answer(answer: dict[str, Any], form: Form | None) -> FormAnswer:

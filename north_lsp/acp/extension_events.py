@@ -5,6 +5,7 @@ from typing import Any
 from north_lsp.acp.drafts import draft_blocks
 from north_lsp.acp.work import work_fields
 from north_lsp.agent.ports.events import (
+    CloseWanted,
     CompactionChanged,
     ContextPromoted,
     ConversationCopied,
@@ -72,6 +73,8 @@ def to_extension_events(event: Event) -> list[ExtensionEvent]:
             return [("auto_compaction_end", _compaction_end(event))]
         case ConversationWanted(id, cwd, title):
             return [("conversation_wanted", {"conversationId": id, "cwd": cwd, "title": visible(title)})]
+        case CloseWanted():
+            return [("close_wanted", {})]
         case SettingsWanted():
             return [("settings_wanted", {})]
         case RulesBroken(rules):

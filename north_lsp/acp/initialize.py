@@ -1,6 +1,7 @@
 """ACP's `initialize` as a pure function: what the client can do, and what North answers. Imports nothing that loads
 slowly."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from north_lsp import __version__
@@ -11,6 +12,8 @@ STABLE, DRAFT = 1, 2
 """ACP's versions that North speaks; a client that asks for another one gets the latest."""
 EXTENSION_VERSION = 1
 KEY_METHOD = "api-key"
+SIGN_IN_METHOD = "sign-in:"
+"""How the ids of the methods that sign in to a provider begin; its id follows."""
 EXTENSION_METHODS = (
     "_north/agents/list",
     "_north/artifacts/list",
@@ -170,17 +173,18 @@ def read_settings(params: Params) -> dict[str, Any]:
     return _mapping(_mapping(_mapping(_mapping(announced).get("_meta")).get("north")).get("settings"))
 
 
-def initialize_result(params: Params) -> dict[str, Any]:
-    """Return the answer to `initialize`. Raises RpcError if the protocol version is not an integer."""
+def initialize_result(params: Params, sign_ins: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the answer to `initialize`; `sign_ins` are the providers that users sign in to. Raises RpcError if the
+    protocol version is not an integer."""
     version = params.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
         raise invalid_params("protocolVersion", "must be an integer")
-    return _stable_result(params) if negotiated(params) == STABLE else _draft_result(params)
+    return _stable_result(params, sign_ins) if negotiated(params) == STABLE else _draft_result(params, sign_ins)
 
 
-def _draft_result(params: Params) -> dict[str, Any]:
+def _draft_result(params: Params, sign_ins: Sequence[str]) -> dict[str, Any]:
     """Return the answer in the form of version 2."""
-    found = _stable_result(params)
+    found = _stable_result(params, sign_ins)
     announced = found["agentCapabilities"]
     prompt: dict[str, Any] = {name: {} for name, offered in announced["promptCapabilities"].items() if offered}
     session: dict[str, Any] = {"prompt": prompt, "delete": {}, "additionalDirectories": {}}
@@ -195,7 +199,7 @@ def _draft_result(params: Params) -> dict[str, Any]:
     }
 
 
-def _stable_result(params: Params) -> dict[str, Any]:
+def _stable_result(params: Params, sign_ins: Sequence[str]) -> dict[str, Any]:
     """Return the answer in the form of version 1."""
     return {
         "protocolVersion": STABLE,
@@ -219,11 +223,11 @@ def _stable_result(params: Params) -> dict[str, Any]:
             "providers": {},
             "_meta": {"north": {"version": EXTENSION_VERSION, "methods": list(EXTENSION_METHODS)}},
         },
-        "authMethods": _auth_methods(params),
+        "authMethods": _auth_methods(params, sign_ins),
     }
 
 
-def _auth_methods(params: Params) -> list[dict[str, Any]]:
+def _auth_methods(params: Params, sign_ins: Sequence[str]) -> list[dict[str, Any]]:
     """Return the ways to sign in. The terminal is offered only to a client that can open one."""
     methods: list[dict[str, Any]] = [
         {
@@ -232,6 +236,8 @@ def _auth_methods(params: Params) -> list[dict[str, Any]]:
             "description": "Uses the key that is stored with `north-lsp login`, or set in the environment.",
         }
     ]
+    words = {"description": "Opens the provider's page in a browser on the machine that North runs on."}
+    methods += [{"id": f"{SIGN_IN_METHOD}{id}", "name": f"Sign in to {id}", **words} for id in sign_ins]
     is_draft = negotiated(params) == DRAFT
     announced = _mapping(_mapping(params.get("capabilities" if is_draft else "clientCapabilities")).get("auth"))
     terminal = announced.get("terminal")

@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from north_lsp.acp import params as read
-from north_lsp.acp.initialize import KEY_METHOD
+from north_lsp.acp.elicitation import Elicitation
+from north_lsp.acp.initialize import KEY_METHOD, SIGN_IN_METHOD, Client
+from north_lsp.acp.signing_in import sign_in_for
 from north_lsp.agent.models.keys import UserKeys
 from north_lsp.agent.session.environment import Environment
 from north_lsp.providers.catalog.model_selection import Allowed
@@ -17,9 +19,11 @@ from north_lsp.storage.credentials import StoredKey
 _T = TypeVar("_T")
 
 
-def model_methods(environment: Environment, allowed_of: Callable[[Params], Allowed], peer: Peer) -> dict[str, Handler]:
+def model_methods(
+    environment: Environment, allowed_of: Callable[[Params], Allowed], peer: Peer, client: Client
+) -> dict[str, Handler]:
     """Return the handlers by method name. `allowed_of` tells which models the session named in the params may use."""
-    methods = _ModelMethods(environment, allowed_of, peer)
+    methods = _ModelMethods(environment, allowed_of, peer, client)
     environment.models.catalog_refresh.listen(methods.tell_status)
     return {
         "authenticate": methods.authenticate,
@@ -33,8 +37,11 @@ def model_methods(environment: Environment, allowed_of: Callable[[Params], Allow
 
 
 class _ModelMethods:
-    def __init__(self, environment: Environment, allowed_of: Callable[[Params], Allowed], peer: Peer) -> None:
+    def __init__(
+        self, environment: Environment, allowed_of: Callable[[Params], Allowed], peer: Peer, client: Client
+    ) -> None:
         self._peer = peer
+        self._client = client
         self._told: Mapping[str, Any] | None = None
         self._models = environment.models
         self._keys = UserKeys(environment.models, environment.locations, environment.environ)
@@ -42,8 +49,12 @@ class _ModelMethods:
 
     async def authenticate(self, params: Params, call: Call) -> object:
         """Sign in. Succeeds if any model can be used, even one that needs no key; North's own clients pass a key in
-        `_meta.north`. A prompt to a model without a key tells the user what to do."""
+        `_meta.north`. A prompt to a model without a key tells the user what to do. A provider's method has the user
+        sign in to it in a browser."""
         method = read.text(params, "methodId")
+        if method.startswith(SIGN_IN_METHOD) and (info := await self._signs_in(method)) is not None:
+            await sign_in_for(call, info, self._keys, Elicitation(self._peer, {"requestId": call.id}, self._client))
+            return {}
         if method != KEY_METHOD:
             raise invalid_params("methodId", f"must be one of the offered methods, not {method!r}")
         meta = params.get("_meta")
@@ -117,6 +128,12 @@ class _ModelMethods:
             raise invalid_params("id", "must be a number")
         return {"removed": await _stored(self._keys.remove(id, provider))}
 
+    async def _signs_in(self, method: str) -> ProviderInfo | None:
+        """Return the provider of a method; None for one that nobody signs in to."""
+        await self._models.catalog_refresh.refresh()
+        found = self._keys.provider(method.removeprefix(SIGN_IN_METHOD))
+        return found if found is not None and found.sign_in is not None else None
+
     def _provider(self, id: str) -> ProviderInfo:
         found = self._keys.provider(id)
         if found is None:
@@ -138,4 +155,5 @@ def _shown(key: StoredKey) -> dict[str, Any]:
         "label": key.label,
         "ending": key.ending,
         "createdAt": key.created_at,
+        "lastUsedAt": key.last_used_at,
     }

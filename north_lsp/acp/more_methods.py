@@ -10,6 +10,7 @@ from north_lsp.acp.control import control_methods
 from north_lsp.acp.draft_session_methods import draft_session_methods
 from north_lsp.acp.exports import export_methods
 from north_lsp.acp.importing import import_method
+from north_lsp.acp.initialize import Client
 from north_lsp.acp.learning import learning_methods
 from north_lsp.acp.library import library_methods
 from north_lsp.acp.listing import list_method
@@ -40,14 +41,15 @@ from north_lsp.rpc.peer import Handler, Peer
 
 @dataclass(frozen=True)
 class Served:
-    """The sessions that are served: `session` finds that of a request, `end_one` closes one, `allowed` says which
-    models one may use."""
+    """The sessions that are served to `client`: `session` finds that of a request, `end_one` closes one, `allowed` says
+    which models one may use."""
 
     session: Callable[[Params], Session]
     sessions: Mapping[str, Session]
     conversations: Conversations
     end_one: Callable[[str], Awaitable[None]]
     allowed: Callable[[Params], Allowed]
+    client: Client
 
 
 def more_methods(served: Served, environment: Environment, peer: Peer, prompt: Handler) -> dict[str, Handler]:
@@ -60,7 +62,7 @@ def more_methods(served: Served, environment: Environment, peer: Peer, prompt: H
         "_north/sessions/salvage": salvage_method(served.conversations),
         **storage_methods(KeptData(locations)),
         **checkpoint_methods(session),
-        **model_methods(environment, served.allowed, peer),
+        **model_methods(environment, served.allowed, peer, served.client),
         **permission_methods(session),
         **artifact_methods(session),
         **look_methods(session),

@@ -19,6 +19,7 @@ from north_lsp.agent.ports.events import (
     CallReady,
     CallRunning,
     CallTitled,
+    CloseWanted,
     CommandInfo,
     CommandsChanged,
     CompactionChanged,
@@ -219,6 +220,7 @@ def updates(event: Event, client: Client, options: list[dict[str, Any]]) -> list
             | FallbackUsed()
             | ContextPromoted()
             | ConversationWanted()
+            | CloseWanted()
             | SettingsWanted()
             | TodoWanted()
             | RulesBroken()

@@ -91,7 +91,7 @@ def logout(options: Options, provider: str | None, ask: Ask, say: Say) -> int:
             removed = [counted(len(keys), "key")] * bool(keys) + ["your sign-in"] * bool(signed_in)
             say(f"Removed {' and '.join(removed)} of {provider}.")
             return 0
-        rows = [f"{key.provider}  {key.label}  {key.ending}" for key in keys]
+        rows = [f"{key.provider}  {key.label}  {key.ending}  {key.use}" for key in keys]
         for number, row in enumerate([*rows, *(f"{id}  signed in" for id in signed_in)], 1):
             say(f"{number}  {row}")
         choice = ask("Which should be removed? (number, or all) ").strip()

@@ -97,7 +97,7 @@ def _serve(protocol: "Protocol", options: Options) -> int:
     _let_interrupts_end()
     _tell_who_types(protocol)
     pause_collector()
-    opening = open_connection(protocol)
+    opening = open_connection(protocol, options.environ)
     read_fd, write_fd = claim_stdio()
     try:
         opening.run_blocking(read_fd, write_fd)

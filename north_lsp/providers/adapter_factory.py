@@ -14,6 +14,7 @@ from north_lsp.providers.clouds import AZURE, BEDROCK, CLAUDE_ON_VERTEX, VERTEX,
 from north_lsp.providers.compat import compat_for, serves_tiers
 from north_lsp.providers.credentials import Credential, MissingCredential, can_be_sent
 from north_lsp.providers.keys.credential_lookup import find_credential, rotating_keys
+from north_lsp.providers.keys.noted_use import NotedProvider
 from north_lsp.providers.keys.rotation import RotatingProvider
 from north_lsp.providers.keys.routes import Route
 from north_lsp.providers.keys.sources import NO_KEYS, SIGN_IN, Keys, as_credential
@@ -47,7 +48,7 @@ def make_remote(
             model.provider.title,
             several,
             keys.resting,
-            lambda key: _make(model, environ, timeouts, keys, extras, as_credential(key)),
+            lambda key: NotedProvider(_make(model, environ, timeouts, keys, extras, as_credential(key)), key, keys),
         )
     key = find_credential(model, environ, keys)
     about = model.provider.sign_in
@@ -56,7 +57,9 @@ def make_remote(
 
         make = partial(_make, model, environ, timeouts, keys, extras)
         return SignedInProvider(model.provider, about, keys, environ, make)
-    return _make(model, environ, timeouts, keys, extras, key)
+    made = _make(model, environ, timeouts, keys, extras, key)
+    stored = next((one for one in keys.stored_of(model.provider.id) if as_credential(one) == key), None)
+    return made if stored is None else NotedProvider(made, stored, keys)
 
 
 def make_summary_endpoint(model: Model, environ: Mapping[str, str], timeouts: Timeouts) -> Provider:

@@ -28,6 +28,7 @@ from north_lsp.agent.models.fallback import Fallbacks
 from north_lsp.agent.models.model_services import Models
 from north_lsp.agent.models.saved import SavedModel
 from north_lsp.agent.ports.diagnostics import Diagnostics
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.ports.servers import Connect, Connection, Listener, ServerSpec
 from north_lsp.agent.secrets.masked_pool import MaskedPool
 from north_lsp.agent.secrets.masking import secrets_in
@@ -156,7 +157,7 @@ async def _core(
                 asks_local=models.discover_local,
             )
             await anyio.to_thread.run_sync(discoverer.recall)
-            reload = functools.partial(load_catalog, locations.config, options.environ)
+            reload = functools.partial(load_catalog, locations.config, options.environ, models.disabled_extensions)
             upkeep = CatalogRefresh(
                 known, lambda: prepared(reload(), models), locations.config, providers, discoverer, background, notes
             )
@@ -172,7 +173,7 @@ async def _core(
                     tools,
                     _retry(settings),
                     AbandonedTasks(background),
-                    Switches(locations.config / "extensions"),
+                    Switches(ExtensionEvents(locations.config / "extensions", models.disabled_extensions)),
                     ShellPool(background),
                     connector,
                 ),

@@ -44,9 +44,9 @@ class Options:
         from north_lsp.storage.user_settings import load_settings
 
         locations = Locations.from_environment(self.environ)
-        known = load_catalog(locations.config, self.environ)
         if models is None:
             models = load_settings(locations).models  # problems in it are reported where it is used
+        known = load_catalog(locations.config, self.environ, models.disabled_extensions)
         known.keys = Keys(CredentialStore(locations), broker_of(models, self.environ))
         known.keys.refresh()
         return known

@@ -73,7 +73,7 @@ async def _serve_client(
     if not ipaddress.ip_address(str(peer[0]).partition("%")[0]).is_loopback:
         return None
     stream.extra(anyio.abc.SocketAttribute.raw_socket).setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    opening = open_connection("lsp", token)
+    opening = open_connection("lsp", options.environ, token)
     pipe = SocketPipe(stream)
     with anyio.move_on_after(_OPENING_SECONDS):
         while not opening.done:

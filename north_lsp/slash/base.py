@@ -42,11 +42,13 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs by model, for this conversation and for all; `days` are the last days with what they cost, by date."""
+    """Costs by model, for this conversation and for all; `days` are the last days with what they cost, by date;
+    `missing` says what is not in the sums over all, and why."""
 
     session: Sequence[Spent]
     all_time: Sequence[Spent]
     days: Sequence[tuple[str, float]]
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,9 @@ class KnownKey(Protocol):
 
     @property
     def ending(self) -> str: ...
+
+    @property
+    def use(self) -> str: ...
 
 
 class Host(Protocol):
@@ -150,6 +155,10 @@ class Host(Protocol):
     async def continue_last(self) -> str:
         """Have the editor open the last conversation of its window, else the project's newest, in place of a new one
         in which nothing was said."""
+        ...
+
+    async def quit(self) -> str:
+        """Have the client close this conversation."""
         ...
 
     async def begin_anew(self) -> str:

@@ -88,6 +88,8 @@ async def _costs(host: Host, words: Sequence[str]) -> Reply:
     parts = ["**This conversation**", *_table(costs.session), "", "**All time**", *_table(costs.all_time)]
     if costs.days:
         parts += ["", "**Last days**", *(f"- {day}: {money(amount)}" for day, amount in costs.days[-_DAYS:])]
+    if costs.missing:
+        parts += ["", costs.missing]
     return Reply("\n".join(parts))
 
 

@@ -20,6 +20,12 @@ async def _new(host: Host, words: Sequence[str]) -> Reply:
     return Reply(await host.begin_anew())
 
 
+async def _quit(host: Host, words: Sequence[str]) -> Reply:
+    if words:
+        raise UsageError("It closes this conversation, and takes no words.")
+    return Reply(await host.quit())
+
+
 async def _rename(host: Host, words: Sequence[str]) -> Reply:
     title = " ".join(words).strip()
     if not title:
@@ -64,6 +70,7 @@ CONVERSATIONS = (
         "delete", "Move another conversation to the trash, after a question", _delete, "[id or words]", is_harmless=True
     ),
     Command("new", "Begin a new conversation", _new, is_harmless=True),
+    Command("quit", "Close this conversation; it stays stored", _quit, is_harmless=True),
     Command("rename", "Give this conversation a title", _rename, "<title>"),
     Command(
         "restore",

@@ -7,7 +7,7 @@ from north_lsp.slash.base import Command
 GROUPS = {
     "Conversations": (
         "new", "continue", "resume", "conversations", "rename", "archive", "delete", "restore", "handoff", "move",
-        "salvage",
+        "salvage", "quit",
     ),
     "Changes": ("undo", "redo", "diff", "checkpoint", "checkpoints"),
     "Going back": ("rewind", "branch", "fork", "tree", "label"),

@@ -58,7 +58,7 @@ async def _logout(host: Host, words: Sequence[str]) -> Reply:
         raise UsageError
     keys = {str(key.id): key for key in await host.stored_keys() if not words or key.provider == words[0]}
     signed_in = {f"sign-in {id}": (id, name) for id, name in host.signed_in() if not words or id == words[0]}
-    rows = [(id, f"{key.provider}: {key.label} {key.ending}") for id, key in keys.items()]
+    rows = [(id, f"{key.provider}: {key.label} {key.ending}, {key.use}") for id, key in keys.items()]
     rows += [(row, f"{id}: signed in to {name}") for row, (id, name) in signed_in.items()]
     if not rows:
         return Reply(f"No key is stored{' for that provider' if words else ''}.")

@@ -10,6 +10,7 @@ from north_lsp import systems
 from north_lsp.errors import ToolError
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.storage.files import private_directory, read_regular, write_atomic
+from north_lsp.storage.room import leave_room
 
 MAX_TOTAL_BYTES = 500 * 1024 * 1024
 MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -38,6 +39,7 @@ class Artifacts:
             number = self._next()
             data = text.encode("utf-8", "replace")
             try:
+                leave_room(self.folder)
                 private_directory(self.folder)
                 write_atomic(self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log", data)
                 self._make_room()
@@ -55,6 +57,7 @@ class Artifacts:
     def begin(self, tool: str) -> tuple[int, io.FileIO]:
         """Create the empty file of a new number. Raises OSError."""
         with self._lock:
+            leave_room(self.folder)
             number = self._next()
             private_directory(self.folder)
             path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
@@ -158,6 +161,7 @@ class ArtifactStream:
         try:
             if self._file is None:
                 self.number, self._file = self._artifacts.begin(self._tool)
+            leave_room(self._artifacts.folder)
             _write(self._file, data[: self._left])
             self._left -= len(data)
             if self._left <= 0:

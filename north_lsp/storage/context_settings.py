@@ -1,25 +1,14 @@
 """Settings of what models are told besides the conversation."""
 
 from dataclasses import field
+from functools import partial
 
 from north_lsp.lazy_dataclass import dataclass
-from north_lsp.storage.setting import PartlyWrong, setting
+from north_lsp.storage.item_names import named_items
+from north_lsp.storage.setting import setting
 from north_lsp.storage.skill_settings import SkillSettings
 
 _KINDS = ("rule", "skill", "command", "prompt", "agent", "mcp")
-
-
-def _items(written: object) -> tuple[str, ...]:
-    """Read names of items with their kinds. Raises PartlyWrong for those without, ValueError for what is no list."""
-    if not isinstance(written, list):
-        raise ValueError("must be a list of strings")
-    right = [one for one in written if isinstance(one, str) and one.startswith(tuple(f"{kind}:" for kind in _KINDS))]
-    right = [one for one in right if not one.endswith(":")]
-    if len(right) < len(written):
-        kinds = ", ".join(f"{kind}:<name>" for kind in _KINDS)
-        wrong = [number for number, one in enumerate(written, 1) if one not in right]
-        raise PartlyWrong([f"has item {number}, which is not one of {kinds}" for number in wrong], tuple(right))
-    return tuple(right)
 
 
 @dataclass(frozen=True)
@@ -42,7 +31,7 @@ class ContextSettings:
         (),
         "What is not used, as `rule:<name>`, `skill:<name>`, `command:<name>`, `prompt:<name>`, `agent:<name>` or "
         "`mcp:<name>`; `/rules`, `/skills`, `/agents` and `/mcp` list all there is.",
-        parse=_items,
+        parse=partial(named_items, kinds=_KINDS),
         schema={"type": "array", "items": {"type": "string", "pattern": f"^({'|'.join(_KINDS)}):."}},
     )
     max_rule_bytes: int = setting(

@@ -18,6 +18,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.room import leave_room
 from north_lsp.storage.sqlite import use, written
 from north_lsp.storage.summaries import Reading, Summary, summarize
 
@@ -137,6 +138,7 @@ class ConversationIndex:
 
     def note(self, id: str) -> None:
         """Bring the summary of one conversation up to date, at the end of a turn. Raises OSError."""
+        leave_room(self._store.data)
         path = self._store.conversations / f"{id}.jsonl"
         use(self._path, SCHEMA, lambda connection: _update(connection, [path]))
 

@@ -52,20 +52,27 @@ class CredentialsUnreadable(OSError):
 @dataclass(frozen=True, slots=True)
 class StoredKey:
     """One API key; times are milliseconds since 1970. Until `limited_until` its vendor accepts no requests with it,
-    which makes it no other key."""
+    which makes it no other key; `last_used_at` is to the hour."""
 
     id: int
     provider: str
     label: str
     secret: str
     created_at: int
-    last_used_at: int | None = None
+    last_used_at: int | None = field(default=None, compare=False)
     limited_until: int | None = field(default=None, compare=False)
 
     @property
     def ending(self) -> str:
         """The key's last characters, for people; none of a short key."""
         return f"…{self.secret[-_SHOWN:]}" if len(self.secret) >= 4 * _SHOWN else "…"
+
+    @property
+    def use(self) -> str:
+        """When the key was used last, for people."""
+        if self.last_used_at is None:
+            return "not used yet"
+        return f"last used {time.strftime('%Y-%m-%d', time.localtime(self.last_used_at / 1000))}"
 
     def __repr__(self) -> str:
         return f"StoredKey({self.id}, {self.provider}, {self.ending})"
@@ -129,6 +136,12 @@ class CredentialStore:
         if self.path.exists():
             with self._open() as database:
                 database.execute("UPDATE credentials SET limited_until = ? WHERE id = ?", (until, id))
+
+    def note_use(self, id: int, at: int) -> None:
+        """Note when a key was used last."""
+        if self.path.exists():
+            with self._open() as database:
+                database.execute("UPDATE credentials SET last_used_at = ? WHERE id = ?", (at, id))
 
     def keep_sign_in(self, provider: str, label: str, secret: str) -> None:
         """Keep what a sign-in gave, in place of the one before. Keys stay."""

@@ -14,6 +14,7 @@ from north_lsp.lazy_dataclass import dataclass
 from north_lsp.storage.files import json_bytes, read_json, write_atomic
 from north_lsp.storage.log_head import Place, begin_state, grow_head, place_of, read_head
 from north_lsp.storage.log_state import LogState, parse_line
+from north_lsp.storage.room import leave_room
 
 LEAST_BYTES = 1_000_000
 """What is shorter is read at once."""
@@ -52,6 +53,7 @@ def keep_snapshot(log: Path) -> bool:
     """Write the snapshot of a long log; returns whether there is one now. Raises OSError."""
     if os.stat(log).st_size < LEAST_BYTES:
         return False
+    leave_room(log.parent)
     with log.open("rb") as file:
         snapshot = take_snapshot(file)
     if snapshot is None:

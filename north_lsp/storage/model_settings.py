@@ -1,10 +1,12 @@
 """The settings of models: which may be used where, how much they think, how much they may write."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from north_lsp.lazy_dataclass import dataclass
+from north_lsp.storage.item_names import named_items
 from north_lsp.storage.setting import PartlyWrong, setting
 
 ThinkingLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
@@ -122,6 +124,14 @@ class ModelSettings:
         strict=NO_MODELS,
         parse=_disabled,
         schema=_schema("providers"),
+    )
+    disabled_extensions: tuple[str, ...] = setting(
+        "disabledExtensions",
+        (),
+        "Extensions in Python that are not loaded, as `extension-module:<name>`; `/extensions` lists all of them.",
+        restart=True,
+        parse=partial(named_items, kinds=("extension-module",)),
+        schema={"type": "array", "items": {"type": "string", "pattern": "^extension-module:."}},
     )
     provider_order: tuple[str, ...] = setting(
         "modelProviderOrder", (), "Ids of providers, the preferred first.", restart=True

@@ -21,6 +21,7 @@ from north_lsp.storage.locations import Locations
 from north_lsp.storage.pages import page_of, pages_of, passages_on, phrase
 from north_lsp.storage.passages import Passage, passages_of
 from north_lsp.storage.query import words_of
+from north_lsp.storage.room import has_room, leave_room
 from north_lsp.storage.sqlite import has_no_module, written
 from north_lsp.storage.summaries import Lines, Summary, grown_from
 
@@ -88,9 +89,11 @@ class Search:
         return self._index.use(partial(self._searched, tokens=tokens, wanted=wanted))
 
     def fill(self, seconds: float = float("inf")) -> bool:
-        """Read the words of what has changed, the newest first; return whether nothing is left to be read."""
+        """Read the words of what has changed, the newest first; return whether nothing is left to be read. Raises
+        OSError if there is no room for more of them."""
         if not self._store.conversations.is_dir():
             return True
+        leave_room(self._store.data)
         return self._index.use(lambda connection: not _has_words(connection) or self._filled(connection, seconds))
 
     def _searched(self, connection: "sqlite3.Connection", tokens: Sequence[str], wanted: Wanted) -> Results:
@@ -108,6 +111,8 @@ class Search:
         unread = f"SELECT id FROM conversations WHERE {UNREAD} ORDER BY updated_at DESC, id DESC"
         stale = [id for (id,) in connection.execute(unread)]
         for start in range(0, len(stale), _AT_ONCE):
+            if not has_room(self._store.data):
+                return False
             with written(connection):
                 for count, id in enumerate(stale[start : start + _AT_ONCE], start=start + 1):
                     _take_words(connection, self._store.conversations / f"{id}.jsonl")

@@ -53,7 +53,7 @@ class FakePeer:
 
 def asking(answer: object, **announced: bool) -> tuple[Elicitation, FakePeer]:
     peer = FakePeer(answer)
-    return Elicitation(cast(Any, peer), "s1", Client(**cast(Any, announced))), peer
+    return Elicitation(cast(Any, peer), {"sessionId": "s1"}, Client(**cast(Any, announced))), peer
 
 
 async def test_what_was_filled_in_comes_back_typed() -> None:

@@ -1,14 +1,19 @@
 """Long conversations: their beginning is shown before the rest is read, and all of it is what it always was."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from benchmarks.loading import ID, write_log
 from north_lsp.agent.session.early_replay import show_beginning
+from north_lsp.agent.session.exporting import read_log
+from north_lsp.agent.session.replay import show_path
 from north_lsp.storage.locations import Locations
 from north_lsp.tools.builtin import builtin_tools
 from tests.end_to_end.world import World, make_world
@@ -69,6 +74,29 @@ async def test_the_whole_turns_at_its_beginning_are_shown_early_and_once(world: 
     messages = [line for line in map(json.loads, file_of(world).read_text().splitlines()) if line["type"] == "message"]
     said = [line["message"]["content"][0]["text"] for line in messages if line["message"]["role"] == "user"]
     assert [prompt["content"]["text"] for prompt in prompts] == said
+
+
+async def test_others_have_their_turn_after_every_part_of_a_replay(world: World) -> None:
+    turns = 0
+    seen: list[int] = []
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async def show(event: Any) -> None:  # a client that takes everything at once
+        seen.append(turns)
+
+    path = read_log(file_of(world)).path()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others)
+        await show_path(path, builtin_tools(), lambda name: None, show, ())
+        tasks.cancel_scope.cancel()
+    assert len(path) >= ENTRIES
+    assert len(seen) > len(path) / 2
+    assert max(Counter(seen).values()) <= 200
 
 
 async def test_a_decision_that_came_later_counts_early(world: World) -> None:

@@ -21,6 +21,6 @@ class Nothing:
 
 def test_all_of_them_are_acps_on_any_connection() -> None:
     nothing = cast(Any, Nothing())
-    names = more_methods(Served(*[nothing] * 5), nothing, nothing, nothing)
+    names = more_methods(Served(*[nothing] * 6), nothing, nothing, nothing)
     assert len(names) > 50
     assert [name for name in names if name not in OWN and not name.startswith(OWN_BEGINNINGS)] == []

@@ -91,7 +91,7 @@ import north_lsp.cli.main as cli
 arguments = cli._parser().parse_args(["{protocol}"])
 cli._options(arguments)
 from north_lsp.server.opening import open_connection
-opening = open_connection("{protocol}")
+opening = open_connection("{protocol}", {{}})
 params = {{"protocolVersion": 1, "capabilities": {{}}, "initializationOptions": {{"north": {{"acp": True}}}}}}
 message = {{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}}
 answer = b"".join(opening.feed(opening.framing.encode(message)))

@@ -273,6 +273,9 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "limits.matches": "test_a_change_counts_from_the_next_prompt_on",
         "disabledItems": "test_items_that_are_switched_off_are_not_offered",
     },
+    "providers/catalog/test_extensions.py": {
+        "disabledExtensions": "test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_said",
+    },
     "acp/test_shell.py": {
         "shell.useClientTerminal": "test_a_command_runs_in_the_editor_s_terminal_where_it_has_one",
     },

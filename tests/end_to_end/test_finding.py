@@ -231,6 +231,21 @@ def wanted(client: RawAcpClient) -> list[object]:
     return [row["conversationId"] for row in events if row["event"] == "conversation_wanted"]
 
 
+async def test_quit_has_the_client_close_the_conversation_which_stays_stored(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("Hello.")))
+    async with raw_client([*world.server, "acp"], world.environ, world.folder) as client:
+        north = {"_meta": {"north": {"events": True}}}
+        await client.request("initialize", {"protocolVersion": 1, "clientCapabilities": north})
+        session = (await client.request("session/new", {"cwd": str(world.project), "mcpServers": []}))["sessionId"]
+        await prompt(client, session, "Hello")
+        await prompt(client, session, "/quit")
+        events = [message["params"] for _, message in client.transcript if message.get("method") == "_north/event"]
+        assert [row["sessionId"] for row in events if row["event"] == "close_wanted"] == [session]
+        assert "If it does not, close it there: it stays stored." in texts(client)
+        await client.request("session/close", {"sessionId": session})
+        assert await ids(client) == [session]
+
+
 async def test_slash_commands_find_name_and_archive(world: World, server: ModelServer) -> None:
     old = await said(world, server, ("Explain the cache", "It holds quokkas."))
     async with conversation(world) as (client, session):

@@ -93,7 +93,9 @@ async def test_a_state_folder_that_cannot_be_made_is_said_once(world: World, ser
     async with conversation(world) as (client, session):
         assert await prompt(client, session, "first") == "end_turn"
         assert await prompt(client, session, "second") == "end_turn"
+        assert await prompt(client, session, "/costs") == "end_turn"
     assert texts(client).count("set NORTH_STATE_DIR") == 1
+    assert "The costs of 2 requests could not be stored (Not a directory): they are not in these sums" in texts(client)
     assert texts(client).count("The costs could not be stored") == 1
     assert f"Nothing can be kept in {world.folder / 'state'} (Not a directory)" in texts(client)
 

@@ -48,15 +48,16 @@ def over_http(*modes: str) -> Iterator[str]:
 
 @asynccontextmanager
 async def talk(
-    world: World, *servers: dict[str, Any], decision: str = "run"
+    world: World, *servers: dict[str, Any], decision: str | None = "run"
 ) -> AsyncIterator[tuple[RawAcpClient, str]]:
-    """A client that passes on servers, and answers every question with `decision`."""
+    """A client that passes on servers, and answers every question with `decision`; None: that cannot ask."""
 
     async def decide(params: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": {"outcome": "selected", "optionId": decision}}
 
     async with inside(world.environ, None, {"events": True}, NOTICES) as client:
-        client.handlers["session/request_permission"] = decide
+        if decision is not None:
+            client.handlers["session/request_permission"] = decide
         made = await client.request("session/new", {"cwd": str(world.project), "mcpServers": list(servers)})
         yield client, made["sessionId"]
 
@@ -603,8 +604,7 @@ async def test_a_client_that_cannot_ask_is_told_how_a_new_server_starts(world: W
         await trusted(client, session)
     (world.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"theirs": entry()}}))
     server.script(DONE)
-    async with talk(world) as (client, session):
-        del client.handlers["session/request_permission"]
+    async with talk(world, decision=None) as (client, session):
         assert await prompt(client, session, "Hello") == "end_turn"
         await client.wait_update(lambda update: "`/mcp enable theirs` starts it" in json.dumps(update))
         assert "mcp_theirs_echo" not in offered(server)

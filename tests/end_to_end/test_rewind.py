@@ -195,6 +195,32 @@ async def test_what_was_spent_on_a_branch_that_was_left_is_spent(world: World, s
         assert after["context"]["used"] == 0
 
 
+async def test_the_last_thing_that_the_user_said_is_gone_to_before_and_any_other_is_here(
+    world: World, server: ModelServer
+) -> None:
+    async with talk(world) as (client, session):
+
+        async def leaf() -> tuple[str, str]:
+            nodes = (await client.request("_north/sessions/tree", {"sessionId": session}))["nodes"]
+            (here,) = [node for node in nodes if node.get("isLeaf")]
+            return here["id"], here["role"]
+
+        server.script(answer(Say("Right.")))
+        await prompt(client, session, "Go on")
+        said, role = await leaf()
+        assert role == "assistant"
+        told = len(client.transcript)
+        gone = await rewind(client, session, said)
+        assert (gone["moved"], gone["prompt"]) == (False, [])
+        assert not [one for _, one in client.transcript[told:] if "transcript_reset" in json.dumps(one)]
+        await prompt(client, session, "!echo mine")
+        mine, _ = await leaf()
+        assert mine != said
+        gone = await rewind(client, session, mine)
+        assert (gone["moved"], gone["prompt"]) == (True, text_blocks("!echo mine"))
+        assert await leaf() == (said, "assistant")
+
+
 async def test_it_is_refused_while_a_turn_runs_and_for_unknown_places(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One.")), answer(Say("Working"), Gate("here")))
     async with talk(world) as (client, session):

@@ -3,9 +3,11 @@
 import json
 import re
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,7 +23,7 @@ from tests.end_to_end.test_queue import start
 from tests.end_to_end.test_secrets_campaign import agree
 from tests.end_to_end.test_turns import conversation
 from tests.end_to_end.world import COLD_SERVER, SERVER, World
-from tests.support.client import raw_client
+from tests.support.client import RawAcpClient, RpcFailure, raw_client
 from tests.support.model_server import ModelServer
 from tests.support.script import Fail, Say, answer
 
@@ -117,12 +119,12 @@ async def test_a_token_that_ends_soon_is_refreshed_before_it_is_used(world: Worl
     assert len(server.requests) == 2
 
 
-async def test_a_sign_in_that_comes_to_nothing_is_told(world: World, server: ModelServer) -> None:
+async def test_a_sign_in_that_fails_is_told(world: World, server: ModelServer) -> None:
     company(world, server.url)
     server.pages["/token"] = {"error": "invalid_grant", "error_description": "This code was used"}
     async with conversation(world) as (client, session):
         for more, told in (
-            ({"error": "access_denied", "error_description": "Not+allowed"}, "came to nothing: Not allowed"),
+            ({"error": "access_denied", "error_description": "Not+allowed"}, "the sign-in failed: Not allowed"),
             ({}, "no token was given: This code was used"),
         ):
             before = len(client.updates)
@@ -163,6 +165,92 @@ async def test_a_client_that_opens_pages_is_asked_to_open_this_one(world: World,
         assert [(one["mode"], one["message"]) for one in asked] == [("url", "Sign in to company")] * 2
         await client.request("authenticate", {"methodId": "api-key"})
     assert (kept(world)["access"], len(store(world).all_keys())) == ("token-1-0123456789", 1)
+
+
+async def test_a_client_is_offered_to_sign_in_to_each_provider(world: World, server: ModelServer) -> None:
+    async def offered(client: RawAcpClient, capabilities: dict[str, Any]) -> list[str]:
+        params = {"protocolVersion": 1, "clientCapabilities": capabilities}
+        return [one["id"] for one in (await client.request("initialize", params))["authMethods"]]
+
+    async def open_page(params: dict[str, Any]) -> dict[str, str]:
+        asked.append(params)
+        await anyio.to_thread.run_sync(browse, params["url"])
+        return {"action": "accept"}
+
+    asked: list[dict[str, Any]] = []
+    company(world, server.url)
+    server.pages["/token"] = granted(1)
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        client.handlers["elicitation/create"] = open_page
+        assert await offered(client, {"elicitation": {"url": {}}}) == ["api-key", "sign-in:company"]
+        for wrong in ("sign-in:", "sign-in:anthropic", "sign-in:nobody"):
+            with pytest.raises(RpcFailure, match="must be one of the offered methods"):
+                await client.request("authenticate", {"methodId": wrong})
+        assert await client.request("authenticate", {"methodId": "sign-in:company"}) == {}
+    (page,) = asked
+    assert (page["mode"], page["message"]) == ("url", "Sign in to company")
+    assert "sessionId" not in page
+    assert page["requestId"] is not None
+    assert kept(world)["access"] == "token-1-0123456789"
+
+
+async def test_a_page_is_opened_on_this_machine_for_a_client_without_pages(
+    world: World, server: ModelServer, tmp_path: Path
+) -> None:
+    """The browser writes down what it is to open; the user signs in there, refuses, or closes it."""
+    browser = tmp_path / "browser.py"
+    place = "sys.argv[0] + '.'"
+    browser.write_text(
+        f"import os, sys\nopen({place}, 'w').write(sys.argv[1])\nos.rename({place}, {place} + 'opened')\n"
+    )
+    opened = tmp_path / "browser.py.opened"
+
+    async def page() -> str:
+        while not opened.exists():
+            await client.request("_north/keys/list", {})
+        told = opened.read_text()
+        opened.unlink()
+        return told
+
+    company(world, server.url)
+    server.pages["/token"] = granted(1)
+    environ = {**world.environ, "BROWSER": f"{sys.executable} {browser} %s"}
+    async with raw_client([*SERVER, "acp"], environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        signing = await client.start_request("authenticate", {"methodId": "sign-in:company"})
+        await anyio.to_thread.run_sync(partial(browse, await page(), error="access_denied"))
+        with pytest.raises(RpcFailure, match="you are not signed in to company: the sign-in failed: access_denied"):
+            await client.answer(signing)
+        signing = await client.start_request("authenticate", {"methodId": "sign-in:company"})
+        address = await page()
+        await client.notify("$/cancel_request", {"requestId": signing})
+        with pytest.raises(RpcFailure) as cancelled:
+            await client.answer(signing)
+        assert cancelled.value.code == -32800
+        with pytest.raises(urllib.error.URLError):
+            browse(address)
+        assert store(world).sign_ins() == {}
+        signing = await client.start_request("authenticate", {"methodId": "sign-in:company"})
+        await anyio.to_thread.run_sync(browse, await page())
+        assert await client.answer(signing) == {}
+    assert kept(world)["access"] == "token-1-0123456789"
+
+
+async def test_without_a_browser_a_client_is_told_where_the_address_is_shown(world: World, server: ModelServer) -> None:
+    company(world, server.url)
+    environ = {**world.environ, "BROWSER": "false", "PATH": str(world.folder)}
+    async with raw_client([*COLD_SERVER, "acp"], environ, world.project) as client:
+        await client.request("initialize", {"protocolVersion": 1})
+        with pytest.raises(RpcFailure, match=r"no browser could be opened .* `north-lsp login company`"):
+            await client.request("authenticate", {"methodId": "sign-in:company"})
+
+
+@pytest.mark.parametrize("text", ["{oauth", "[]", '{"providers": {"company": {"oauth": 1}}}'])
+async def test_a_file_with_errors_offers_no_sign_in(world: World, text: str) -> None:
+    (world.folder / "config" / "models.json").write_text(text)
+    async with raw_client([*SERVER, "acp"], world.environ, world.project) as client:
+        hello = await client.request("initialize", {"protocolVersion": 1})
+        assert [one["id"] for one in hello["authMethods"]] == ["api-key"]
 
 
 def test_a_user_signs_in_on_the_command_line(world: World, server: ModelServer) -> None:

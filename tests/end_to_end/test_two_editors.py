@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 from typing import Any
 
@@ -182,6 +183,38 @@ async def test_what_a_killed_process_had_shown_is_not_shown_twice(world: World, 
         assert await prompt(second, session, "again") == "end_turn"
         assert texts(second) == "Half of itAgain."
         assert "An interrupted answer was recovered" in str(second.updates)
+
+
+async def test_nothing_is_shown_of_a_conversation_that_was_closed_while_it_was_looked_at(
+    world: World, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, run = Sharing._look, Sharing._run
+    is_wanted, is_looking, is_closed, ended = (threading.Event() for _ in range(4))
+
+    def look_late(sharing: Sharing) -> Any:
+        if is_wanted.is_set():
+            is_looking.set()
+            assert is_closed.wait(PATIENCE)
+        return look(sharing)
+
+    async def run_until_the_end(sharing: Sharing) -> None:
+        await run(sharing)
+        ended.set()
+
+    monkeypatch.setattr(Sharing, "_look", look_late)
+    monkeypatch.setattr(Sharing, "_run", run_until_the_end)
+    server.script(answer(Say("One.")))
+    async with inside(world.environ, None, {"events": True}) as client:
+        session = await new_session(client, world)
+        ask = {"sessionId": session, "configId": "mode", "value": "ask"}
+        await client.request("session/set_config_option", ask)  # so it writes before the first prompt
+        await prompt(client, session, "first")
+        is_wanted.set()
+        await anyio.to_thread.run_sync(is_looking.wait, PATIENCE)
+        await client.request("session/close", {"sessionId": session})
+        is_closed.set()
+        await anyio.to_thread.run_sync(ended.wait, PATIENCE)
+        assert texts(client) == "One."
 
 
 async def test_it_can_be_deleted_while_it_is_open_elsewhere(world: World, server: ModelServer) -> None:

@@ -145,6 +145,7 @@ KNOWN = {
     "tests/support/mcp_server.py": "offers tools, and answers no model's requests",
     "tests/acp/test_telemetry.py": "collects numbers about turns, and answers no model's requests",
     "tests/cli/test_command_line.py": "is a socket that may be reached without network",
+    "tests/cli/test_updates.py": "is a proxy and a registry of packages, and answers no model's requests",
     "tests/shell/test_sandbox.py": "is a socket that commands try to reach",
     "tests/support/web_site.py": "shows pages of the web, and answers no model's requests",
     "tests/web/test_search.py": "answers searches of the web, and no model's requests",

@@ -42,6 +42,20 @@ def test_costs_are_grouped_with_totals_and_unknown_prices_are_named() -> None:
     ]
 
 
+class Unstored:
+    async def costs(self) -> Costs:
+        return Costs([], [], [], "The costs could not be stored")
+
+
+def test_it_is_said_that_costs_could_not_be_stored() -> None:
+    command = next(one for one in COMMANDS if one.name == "costs")
+
+    async def run() -> Reply:
+        return await command.run(Unstored(), ())
+
+    assert anyio.run(run).text.endswith("\n\nThe costs could not be stored")
+
+
 @pytest.mark.parametrize(
     ("amount", "text"),
     [

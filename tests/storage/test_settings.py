@@ -259,7 +259,7 @@ _FLIPPED = {
     "memories.enabled": "true", "memories.maxRolloutAgeDays": "1", "memories.minRolloutIdleHours": "1",
     "memories.maxRolloutsPerStartup": "1", "memories.summaryInjectionTokenLimit": "1",
     "profile.offer": "false", "context.editorState": "false", "disabledRules": '["a"]', "rules.maxBytes": "100",
-    "disabledItems": '["rule:a"]',
+    "disabledItems": '["rule:a"]', "disabledExtensions": '["extension-module:a"]',
     "secrets.enabled": "false", "secrets.offIn": '["/x"]', "notifications": '"off"', "enabledModels": '["a"]',
     "disabledProviders": '["a"]', "modelProviderOrder": '["a"]', "modelRoles": '{"fast": "a"}',
     "thinking.level": '"low"', "thinking.show": "false", "serviceTier": '"flex"', "discovery.local": "false",

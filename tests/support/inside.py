@@ -25,7 +25,7 @@ async def inside(
     """Yield an initialized client that announces North's extensions as in `north`, and other `capabilities`. At the end
     everything that was sent is checked."""
     ours, theirs = socket.socketpair()
-    opening = open_connection("acp")
+    opening = open_connection("acp", environ)
     announced = {**(capabilities or {}), "_meta": {"north": dict(north or {})}}
     params = {"protocolVersion": 1, "clientCapabilities": announced}
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}

@@ -91,7 +91,7 @@ def _options(place: Path, model: str) -> Options:
 def _play(protocol: Protocol, options: Options, project: Path, talk: Callable[[Ask, Path], None]) -> None:
     server_reads, client_writes = os.pipe()
     client_reads, server_writes = os.pipe()
-    opening = open_connection(protocol)
+    opening = open_connection(protocol, options.environ)
     framing = NewlineFraming() if protocol == "acp" else HeaderFraming()
     client = threading.Thread(target=_client, args=(client_reads, client_writes, framing, project, talk))
     client.start()

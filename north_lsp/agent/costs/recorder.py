@@ -23,7 +23,7 @@ class CostRecorder:
         self._underway: list[Spent] = []  # being written to the file, not yet in `_known`
         self._writing = anyio.Lock()
         self._aside: Path | None = None
-        self._error: OSError | None = None
+        self._error: OSError | None = None  # of the last attempt
         self._is_told = False  # of an error that lasts
         self._known: dict[str, Any] | None = None  # the totals as they were read last
 
@@ -54,12 +54,18 @@ class CostRecorder:
 
     def take_problem(self) -> str | None:
         """Return a problem that the user should be told of, once; if it lasts, not before something was stored."""
-        error, aside = self._error, self._aside
-        self._error, self._aside = None, None
-        if error is not None and not self._is_told:
+        aside, self._aside = self._aside, None
+        if self._error is not None and not self._is_told:
             self._is_told = True
-            return f"the costs could not be stored: {error.strerror or error}"
+            return f"the costs could not be stored: {self._error.strerror or self._error}"
         return f"the costs could not be read; they were kept as {aside}" if aside is not None else None
+
+    def not_stored(self) -> tuple[int, str] | None:
+        """Return how many requests are missing in the totals because they could not be stored, and why; None if
+        all are there."""
+        if self._error is None or not self._pending:
+            return None
+        return len(self._pending), self._error.strerror or str(self._error)
 
     async def totals(self) -> dict[str, Any]:
         await self.finish()

@@ -333,6 +333,11 @@ class ConversationWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseWanted:
+    """The user wants this conversation closed: the client closes it. It stays stored."""
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsWanted:
     """The user wants to see the settings: a client that has a list of them opens it."""
 
@@ -478,6 +483,7 @@ Event = (
     | ContextPromoted
     | CompactionChanged
     | ConversationWanted
+    | CloseWanted
     | SettingsWanted
     | TodoWanted
     | RulesBroken

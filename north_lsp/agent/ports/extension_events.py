@@ -40,9 +40,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionEvents:
-    """The extensions of one folder; None has none."""
+    """The extensions of one folder, but for those that are `disabled`; None has none."""
 
     folder: Path | None = None
+    disabled: tuple[str, ...] = ()
 
     async def tell(self, event: str, about: Mapping[str, object]) -> AsyncIterator[Answer]:
         """Tell all that listen to an event, one after the other; yields what each answers. None has longer than 5
@@ -62,7 +63,7 @@ class ExtensionEvents:
         def found() -> Sequence["Listener"]:
             from north_lsp.providers.catalog.extensions import listeners  # only where there are any
 
-            return listeners(folder, event)
+            return listeners(folder, event, self.disabled)
 
         return await anyio.to_thread.run_sync(found)
 

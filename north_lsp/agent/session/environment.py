@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.calls.abandoned_tasks import AbandonedTasks
 from north_lsp.agent.costs.recorder import CostRecorder
 from north_lsp.agent.models.model_services import Models
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.ports.servers import Connect
 from north_lsp.agent.secrets.secrets import Secrets
 from north_lsp.agent.session.switching import Switches
@@ -53,6 +54,11 @@ class Environment:
     def masked(self, secrets: Secrets) -> "Environment":
         """Return the same resources with the placeholders of a conversation: its models are never told a secret."""
         return replace(self, models=self.models.masked(secrets))
+
+    @property
+    def extensions(self) -> ExtensionEvents:
+        """The user's extensions, which are told of what happens."""
+        return ExtensionEvents(self.locations.config / "extensions", self.settings.models.disabled_extensions)
 
     @property
     def settings(self) -> Settings:

@@ -22,6 +22,7 @@ from north_lsp.agent.log.todos import todo_on
 from north_lsp.agent.log.tree import Row, tree_rows
 from north_lsp.agent.models.choice import ModelChoice
 from north_lsp.agent.ports.events import ConversationCopied, Draft, Event, Notice, PlanChanged, TranscriptReset
+from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.session.branch_summary import BranchSummaries
 from north_lsp.agent.session.drafts import DraftMaker
 from north_lsp.agent.session.replay import Show
@@ -112,6 +113,7 @@ class Navigation:
         summaries: BranchSummaries,
         locations: Locations,
         switches: Switches,
+        extensions: ExtensionEvents,
     ) -> None:
         self._session = session
         self._log = log
@@ -119,7 +121,7 @@ class Navigation:
         self._summaries = summaries
         self._locations = locations
         self._switches = switches
-        self._events = TreeEvents(log, locations.config / "extensions")
+        self._events = TreeEvents(log, extensions)
 
     # -- places ------------------------------------------------------------------------------------------------------
 

@@ -48,8 +48,15 @@ class OnDemand:
         one = self._whole
         drafts = DraftMaker(one.workspace.roots, one._checkpoints.content)
         summaries = BranchSummaries(one._log, one.choice, one._environment, one.roots[0], one.questions)
+        environment = one._environment
         return Navigation(
-            one, one._log, drafts, summaries, one._environment.locations, one._environment.process.switches
+            one,
+            one._log,
+            drafts,
+            summaries,
+            environment.locations,
+            environment.process.switches,
+            environment.extensions,
         )
 
     @cached_property

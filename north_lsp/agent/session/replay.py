@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, 
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
 import anyio.to_thread
 
 from north_lsp.agent.log.entries import Logged
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from north_lsp.tools.registry import Registry
 
 _PART = 100
+_AT_ONCE = 200  # events, after which whatever else waits has its turn, even if the client takes them all at once
 Show = Callable[[Event], Awaitable[None]]
 Steps = Iterator[tuple[Logged | None, Iterable[Event]]]
 
@@ -37,8 +39,10 @@ async def show_path(
     left = True
     while left:
         left, events = await anyio.to_thread.run_sync(_part, steps, find)
-        for event in events:
+        for number, event in enumerate(events, start=1):
             await show(event)
+            if number % _AT_ONCE == 0:
+                await anyio.lowlevel.checkpoint()
 
 
 def events_of_next(steps: Steps, count: int) -> list[Event]:

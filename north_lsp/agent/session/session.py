@@ -26,7 +26,6 @@ from north_lsp.agent.planning.todo import TodoKeeper
 from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import Editor
 from north_lsp.agent.ports.events import CommandInfo, Event, ModeChanged, TitleChanged, UsageChanged
-from north_lsp.agent.ports.extension_events import ExtensionEvents
 from north_lsp.agent.ports.running_calls import RunningCalls
 from north_lsp.agent.ports.session_ports import Ports
 from north_lsp.agent.ports.status import GuardedEditor, Status, WatchedEditor
@@ -159,7 +158,7 @@ class Session(OnDemand):
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
-        extensions, shell = ExtensionEvents(environment.locations.config / "extensions"), self._shell
+        extensions, shell = environment.extensions, self._shell
         ports = Ports(self._editor, self.status, diagnostics, self.running_calls, extensions)
         self._preparation = Preparation(self._settings, stored, shell, self.choice, self._delivery, self.servers, ports)
         prompts = Prompts(self.queue, self._delivery, self.unsent)

@@ -113,7 +113,9 @@ class Sharing:
         """Look at what others do, until the session is closed."""
         while not self._session.is_closed:
             with suppress(OSError):  # it cannot be read now; the next look may do better
-                await self._step(await anyio.to_thread.run_sync(self._look))
+                look = await anyio.to_thread.run_sync(self._look)
+                if not self._session.is_closed:  # meanwhile: what it wrote itself would count as another's
+                    await self._step(look)
             await anyio.sleep(_SECONDS if self.holder is not None else _SECONDS_ALONE)
 
     @property
@@ -204,7 +206,7 @@ class Sharing:
 
     async def _follow(self, look: _Look) -> None:
         async with self._session.replaying:
-            if not self._conversation.is_writer:
+            if not (self._conversation.is_writer or self._session.is_closed):
                 await self.reading.more(look.arriving)
                 if self.holder is not None and look.holder is None:
                     await self._free()

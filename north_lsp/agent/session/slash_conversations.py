@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.editor import Editor
-from north_lsp.agent.ports.events import ConversationCopied, ConversationWanted
+from north_lsp.agent.ports.events import CloseWanted, ConversationCopied, ConversationWanted
 from north_lsp.agent.session.conversations import Conversations
 from north_lsp.agent.session.library import CANDIDATES, Library, NoConversation, Scope, SeveralConversations
 from north_lsp.agent.session.trash import Trash
@@ -135,6 +135,10 @@ class ConversationsHost:
             f"**{one_line(found.name)}** (`{found.id}`) was the last one here; it opens if your editor can. If it does "
             "not, choose it in the list of conversations there."
         )
+
+    async def quit(self) -> str:
+        await self._shown_in.show(CloseWanted())
+        return "This conversation closes if your editor can. If it does not, close it there: it stays stored."
 
     async def begin_anew(self) -> str:
         await self._shown_in.show(ConversationWanted(None, str(self._live.roots[0]), ""))

@@ -29,7 +29,7 @@ from north_lsp.agent.session.slash_providers import ProvidersHost
 from north_lsp.agent.session.slash_servers import ServersHost
 from north_lsp.agent.session.slash_upkeep import UpkeepHost
 from north_lsp.agent.session.slash_work import WorkHost
-from north_lsp.display import one_line, visible
+from north_lsp.display import counted, one_line, visible
 from north_lsp.errors import ToolError
 from north_lsp.providers.catalog.model_list import UnknownModel
 from north_lsp.providers.thinking import LEVELS, as_level
@@ -137,7 +137,14 @@ class SessionHost(
             counts = [int(row.get(key) or 0) for key in ("inputTokens", "cacheReadTokens", "cacheWriteTokens")]
             output = int(row.get("outputTokens") or 0)
             rows.append(Spent(selector, sum(counts), output, float(row.get("costUsd") or 0.0), priced))
-        return Costs(spent_by_model(self._log.entries()), rows, sorted(totals["byDay"].items()))
+        missing = ""
+        if (problem := self._environment.costs.not_stored()) is not None:
+            count, why = problem
+            missing = (
+                f"The costs of {counted(count, 'request')} could not be stored ({why}): they are not in these sums, "
+            )
+            missing += "and are tried again with the next request."
+        return Costs(spent_by_model(self._log.entries()), rows, sorted(totals["byDay"].items()), missing)
 
     async def reset_costs(self) -> None:
         try:

@@ -88,7 +88,9 @@ class UpkeepHost:
             yield f"- {visible(problem)}"
         for path in sorted((locations.config / "extensions").glob("*")):
             if path.suffix == ".py" or (path / "__init__.py").is_file():
-                yield f"- `{visible(path.stem)}`: providers in Python ({visible(str(path))})"
+                off = f"extension-module:{path.stem}" in self._environment.settings.models.disabled_extensions
+                why = ". Not used: the setting `disabledExtensions` names it" if off else ""
+                yield f"- `{visible(path.stem)}`: providers in Python ({visible(str(path))}){why}"
         for folder in plugin_files(root, home, locations):
             if folder.is_dir():
                 for path in sorted(folder.glob("*")):

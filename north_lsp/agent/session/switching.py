@@ -1,7 +1,6 @@
 """Tells the user's extensions that the user goes from one conversation to another: before, when one may keep the
 present one, and after. One that fails or does not answer in time before it keeps it, too."""
 
-from pathlib import Path
 from typing import Literal
 
 from north_lsp.agent.ports.extension_events import ExtensionEvents
@@ -26,11 +25,11 @@ class Switch:
 
 
 class Switches:
-    """Those of one client: which conversation it was in last is known here alone. `extensions` is the user's folder of
-    them."""
+    """Those of one client: which conversation it was in last is known here alone. `extensions` are
+    told of them."""
 
-    def __init__(self, extensions: Path) -> None:
-        self._events = ExtensionEvents(extensions)
+    def __init__(self, extensions: ExtensionEvents) -> None:
+        self._events = extensions
         self._last: str | None = None
         self._made: dict[str, Reason] = {}
 

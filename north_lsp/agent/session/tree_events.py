@@ -6,7 +6,6 @@ not known.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from north_lsp.agent.log.branch_summaries import ROOT, BranchSummaryEntry
@@ -26,11 +25,11 @@ class KeptByExtension(ValueError):
 
 
 class TreeEvents:
-    """Those of one conversation. `extensions` is the user's folder of them."""
+    """Those of one conversation. `extensions` are told of them."""
 
-    def __init__(self, log: Log, extensions: Path) -> None:
+    def __init__(self, log: Log, extensions: ExtensionEvents) -> None:
         self._log = log
-        self._events = ExtensionEvents(extensions)
+        self._events = extensions
 
     async def before(self, target: str, left: Sequence[Logged], *, wants_summary: bool) -> BranchSummaryEntry | None:
         """Tell that the user goes to an entry and leaves others behind; return the summary of these that an extension

@@ -127,13 +127,16 @@ class RetryControl:
             self.aborted = True
             self._event.set()
 
+    def begin(self) -> None:
+        """Let the user end the wait from now on, which is shown and then goes on in steps."""
+        self._event, self.aborted = anyio.Event(), False
+
     async def wait(self, seconds: float) -> bool:
-        """Wait; returns True if the user ended the wait."""
-        self._event = self._event or anyio.Event()
+        """Wait for a step; returns True if the user has ended the wait, even before."""
+        assert self._event is not None
         with anyio.move_on_after(seconds):
             await self._event.wait()
-            return True
-        return False
+        return self._event.is_set()
 
     def finished(self) -> None:
         self._event = None

@@ -36,11 +36,11 @@ class RetryWait:
             kind=failure.kind,
         )
         id = f"retry-{new_entry_id(())}"
-        control.aborted = False
         outcome: Literal["over", "stopped"] = "stopped"
         first = True
         self._attempt = step.attempt
         await ports.status.set("retrying")
+        control.begin()  # before it is shown: the user may be quick
         deadline = anyio.current_time() + step.seconds
         try:
             # A wait that ends has begun, however short it is.

@@ -25,7 +25,7 @@ from north_lsp.storage.switches import is_off
 if TYPE_CHECKING:
     from north_lsp.providers.catalog.models_cache import ModelsCache
 
-LOCAL_SECONDS = 0.3
+LOCAL_SECONDS = 2.0
 # Asked even though they are not configured.
 _PROBED = ("ollama", "llama.cpp", "lm-studio")
 _REMOTE_SECONDS = 5.0

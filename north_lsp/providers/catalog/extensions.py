@@ -141,10 +141,15 @@ class Api:
         self._registered.models += [replace(model, provider=info, source="extension") for model in found]
 
 
-def with_extensions(known: Catalog, folder: Path) -> Catalog:
-    """Add what the extensions of a folder register: they replace providers and models of the same names. Runs their
-    code."""
-    files = _files(folder)
+def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) -> Catalog:
+    """Add what the extensions of a folder register, but for those that are `disabled`: they replace providers and
+    models of the same names. Runs their code."""
+    names = {item_of(path) for path in _files(folder)}
+    missing = [
+        f"the setting `disabledExtensions` names {one_line(one)}: not there" for one in disabled if one not in names
+    ]
+    known.problems = (*known.problems, *missing)
+    files = _files(folder, disabled)
     if not files:
         return known
     for path in files:
@@ -160,18 +165,24 @@ def with_extensions(known: Catalog, folder: Path) -> Catalog:
     return known
 
 
-def listeners(folder: Path, event: str) -> Sequence[Listener]:
-    """Return what the extensions of a folder have registered for an event, in their order. Runs their code, blocks."""
-    return [one for path in _files(folder) for one in _load(path).listeners if one.event == event]
+def listeners(folder: Path, event: str, disabled: Sequence[str] = ()) -> Sequence[Listener]:
+    """Return what the extensions of a folder have registered for an event, in their order, but for those that are
+    `disabled`. Runs their code, blocks."""
+    return [one for path in _files(folder, disabled) for one in _load(path).listeners if one.event == event]
 
 
-def _files(folder: Path) -> Sequence[Path]:
+def item_of(path: Path) -> str:
+    """Return what `disabledExtensions` calls the extension whose file this is."""
+    return f"extension-module:{path.parent.name if path.name == '__init__.py' else path.stem}"
+
+
+def _files(folder: Path, disabled: Sequence[str] = ()) -> Sequence[Path]:
     try:
         rows = sorted(folder.iterdir())
     except OSError:
         return ()
     files = [path / "__init__.py" if path.is_dir() else path for path in rows]
-    return [path for path in files if path.suffix == ".py" and path.is_file()]
+    return [path for path in files if path.suffix == ".py" and path.is_file() and item_of(path) not in disabled]
 
 
 def _load(path: Path) -> Registered:

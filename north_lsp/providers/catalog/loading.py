@@ -1,6 +1,6 @@
 """Loads a process's catalog: the shipped one with the user's `models.yml` and extensions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from north_lsp.providers.catalog.catalog import Catalog, catalog
@@ -12,15 +12,16 @@ from north_lsp.providers.thinking import ThinkingInfo
 SCRIPT_VARIABLE = "NORTH_TEST_PROVIDER"
 
 
-def load_catalog(config_dir: Path, environ: Mapping[str, str]) -> Catalog:
-    """Return the shipped catalog with the user's `models.yml` and extensions. A file with errors is left out entirely
-    and reported in `problems`; nothing is raised. Reads files: call it on a thread in an event loop."""
+def load_catalog(config_dir: Path, environ: Mapping[str, str], disabled: Sequence[str] = ()) -> Catalog:
+    """Return the shipped catalog with the user's `models.yml` and extensions, but for those that are `disabled`. A file
+    with errors is left out entirely and reported in `problems`; nothing is raised. Reads files: call it on a thread in
+    an event loop."""
     known = _configured(config_dir, environ)
-    if not (config_dir / "extensions").is_dir():
+    if not disabled and not (config_dir / "extensions").is_dir():
         return known
     from north_lsp.providers.catalog.extensions import with_extensions
 
-    return with_extensions(known, config_dir / "extensions")
+    return with_extensions(known, config_dir / "extensions", disabled)
 
 
 def _configured(config_dir: Path, environ: Mapping[str, str]) -> Catalog:

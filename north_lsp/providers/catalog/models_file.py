@@ -300,7 +300,8 @@ class _Reader:
     def api(self, node: Node) -> str:
         text = self.text(node)
         if text in _LATER:
-            raise self.fail(node, f"{text} is not supported in this version; use one of {', '.join(_KNOWN_APIS)}")
+            known = ", ".join(_KNOWN_APIS)
+            raise self.fail(node, f"{text} is not supported; register an extension provider, or use one of {known}")
         return _ALIASES.get(text) or self.choice(node, _KNOWN_APIS)
 
     def secret(self, node: Node) -> KeySource:

@@ -87,8 +87,8 @@ async def _code(wait: Callable[[], Awaitable[Mapping[str, str]]]) -> str:
     with anyio.move_on_after(_WAIT_SECONDS):
         given = await wait()
         if "error" in given or not given.get("code"):
-            why = given.get("error_description") or given.get("error") or "it has no code"
-            raise SignInFailed(f"the sign-in came to nothing: {one_line(why, 300)}")
+            why = given.get("error_description") or given.get("error") or "the answer has no code"
+            raise SignInFailed(f"the sign-in failed: {one_line(why, 300)}")
         return given["code"]
     raise SignInFailed(f"nobody has signed in within {_WAIT_SECONDS / 60:g} minutes")
 

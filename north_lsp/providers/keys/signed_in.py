@@ -82,7 +82,7 @@ class SignedInProvider:
         keys, id = self._keys, self._info.id
         lock = await taken(lambda: keys.lock_sign_in(id), _LOCK_SECONDS)
         if lock is None:
-            raise SignInFailed("another process is refreshing the sign-in and does not come to an end")
+            raise SignInFailed("another process is refreshing the sign-in and does not finish")
         try:
             await anyio.to_thread.run_sync(keys.refresh)
             now = keys.sign_in(id)

@@ -21,6 +21,7 @@ SIGN_IN = "your sign-in"
 """Where a token comes from that the user has signed in for."""
 
 _AGAIN_SECONDS = 60.0
+_AN_HOUR_MS = 3_600_000
 
 
 class Keys:
@@ -40,6 +41,7 @@ class Keys:
         self._unstored: dict[str, tuple[Grant, Grant]] = {}
         self._given: dict[str, str] = {}
         self._store_problem: str | None = None
+        self._used: dict[int, int] = {}
 
     @property
     def problem(self) -> str | None:
@@ -115,6 +117,17 @@ class Keys:
         lent = self._broker.secrets if self._broker is not None else ()
         stored = (key.secret for key in self._stored)
         return (*self._given.values(), *lent, *stored, *self._tokens, *self.routes.secrets)
+
+    def has_old_use(self, key: StoredKey) -> bool:
+        """Whether it is an hour or more ago that a stored key was noted to be used."""
+        return round(time.time() * 1000) - self._used.get(key.id, key.last_used_at or 0) >= _AN_HOUR_MS
+
+    def note_use(self, key: StoredKey) -> None:
+        """Store that a key is used now. Blocks for a moment; not noting it harms nothing."""
+        self._used[key.id] = now = round(time.time() * 1000)
+        if self._store is not None:
+            with suppress(OSError):
+                self._store.note_use(key.id, now)
 
     def give(self, provider: str, secret: str | None) -> None:
         """Use a key in this process only, where it wins over all others. None removes it."""

@@ -412,7 +412,8 @@ function M.import(path)
           end)
         elseif not failed(error) and result then
           if result.leftOut > 0 then
-            messages.tell(("North: %d lines could not be read"):format(result.leftOut), vim.log.levels.WARN)
+            local lines = result.leftOut == 1 and "one line" or result.leftOut .. " lines"
+            messages.tell(("North: %s could not be read"):format(lines), vim.log.levels.WARN)
           end
           conversation.switch(result.sessionId, root)
         end

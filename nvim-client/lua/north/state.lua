@@ -40,7 +40,7 @@ local work = require("north.work")
 ---@field taking boolean whether it is being taken over
 ---@field asked integer requests that take long and can be stopped, beside prompts
 ---@field replayed string? the last of the user's messages that were loaded
----@field wanted? fun() shows the conversation that a slash command asked for, once that is answered
+---@field wanted? fun() shows the conversation that a slash command asked for, or closes this one, once that is answered
 ---@field title? string what the server calls it
 ---@field first? string the first of the user's messages
 ---@field told? string what the last event told

@@ -222,6 +222,14 @@ M.handlers = {
         vim.schedule(live.bind(prompts.take_wanted))
       end
     end
+    if params.event == "close_wanted" then
+      state.wanted = function()
+        conversation().close(live.current())
+      end
+      if #state.prompts == 0 then
+        vim.schedule(live.bind(prompts.take_wanted))
+      end
+    end
     rewind.on_event(conversation().places(), params)
   end),
   ["session/request_permission"] = for_session(function(params)

@@ -48,5 +48,7 @@ async def test_nothing_is_missing_while_it_is_written(tmp_path: Path) -> None:
             costs.may_go_on.set()
             await recorder.finish()
             assert (recorder.take_problem() is not None) == fails
+            assert recorder.take_problem() is None  # told once
+            assert recorder.not_stored() == ((1, "No space left on device") if fails else None)
         assert recorder.all_time() == 2.0
     assert costs.read()["allTimeCostUsd"] == 2.0

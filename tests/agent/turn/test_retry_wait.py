@@ -1,5 +1,6 @@
 """What is shown while a model is waited for before it is asked again."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -31,15 +32,24 @@ class Watching:
         self.shown.append(event)
 
 
-@pytest.mark.parametrize("shown", [True, False])
-async def test_a_wait_that_is_over_before_it_begins_is_told_like_any_other(tmp_path: Path, shown: bool) -> None:
-    """A busy machine may take longer to say that it waits than the wait itself."""
-    watching = Watching()
-    editor = cast(Editor, watching)
-    log = DiagnosticsLog(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"), "info")
-    ports = Ports(editor, Status(editor), Diagnostics(log))
-    locations = Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
-    kept = Log(
+FAILURE = Failed("overloaded", "overloaded", AssistantMessage(()), 529)
+
+
+@pytest.fixture
+def locations(tmp_path: Path) -> Locations:
+    return Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state")
+
+
+@pytest.fixture
+def ports_of(locations: Locations) -> Iterator[Callable[[Watching], Ports]]:
+    log = DiagnosticsLog(locations, "info")
+    yield lambda editor: Ports(cast(Editor, editor), Status(cast(Editor, editor)), Diagnostics(log))
+    log.close()
+
+
+@pytest.fixture
+def kept(locations: Locations, tmp_path: Path) -> Log:
+    return Log(
         Conversation.create(
             locations,
             repo_root=tmp_path,
@@ -50,11 +60,17 @@ async def test_a_wait_that_is_over_before_it_begins_is_told_like_any_other(tmp_p
             north_version="0",
         )
     )
-    waiting = RetryWait(Retries(RetrySettings()), RetryControl(RetrySettings()), ports, kept)
-    failure = Failed("overloaded", "overloaded", AssistantMessage(()), 529)
-    assert await waiting.wait(Wait("turn", 0.0, 1, 3, shown), failure)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+async def test_a_wait_that_is_over_before_it_begins_is_told_like_any_other(
+    ports_of: Callable[[Watching], Ports], kept: Log, shown: bool
+) -> None:
+    """A busy machine may take longer to say that it waits than the wait itself."""
+    watching = Watching()
+    waiting = RetryWait(Retries(RetrySettings()), RetryControl(RetrySettings()), ports_of(watching), kept)
+    assert await waiting.wait(Wait("turn", 0.0, 1, 3, shown), FAILURE)
     await waiting.ended()
-    log.close()
     entries = [one.entry for one in kept.path()]
     waits = [
         RetryEntry(one.retry_id, 1, 3, "overloaded", "overloaded", "over")
@@ -67,3 +83,20 @@ async def test_a_wait_that_is_over_before_it_begins_is_told_like_any_other(tmp_p
     told = [(event.state, event.is_first) for event in watching.shown if isinstance(event, RetryWaiting)]
     assert told == ([("waiting", True), ("over", False)] if shown else [])
     assert [event.attempt for event in watching.shown if isinstance(event, RetryEnded)] == [1]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_who_ends_a_wait_as_soon_as_it_is_shown_is_heard(
+    ports_of: Callable[[Watching], Ports], kept: Log, goes_on: bool
+) -> None:
+    control = RetryControl(RetrySettings())
+
+    class Quick(Watching):
+        async def show(self, event: Event) -> None:
+            if isinstance(event, RetryWaiting) and event.is_first:
+                assert control.is_waiting
+                (control.now if goes_on else control.abort)()
+
+    waiting = RetryWait(Retries(RetrySettings()), control, ports_of(Quick()), kept)
+    assert await waiting.wait(Wait("turn", 100_000.0, 1, 3, True), FAILURE) == goes_on
+    assert not control.is_waiting

@@ -141,7 +141,7 @@ def test_a_log_is_imported_and_shown(bed: Bed) -> None:
         nvim.until(in_chat("is defined in"))
         nvim.until(IDLE)
         assert "damaged.jsonl was not imported: line 1" in str(asked(nvim)[0]["prompt"])
-        assert "1 lines could not be read" in messages(nvim)
+        assert "North: one line could not be read" in messages(nvim)
         nvim.command("North import /no/such/file")
         nvim.until("vim.api.nvim_exec2('messages', { output = true }).output:find('file not found') ~= nil")
 
@@ -228,6 +228,16 @@ def test_slash_commands_switch_the_conversation(bed: Bed) -> None:
         nvim.until(in_chat("is defined in"))
         ask(nvim, "/new")
         nvim.until(f"not {in_chat('is defined in')}")
+
+
+def test_a_conversation_is_closed_with_quit_and_stays_stored(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        two_conversations(nvim)
+        nvim.until("#vim.api.nvim_list_wins() > 1")
+        ask(nvim, "/quit")
+        nvim.until("#vim.api.nvim_list_wins() == 1")
+        nvim.command("North continue")
+        nvim.until(in_chat("## You\n\nlist files"))
 
 
 def test_prompts_that_were_sent_come_back(bed: Bed) -> None:

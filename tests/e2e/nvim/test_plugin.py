@@ -545,7 +545,7 @@ def test_the_user_signs_in_to_a_provider_on_a_page(bed: Bed) -> None:
         back = f"{asked['redirect_uri'][0]}?state={asked['state'][0]}&error=access_denied"
         with urllib.request.urlopen(back) as answer:
             assert answer.status == 200
-        nvim.until(in_chat("the sign-in came to nothing: access_denied"))
+        nvim.until(in_chat("the sign-in failed: access_denied"))
 
 
 def test_words_for_the_turn_that_runs(bed: Bed) -> None:

@@ -391,6 +391,10 @@ const cases = {
     await until("the rows to be gone", async () => (await chat.rows.count()) === 0);
     await chat.ready();
     await answered(chat, "list files");
+    await chat.send("/quit");
+    await until("the conversation to be closed", async () => (await chat.rows.count()) === 0);
+    await chat.ready();
+    await answered(chat, "list files");
     // What is sent meanwhile is the user's again, not gone with the conversation that is left.
     await chat.send("explain greet");
     await chat.send("find greet");

@@ -1,5 +1,6 @@
 """Servers that are asked for their models: on this machine, and far away."""
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -39,6 +40,24 @@ async def found(environ: dict[str, str], seconds: float = 5) -> dict[str, Any]:
     assert changed == bool(models)
     assert chosen.models[-1].alias == "offline"
     return models
+
+
+async def test_a_server_on_this_machine_has_two_seconds(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that stands still, but for the second that one needs that loads a model."""
+    loop = asyncio.get_running_loop()
+    now = [loop.time()]
+
+    def page(_: bytes) -> dict[str, Any]:
+        now[0] += 1.0
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()  # who waits has seen the clock
+        return {"data": [{"id": "late"}]}
+
+    server.pages = {"/studio/v1/models": page}
+    monkeypatch.setattr(loop, "time", lambda: now[0])
+    environ = everything(server)
+    chosen = known(environ)
+    await Discoverer(chosen, environ).refresh()
+    assert [model.selector for model in chosen.models if model.source == "discovered"] == ["lm-studio/late"]
 
 
 async def test_servers_on_this_machine(server: ModelServer) -> None:

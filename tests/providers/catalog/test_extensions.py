@@ -1,5 +1,6 @@
 """Providers that the user has written in Python: found, checked, and held to the contract of streams."""
 
+import json
 import re
 from pathlib import Path
 
@@ -38,6 +39,22 @@ def written(folder: Path, text: str, name: str = "mine.py") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return folder
+
+
+async def test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_said(world: World) -> None:
+    code = "from pathlib import Path\ndef setup(api): Path(__file__ + '.ran').touch()\n"
+    folder = written(world.folder / "config", code, "off/__init__.py")
+    written(world.folder / "config", code, "on.py")
+    names = ["extension-module:off", "extension-module:gone"]
+    (world.folder / "config" / "config.json").write_text(json.dumps({"disabledExtensions": names}))
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "/extensions") == "end_turn"
+        assert "The setting `disabledExtensions` names extension-module:gone: not there" in texts(client)
+        (off,) = [row for row in texts(client).splitlines() if row.startswith("- `off`")]
+        assert off.endswith("Not used: the setting `disabledExtensions` names it")
+    ran = [path.relative_to(world.folder / "config" / "extensions").as_posix() for path in folder.rglob("*.ran")]
+    assert ran == ["on.py.ran"]
 
 
 async def test_the_example_of_the_manual_answers_in_the_editor(world: World) -> None:

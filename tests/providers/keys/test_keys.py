@@ -1,20 +1,24 @@
 """Which key is used, and what is said of it."""
 
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from north_lsp.providers.base import Failed, ModelRequest, UserMessage
+from north_lsp.providers.base import Done, Failed, ModelRequest, UserMessage
 from north_lsp.providers.catalog.catalog import Catalog, catalog
 from north_lsp.providers.catalog.loading import load_catalog
+from north_lsp.providers.factory import make_provider
+from north_lsp.providers.keys import sources
 from north_lsp.providers.keys.credential_lookup import credential_source, find_key, has_credential
 from north_lsp.providers.keys.env_file import read_env_file, with_env_file
 from north_lsp.providers.keys.sources import Keys
 from north_lsp.providers.pool import ProviderPool
-from north_lsp.storage.credentials import CredentialStore
+from north_lsp.storage.credentials import CredentialStore, StoredKey
 from north_lsp.storage.locations import Locations
 from tests.support.model_server import ModelServer
 from tests.support.script import answer, fail, say
@@ -141,3 +145,35 @@ def test_any_text_is_a_file_of_variables(text: str) -> None:
         plain = text.replace("'", "").replace("\n", "")
         path.write_text(f"NAME='{plain}'\n")
         assert read_env_file(path) == {"NAME": plain}
+
+
+async def test_it_is_noted_when_a_stored_key_was_used_last_at_most_once_an_hour(
+    tmp_path: Path, store: CredentialStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask() -> StoredKey:
+        events = [event async for event in provider.stream(ModelRequest("m", "", [UserMessage("q")], [], 100, "a"))]
+        assert isinstance(events[-1], Done)
+        (key,) = store.all_keys()
+        return key
+
+    now = 1_800_000_000.0
+    monkeypatch.setattr(sources, "time", SimpleNamespace(time=lambda: now, monotonic=time.monotonic))
+    store.add("anthropic", STORED)
+    keys = Keys(store)
+    keys.refresh()
+    (unused,) = keys.stored
+    assert (unused.last_used_at, unused.use) == (None, "not used yet")
+    with ModelServer() as server:
+        model = load_catalog(tmp_path, {}).find("sonnet-4-5")
+        environ = {"ANTHROPIC_BASE_URL": server.url}
+        provider = make_provider(model, environ, keys=keys)
+        server.script(*(answer(say("Hi")) for _ in range(3)))
+        used = await ask()
+        assert used.last_used_at == now * 1000
+        assert used.use.startswith("last used 2027-01-1")
+        assert not keys.refresh()  # it is no other key: no provider is made anew
+        now += 3599
+        assert (await ask()).last_used_at == used.last_used_at
+        now += 1
+        assert (await ask()).last_used_at == now * 1000
+        await provider.aclose()

@@ -192,6 +192,7 @@ export class Conversations implements vscode.Disposable {
     else if (event === "work_changed") session.setWork(told);
     else if (event === "attention") this.attention.fire({ conversation, reason: reason ?? "" });
     else if (event === "conversation_wanted") this.wanted.fire({ id: conversationId ?? null, folder: cwd ?? "" });
+    else if (event === "close_wanted") void session.answeredCommand().then(() => this.close(conversation));
     else if (event === "document_wanted" && path !== undefined) void vscode.window.showTextDocument(vscode.Uri.file(path), { preview: false });
     else if (event === "settings_wanted") void vscode.commands.executeCommand("north.settings");
     else if (event === "todo_wanted") void vscode.commands.executeCommand("north.editTodo");

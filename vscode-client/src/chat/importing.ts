@@ -28,7 +28,9 @@ export async function importLog(ask: Ask): Promise<string | undefined> {
     return chosen === copy ? ask("_north/sessions/import", { ...params, salvage: true }) : undefined;
   });
   if (imported === undefined) return undefined;
-  const told = imported.leftOut === 0 ? imported.warnings : [l10n.t("{0} lines could not be read.", imported.leftOut), ...imported.warnings];
+  const count = imported.leftOut;
+  const left = count === 1 ? l10n.t("One line could not be read.") : l10n.t("{0} lines could not be read.", count);
+  const told = count === 0 ? imported.warnings : [left, ...imported.warnings];
   if (told.length > 0) void vscode.window.showWarningMessage(`North: ${told.join(" ")}`);
   return imported.sessionId;
 }
