@@ -92,14 +92,6 @@ await bed.each({
     await editorTab(page, "talk.html").waitFor();
   },
 
-  async "an ending that means no format is refused, and the endings that exist are named"() {
-    await palette(page, "North: Export Conversation…");
-    await save(path.join(project, "talk.pdf"));
-    await notification(page, "'.pdf' is not the ending of an export: end the name in .html").waitFor();
-    await screenshot(page, "exports-1-ending");
-    assert.equal(await text(path.join(project, "talk.pdf")), "");
-  },
-
   async "a file that exists is replaced only after a question"() {
     await writeFile(file, "mine");
     await palette(page, "North: Export Conversation…");
