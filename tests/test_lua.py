@@ -14,6 +14,13 @@ def test_nothing_is_there_twice_and_every_name_is_known(path: Path) -> None:
     assert problems(path.read_text()) == []
 
 
+@pytest.mark.parametrize("path", sorted(PLUGIN.rglob("*.lua")), ids=lambda path: str(path.relative_to(PLUGIN)))
+def test_messages_are_told_by_what_makes_them_fit_on_the_screen(path: Path) -> None:
+    """Neovim waits for a key after a message that does not."""
+    said = [words for words in ("vim.notify(", "nvim_err_write", "nvim_echo(") if words in path.read_text()]
+    assert said == [] or path.name == "messages.lua"
+
+
 @pytest.mark.parametrize(
     ("source", "problem"),
     [

@@ -339,6 +339,8 @@ class Bash:
             asked = False
             while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or not answered.is_set()):
                 if not asked and time.monotonic() - started > _ASK_SECONDS:
+                    if rest() and not answered.is_set():  # it waits for a command, after which others may stand
+                        send([self.pid], systems.SIGVTALRM)
                     send(rest(), signal.SIGTERM)
                     send(rest(), systems.SIGCONT)
                     asked = True

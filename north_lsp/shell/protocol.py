@@ -12,9 +12,13 @@ from north_lsp.shell.report import COMMANDS
 from north_lsp.shell.tree import MARK
 
 _CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
+_ABANDONING = r"\builtin trap '\builtin trap - INT; \builtin kill -INT $$' VTALRM"
+"""Has a shell that gets this signal give up the list of commands that it is in: one that waits for a command would go
+on with the next when that is killed, however it was interrupted before; a trap comes in between."""
 _RESET = (
     r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
     r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"
+    rf"; {_ABANDONING}"
     rf"; \builtin unset {MARK} 2>/dev/null || \builtin exit"  # a shell that no command can be marked in is of no use
 )
 _PRINTF = r"\builtin printf '__NORTH_%s_%s__'"
@@ -57,4 +61,4 @@ def single(folder: Path, script: str, stdin: str, *, sandboxed: bool, waits: boo
     here = '"$TMPDIR"' if sandboxed else shlex.quote(str(folder))
     given = f"{here}/{stdin}" if stdin else "/dev/null"
     end = "; \\builtin set -- $?; \\builtin wait; \\builtin exit $1" if waits else ""
-    return f"exec {TTY_FD}>&- {CONTROL_FD}>&- <{given}; \\builtin . {here}/{script}{end}"
+    return f"{_ABANDONING}; exec {TTY_FD}>&- {CONTROL_FD}>&- <{given}; \\builtin . {here}/{script}{end}"

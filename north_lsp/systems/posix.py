@@ -20,6 +20,7 @@ ONLY_PATH = dict[str, str]()  # variables that keep a shell from looking for pro
 PYTHON = "python3"  # what Python is called to a user
 Entry = os.DirEntry[str]
 SIGCONT, SIGHUP, SIGKILL, SIGSTOP = signal.SIGCONT, signal.SIGHUP, signal.SIGKILL, signal.SIGSTOP
+SIGVTALRM = signal.SIGVTALRM
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o777, *, folder: int | None = None) -> int:

@@ -61,6 +61,7 @@ def test_options_stand_before_the_command_or_after_it() -> None:
 def test_a_server_that_is_started_by_hand_says_what_it_waits_for(tmp_path: Path, protocol: str) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
         os.chdir(tmp_path)
         os.execv(sys.executable, [sys.executable, "-m", "north_lsp", protocol])
     shown = b""

@@ -387,6 +387,25 @@ async def test_the_time_limit_keeps_the_shell_where_it_can(tmp_path: Path) -> No
         assert (await run(shell, "echo $kept")).output.text == "1\n"
 
 
+STUBBORN = (
+    "sh -c 'trap \"\" INT; while :; do sleep 1; done'",
+    "sh -c 'trap \"\" INT TERM; while :; do sleep 1; done'",
+    "(trap '' INT; sleep 60)",
+)
+
+
+@pytest.mark.parametrize("first", STUBBORN)
+async def test_what_stands_after_a_command_that_was_stopped_never_runs(tmp_path: Path, first: str) -> None:
+    """Bash goes on with the next one after a command that was interrupted and killed, unless it died of the
+    interrupt."""
+    async with runner(tmp_path) as shell:
+        await run(shell, "kept=1")
+        ran = await run(shell, f"{first}; echo never; touch made", seconds=0.3)
+        assert (ran.timed_out, ran.shell_ended) == (True, False)
+        assert "never" not in ran.output.text
+        assert (await run(shell, "ls; echo $kept")).output.text == "1\n"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -55,6 +55,16 @@ async def run(runner: CommandRunner, command: str, place: Place = "session") -> 
     return await runner.run(command, None, PATIENCE, ignore, place)
 
 
+async def test_what_stands_after_a_command_that_was_stopped_never_runs(tmp_path: Path) -> None:
+    async def ignore(text: str) -> None:
+        return None
+
+    async with shut_in(tmp_path) as shell:
+        ran = await shell.run("(trap '' INT; sleep 60); echo never", None, 0.3, ignore, "session")
+        assert ran.sandbox is not None
+        assert (ran.timed_out, ran.shell_ended, "never" in ran.output.text) == (True, False, False)
+
+
 def test_this_machine_has_a_sandbox() -> None:
     assert support().available
     held = probe()

@@ -179,7 +179,7 @@ async def commands(on: Stage) -> None:
     await on.say("/nothing")
     await on.say("What now?", answers=(BYE,))
     waiting = await on.start("!sleep 30")
-    await on.client.wait_update(lambda update: update.get("title") == "Running sleep 30")
+    await on.client.wait_update(lambda update: update.get("rawInput") == {"command": "sleep 30"})
     await on.client.notify("session/cancel", {"sessionId": on.session})
     await on.client.answer(waiting)
     await on.say("Bye", answers=(BYE,))

@@ -19,7 +19,7 @@ from north_lsp.agent.shell.output import denied_by_sandbox, notes_of, report_to_
 from north_lsp.agent.shell.quarantine import Quarantine
 from north_lsp.agent.shell.strip_head_tail import strip_head_tail
 from north_lsp.command_policy.looking import only_looks
-from north_lsp.display import visible
+from north_lsp.display import one_line, visible
 from north_lsp.providers.base import ToolCall
 from north_lsp.shell.port import Runner
 from north_lsp.shell.results import CommandResult
@@ -55,7 +55,7 @@ class ShellCommands:
         approved = await self._approver.approve(context, call, title, command)
         if isinstance(approved, Result):
             return approved
-        command = approved.command
+        title, command = _title_of(context, call, title, command, approved), approved.command
         if unsaved := await unsaved_files(workspace):
             approved = replace(approved, notes=(*approved.notes, unsaved_for_model(unsaved, "The command read")))
         await self._editor.show(CallRunning(call.id))
@@ -74,6 +74,7 @@ class ShellCommands:
                     f"This failed in the sandbox ({why}); with the user's approval, it ran again outside of it.",
                     *again.notes,
                 ]
+                title = _title_of(context, call, title, command, again)
                 approved, command = again, again.command
                 shorter = await anyio.to_thread.run_sync(strip_head_tail, command)
                 ran = await self._execution.run(context, call, shorter, approved)
@@ -119,6 +120,14 @@ class ShellCommands:
             details |= {"artifactId": str(text.number), "outputId": str(text.number)}
         ended = CallEnded(call.id, title, not bad, visible(text.text), truncation=text.truncation)
         return Result(text.text, bad, ended, details)
+
+
+def _title_of(context: TurnContext, call: ToolCall, title: str, asked: Command, approved: Approved) -> str:
+    """Return the call's title, which is about what runs where the user changed the command."""
+    tool = context.tools.find(call.name)
+    if tool is None or approved.command.command == asked.command:
+        return title
+    return one_line(tool.title({**call.arguments, "command": approved.command.command}))
 
 
 def _unfit(command: Command, ran: CommandResult, changes: Sequence[str], *, at_root: bool) -> str:

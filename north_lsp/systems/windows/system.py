@@ -24,7 +24,7 @@ CAN_SELECT_PIPES = CAN_KEEP_SHELLS = HAS_MODES = False
 ONLY_PATH = {"NoDefaultCurrentDirectoryInExePath": "1"}  # a shell then looks for no programs in the present folder
 PYTHON = "python"  # what Python is called to a user
 Entry = files.Entry
-SIGCONT = SIGHUP = SIGKILL = SIGSTOP = signal.SIGTERM
+SIGCONT = SIGHUP = SIGKILL = SIGSTOP = SIGVTALRM = signal.SIGTERM
 
 _LOCK_NAME = ".lock"
 _NO_WINDOW, _NEW_GROUP, _HALTED = 0x08000000, 0x200, 0x4

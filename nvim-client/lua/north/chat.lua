@@ -143,6 +143,7 @@ local function start_block(blank)
   end
   if present < blank then
     append(("\n"):rep(blank - present))
+    folds.changed()
   end
 end
 
@@ -279,6 +280,19 @@ function M.add_answer(text, id)
   own().tail = key
 end
 
+---Give the last lines a colour, which what is appended to them does not get.
+---@param first integer from 0
+---@param last integer
+---@param group string
+---@param mark? integer the one that they have, to be changed
+---@return integer mark
+local function colour(first, last, group, mark)
+  local buffer = M.buffer()
+  local length = #vim.api.nvim_buf_get_lines(buffer, last, last + 1, true)[1]
+  local shown = { id = mark, end_row = last, end_col = length, hl_group = group, hl_eol = true }
+  return vim.api.nvim_buf_set_extmark(buffer, namespace, first, 0, shown)
+end
+
 ---A piece of the model's thinking, as a quotation that is folded.
 ---@param text string
 ---@param id? string the message's
@@ -292,13 +306,7 @@ function M.add_thought(text, id)
   local _, last = append((text:gsub("\n", "\n> ")))
   local here = own().thought or { row = last }
   folds.add(M.buffer(), here.row + 1, last + 1, key, "lines of thinking")
-  here.mark = vim.api.nvim_buf_set_extmark(M.buffer(), namespace, here.row, 0, {
-    id = here.mark,
-    end_row = last + 1,
-    hl_group = "NorthThought",
-    hl_eol = true,
-    strict = false,
-  })
+  here.mark = colour(here.row, last, "NorthThought", here.mark)
   own().thought, own().tail = here, key
 end
 
@@ -310,7 +318,7 @@ function M.add_notice(text, severity)
   local is_bad = severity == "error" or severity == "warning"
   local first, last = append(("> %s%s"):format(is_bad and "⚠ " or "", (text:gsub("\n", "\n> "))))
   local group = severity == "error" and "NorthError" or is_bad and "NorthWarning" or "NorthNotice"
-  vim.api.nvim_buf_set_extmark(M.buffer(), namespace, first, 0, { end_row = last + 1, hl_group = group, strict = false })
+  colour(first, last, group)
   own().tail = ""
 end
 

@@ -12,6 +12,7 @@ local learned = require("north.learned")
 local live = require("north.live")
 local lives = require("north.lives")
 local login = require("north.login")
+local messages = require("north.messages")
 local options = require("north.options")
 local queue = require("north.queue")
 local rewind = require("north.rewind")
@@ -204,7 +205,7 @@ local subcommands = {
     elseif vim.list_contains(MODES, words) then
       conversation.set_mode(words)
     else
-      vim.notify("North: :North mode ask|agent|plan", vim.log.levels.ERROR)
+      messages.tell("North: :North mode ask|agent|plan", vim.log.levels.ERROR)
     end
   end,
   new = function()
@@ -212,7 +213,7 @@ local subcommands = {
   end,
   review = function(words)
     if words ~= "" and not vim.list_contains(STYLES, words) then
-      vim.notify("North: :North review, or :North review tab|inline", vim.log.levels.ERROR)
+      messages.tell("North: :North review, or :North review tab|inline", vim.log.levels.ERROR)
       return
     end
     conversation.review(words ~= "" and words or nil)
@@ -226,7 +227,7 @@ local subcommands = {
     elseif words == "abort" then
       conversation.end_wait(false)
     else
-      vim.notify("North: :North retry now|abort", vim.log.levels.ERROR)
+      messages.tell("North: :North retry now|abort", vim.log.levels.ERROR)
     end
   end,
   tasks = function()
@@ -241,7 +242,7 @@ local subcommands = {
     elseif words == "edit" then
       work.edit(conversation.ask_server)
     else
-      vim.notify("North: :North goal, or :North goal edit", vim.log.levels.ERROR)
+      messages.tell("North: :North goal, or :North goal edit", vim.log.levels.ERROR)
     end
   end,
   work = function()
@@ -259,7 +260,7 @@ local subcommands = {
     elseif words == "choose" then
       undo.choose(conversation.ask_server)
     else
-      vim.notify("North: :North undo, or :North undo choose", vim.log.levels.ERROR)
+      messages.tell("North: :North undo, or :North undo choose", vim.log.levels.ERROR)
     end
   end,
   redo = function()
@@ -290,7 +291,7 @@ function M.run(arguments)
   if not subcommand then
     local known = vim.tbl_keys(subcommands)
     table.sort(known)
-    vim.notify(("North: there is no :North %s, only %s"):format(name, table.concat(known, ", ")), vim.log.levels.ERROR)
+    messages.tell(("North: there is no :North %s, only %s"):format(name, table.concat(known, ", ")), vim.log.levels.ERROR)
     return
   end
   live.with(live.here(), subcommand, words, arguments)

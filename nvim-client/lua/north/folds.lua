@@ -2,8 +2,9 @@
 local M = {}
 
 local EXPRESSION = "v:lua.require'north.folds'.level(v:lnum)"
----Whether Neovim looks at all lines of a fold that gets longer; 0.10 has to be told.
+---Whether Neovim looks at all lines of a fold that changes; 0.10 has to be told.
 local LOOKS_AGAIN = vim.fn.has("nvim-0.11") == 1
+local is_told = false
 
 ---@class north.Fold
 ---@field key string lines with the same one belong together
@@ -26,15 +27,23 @@ function M.add(buffer, first, last, key, label)
   for line = first, last do
     folds[buffer][line] = { key = key, label = label }
   end
-  if not LOOKS_AGAIN then
-    vim.schedule(function()
-      for _, window in ipairs(vim.api.nvim_list_wins()) do
-        if vim.wo[window].foldexpr == EXPRESSION then
-          vim.wo[window][0].foldmethod = "expr"
-        end
-      end
-    end)
+  M.changed()
+end
+
+---There may be lines behind a fold that was at the end.
+function M.changed()
+  if LOOKS_AGAIN or is_told then
+    return
   end
+  is_told = true
+  vim.schedule(function()
+    is_told = false
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      if vim.wo[window].foldexpr == EXPRESSION then
+        vim.wo[window][0].foldmethod = "expr"
+      end
+    end
+  end)
 end
 
 ---For 'foldexpr'. The first line begins a fold even when it is alone: 'foldminlines' keeps that one open, and what

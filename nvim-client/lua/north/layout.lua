@@ -225,6 +225,14 @@ vim.api.nvim_create_autocmd({ "WinNew", "WinClosed", "VimResized" }, {
   end,
 })
 
+vim.api.nvim_create_autocmd("SafeState", {
+  group = group,
+  desc = "North: what changes from now on is the user's doing; sizes were told before",
+  callback = function()
+    comes_or_goes = comes_or_goes and vim.startswith(vim.api.nvim_get_mode().mode, "c") -- there they are told afterwards
+  end,
+})
+
 vim.api.nvim_create_autocmd("WinResized", {
   group = group,
   desc = "North: the window to type in stays as high as the user has made it, and gets no room of windows that go",
@@ -247,6 +255,15 @@ vim.api.nvim_create_autocmd("WinResized", {
   end,
 })
 
+---Whether a window is seen for the first time: it was opened just now, or by a session file.
+---@param window integer
+---@return boolean
+local function is_new(window)
+  local is_known = vim.w[window].north_is_known
+  vim.w[window].north_is_known = true
+  return not is_known
+end
+
 ---Open what is missing of the two windows in this tab page.
 ---@param buffers north.ChatBuffers
 ---@param focus boolean whether to go to the window to type in
@@ -263,6 +280,8 @@ function M.open(buffers, focus)
       found.prompt, before = -1, was_here and vim.api.nvim_get_current_win() or before
     end
     found.chat = open_chat(buffers.chat)
+  end
+  if is_new(found.chat) then
     plain(found.chat)
     set(found.chat, { conceallevel = 2, winfixheight = false })
     folds.apply(found.chat)
@@ -271,6 +290,8 @@ function M.open(buffers, focus)
   end
   if found.prompt == -1 then
     found.prompt = open_prompt(buffers.prompt, found.chat)
+  end
+  if is_new(found.prompt) then
     plain(found.prompt)
     set(found.prompt, { winfixheight = true, foldenable = false })
     heights[found.prompt] = vim.api.nvim_win_get_height(found.prompt)
@@ -306,13 +327,8 @@ function M.zoom(buffers)
   vim.cmd.tabnew()
   local empty = vim.api.nvim_get_current_win()
   vim.t.north_zoomed = true
-  local window = vim.api.nvim_open_win(buffers.chat, false, { split = "right", win = empty })
-  plain(window)
-  folds.apply(window)
-  set(window, { conceallevel = 2 })
-  vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffers.chat), 0 })
+  vim.api.nvim_open_win(buffers.chat, false, { split = "right", win = empty })
   vim.api.nvim_win_close(empty, true)
-  follow(window, buffers)
   M.open(buffers, true)
 end
 

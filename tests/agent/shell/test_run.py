@@ -186,8 +186,9 @@ async def test_lines_of_the_output_and_the_rest_is_kept(tmp_path: Path) -> None:
 async def test_the_user_changes_the_command_and_the_model_sees_what_ran(tmp_path: Path) -> None:
     async with shell(tmp_path) as one:
         one.editor.decision = CommandDecision("run", "rather so", "echo changed")
-        text = await one.text(command="echo asked; touch made")
-        assert text.split("\n") == [
+        message = await one.call(command="echo asked; touch made")
+        assert message["details"]["title"] == "Running echo changed"
+        assert message["content"][0]["text"].split("\n") == [
             "changed",
             "The user changed the command before it ran. What ran: echo changed",
             "The user says: rather so",

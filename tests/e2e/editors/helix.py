@@ -97,6 +97,6 @@ def helix(bed: Bed, **env: str) -> Iterator[Helix]:
     (configuration / "config.toml").write_text("[editor.lsp]\ndisplay-messages = true\n")
     (bed.project / ".git").mkdir(exist_ok=True)
     environ = bed.environ({"HOME": str(bed.folder), "XDG_CONFIG_HOME": str(configuration.parent)} | env)
-    with Screen([editors() / "hx", FILE], columns=110, rows=40, cwd=bed.project, env=environ) as screen:
+    with Screen([editors() / "hx", FILE], columns=150, rows=40, cwd=bed.project, env=environ) as screen:
         screen.wait_for("SALUTATION")
         yield Helix(screen, bed.folder)

@@ -3,20 +3,24 @@
 from tests.e2e.editors.bed import keep
 from tests.e2e.editors.emacs import emacs, lisp
 from tests.e2e.nvim.test_plugin import Bed, bed
+from tests.e2e.nvim.with_model import asking, model
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, answer, call
 
-__all__ = ["bed"]
+__all__ = ["bed", "model"]
 
 
-def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed) -> None:
-    with emacs(bed, NORTH_OFFLINE_DELAY_MS="80") as it:
+def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go"), Say("It is defined in hello/greeting.py.")))
+    with emacs(bed, **asking(bed, model)) as it:
         it.open_chat()
         it.type("explain greet")
         it.act("North: send")
         it.see("I will look")
         keep(it.screen, "emacs-streams")
-        it.see("This was North's offline model")
+        model.open("go")
+        it.see("is defined in")
         keep(it.screen, "emacs-answered")
-        it.until(it.has("is defined in"))
         it.act("North: new conversation")
         it.until("(= 2 (length (seq-filter #'is-chat (buffer-list))))")
         it.act("North: other conversations")
@@ -51,14 +55,19 @@ def test_an_edit_is_decided_by_hunk_in_the_file_and_undone(bed: Bed) -> None:
         keep(it.screen, "emacs-undone")
 
 
-def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed) -> None:
-    with emacs(bed, NORTH_OFFLINE_DELAY_MS="100") as it:
+def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed, model: ModelServer) -> None:
+    model.script(
+        answer(call("shell_run", command="touch made")),
+        answer(Say("It is made.")),
+        answer(Say("I will look"), Gate("never")),
+    )
+    with emacs(bed, **asking(bed, model)) as it:
         it.open_chat()
         it.type("run `touch made`")
         it.act("North: send")
         it.choose("touch made", "Run")
         it.screen.keys("C-l")  # after a question, Emacs does nothing on its own before the next key
-        it.see("This was North's offline model")
+        it.see("It is made.")
         assert (bed.project / "made").exists()
         it.screen.keys("M->")
         it.type("explain greet")
@@ -67,4 +76,3 @@ def test_a_command_is_approved_and_a_turn_is_stopped(bed: Bed) -> None:
         it.act("North: stop")
         it.see("Stopped")
         keep(it.screen, "emacs-stopped")
-        assert it.ask(it.has("is defined in")) == "nil"

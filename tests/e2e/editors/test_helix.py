@@ -4,18 +4,23 @@ from tests.e2e.editors.bed import keep
 from tests.e2e.editors.helix import helix
 from tests.e2e.nvim.bed import until
 from tests.e2e.nvim.test_plugin import Bed, bed
+from tests.e2e.nvim.with_model import asking, model
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, answer
 
-__all__ = ["bed"]
+__all__ = ["bed", "model"]
 
 
-def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed) -> None:
-    with helix(bed, NORTH_OFFLINE_DELAY_MS="20") as it:
+def test_a_conversation_is_written_while_it_is_answered_and_comes_back(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go"), Say("It is defined in hello/greeting.py.")))
+    with helix(bed, **asking(bed, model)) as it:
         it.open_chat()
         it.type("explain greet")
         it.act("send")
         it.screen.wait_for("I will look")
         keep(it.screen, "helix-streams")
-        it.screen.wait_for("This was North's offline model")
+        model.open("go")
+        it.screen.wait_for("is defined in")
         keep(it.screen, "helix-answered")
         it.command("write")
     (document,) = (bed.folder / "data" / "conversations").glob("*/chat.md")
@@ -72,8 +77,9 @@ def test_a_command_is_approved(bed: Bed) -> None:
         assert (bed.project / "made").exists()
 
 
-def test_a_turn_is_stopped(bed: Bed) -> None:
-    with helix(bed, NORTH_OFFLINE_DELAY_MS="100") as it:
+def test_a_turn_is_stopped(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with helix(bed, **asking(bed, model)) as it:
         it.open_chat()
         it.type("explain greet")
         it.act("send")
@@ -81,4 +87,3 @@ def test_a_turn_is_stopped(bed: Bed) -> None:
         it.act("stop")
         it.screen.wait_for("Stopped")
         keep(it.screen, "helix-stopped")
-        assert "is defined in" not in it.screen.text()

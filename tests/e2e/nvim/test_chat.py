@@ -25,7 +25,7 @@ from tests.e2e.nvim.test_plugin import (
 )
 from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.model_server import ModelServer
-from tests.support.script import Say, Think, answer, call
+from tests.support.script import Gate, Say, Think, answer, call
 
 __all__ = ["bed", "model"]
 
@@ -33,6 +33,8 @@ NAMES = "vim.tbl_map(function(w) return vim.api.nvim_buf_get_name(vim.api.nvim_w
 NAMES += "vim.api.nvim_tabpage_list_wins(0))"
 WINBAR = "vim.wo[vim.fn.bufwinid('^north://chat$')].winbar"
 GO_TO_CHAT = "vim.api.nvim_set_current_win(vim.fn.bufwinid('^north://chat$'))"
+COLOUR = "(vim.tbl_get(vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['north.chat'], "
+COLOUR += "{ l - 1, 0 }, { l - 1, -1 }, { overlap = true, details = true }), 1, 4, 'hl_group') or '')"
 ENDED = "#require('north.state').prompts == 0"
 
 
@@ -99,6 +101,21 @@ def test_thinking_and_calls_that_look_are_folded(bed: Bed, model: ModelServer) -
         assert "▸ 4 lines of thinking · fourth" in shown
 
 
+def test_what_follows_thinking_or_a_notice_does_not_get_its_colour(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        for add in ("add_thought('one\\ntwo', '1')", "add_notice('three')", "add_answer('four\\nfive', '2')"):
+            nvim.lua(f"require('north.chat').{add}")
+        nvim.lua(GO_TO_CHAT)
+        colours = nvim.lua(
+            f"return vim.iter(vim.fn.range(1, vim.fn.line('$'))):map(function(l) return {COLOUR} end):totable()"
+        )
+        shown = dict(zip(nvim.lines(), cast(list[str], colours), strict=True))
+        assert shown["> one"] == shown["> two"] == "NorthThought"
+        assert shown["> three"] == "NorthNotice"
+        assert shown["four"] == shown["five"] == ""
+
+
 def test_code_has_colours_and_is_copied(bed: Bed, model: ModelServer) -> None:
     model.script(answer(Say("Look:\n\n```python\ndef a():\n    return 1\n```\n\nEnd.")))
     with nvim_with(bed, model) as nvim:
@@ -117,6 +134,21 @@ def test_code_has_colours_and_is_copied(bed: Bed, model: ModelServer) -> None:
         nvim.lua("vim.fn.search('End')")
         nvim.keys("gy")
         nvim.until("vim.fn.execute('messages'):find('no code block here', 1, true)")
+
+
+def test_windows_that_a_session_file_opened_go_together_and_look_alike(bed: Bed) -> None:
+    session = bed.folder / "session.vim"
+    with bed.nvim() as nvim:
+        nvim.command("North")
+        nvim.command(f"mksession {session}")
+    with bed.nvim("-S", str(session)) as nvim:
+        nvim.command("set number")
+        nvim.command("North")
+        assert windows(nvim) == ["greeting.py", "chat", "prompt"]
+        nvim.lua(GO_TO_CHAT)
+        assert nvim.lua("return { vim.wo.number, vim.wo.foldmethod }") == [False, "expr"]
+        nvim.keys(":q<CR>")
+        nvim.until("#vim.api.nvim_list_wins() == 1")
 
 
 def test_both_windows_come_and_go_together(bed: Bed) -> None:
@@ -214,8 +246,9 @@ def test_nothing_typed_and_enter_shows_the_question(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("keys", ["<C-c>", "i<C-c>"])
-def test_a_key_stops_the_turn(bed: Bed, keys: str) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_a_key_stops_the_turn(bed: Bed, model: ModelServer, keys: str) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
         nvim.command("North")
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
@@ -245,8 +278,9 @@ def test_keys_are_listed_changed_and_taken_away(bed: Bed) -> None:
                 nvim.lua(f"require('north').setup({{ {wrong} }})")
 
 
-def test_what_waits_for_the_end_of_the_turn_is_shown(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_what_waits_for_the_end_of_the_turn_is_shown(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         ask(nvim, "list files")

@@ -261,9 +261,10 @@ def test_prompts_that_were_sent_come_back(bed: Bed) -> None:
         assert chat(nvim).count("## You\n\nlist files") == 2
 
 
-def test_what_waits_goes_into_the_input_when_another_conversation_takes_the_place(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="60") as nvim:
-        converse(nvim, "list files", "✓ Listed")
+def test_what_waits_goes_into_the_input_when_another_conversation_takes_the_place(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("Listed.")), answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
+        converse(nvim, "list files", "Listed.")
         for text in ("explain greet", "find greet", "list files again"):
             nvim.command(f"North ask {text}")
         nvim.command("North new")

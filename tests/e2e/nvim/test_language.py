@@ -16,8 +16,15 @@ from tests.end_to_end.test_work_trees import first_commit
 LANGUAGE_SERVER = Path(__file__).parent / "language_server.py"
 WITH_SERVER = f"""
 vim.opt.runtimepath:prepend([[{PLUGIN}]])
-vim.lsp.config("stub", {{ cmd = {{ [[{sys.executable}]], [[{LANGUAGE_SERVER}]] }}, filetypes = {{ "python" }} }})
-vim.lsp.enable("stub")
+local config = {{ name = "stub", cmd = {{ [[{sys.executable}]], [[{LANGUAGE_SERVER}]] }}, filetypes = {{ "python" }} }}
+if vim.fn.has("nvim-0.11") == 1 then
+  vim.lsp.config("stub", config)
+  vim.lsp.enable("stub")
+else
+  config.root_dir = vim.fn.getcwd()
+  vim.cmd("filetype on")
+  vim.api.nvim_create_autocmd("FileType", {{ pattern = "python", callback = function() vim.lsp.start(config) end }})
+end
 """
 # The answers come when the language server has answered: the request is made as Neovim calls a handler, in a coroutine.
 ASK = """

@@ -17,7 +17,12 @@ import pytest
 import north_lsp
 from tests.e2e.nvim.nvim_driver import Nvim
 from tests.e2e.nvim.screen import Screen, nvim_screen
+from tests.e2e.nvim.with_model import model, nvim_with
 from tests.support.exported_page import Page
+from tests.support.model_server import ModelServer
+from tests.support.script import Gate, Say, answer
+
+__all__ = ["model"]
 
 PLUGIN = Path(__file__).parents[3] / "nvim-client"
 SAMPLE = Path(north_lsp.__file__).parent / "cli" / "demo" / "sample"
@@ -196,13 +201,22 @@ def test_the_chat_opens_and_streams(bed: Bed) -> None:
         assert nvim.lua("return vim.bo[vim.fn.winbufnr(vim.fn.winnr('k'))].filetype") == "markdown"
         nvim.keys("iexplain greet<CR>")
         nvim.until(in_chat("## You\n\nexplain greet\n\n## North\n\nI will look"))
-        assert not nvim.lua(f"return {in_chat('is defined in')}")
         assert nvim.lua("return vim.api.nvim_get_mode().mode") == "n"
         nvim.until(in_chat('\n- ✓ Searched "greet" - 17 matches\n'))
         nvim.until(IDLE)
         assert "`greet` is defined in `hello/greeting.py`, line 9:\n\n```python\ndef greet" in chat(nvim)
         assert chat(nvim).count("Searched") == 1
         assert nvim.lua("return require('helpers').text('north://prompt')") == ""
+
+
+def test_an_answer_is_shown_while_it_comes(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go"), Say("There it is.")))
+    with nvim_with(bed, model) as nvim:
+        ask(nvim, "explain greet")
+        nvim.until(in_chat("I will look"))
+        assert "There it is" not in chat(nvim)
+        model.open("go")
+        nvim.until(f"{in_chat('I will look. There it is.')} and {IDLE}")
 
 
 def test_a_second_prompt_waits_for_the_first(bed: Bed) -> None:
@@ -215,8 +229,9 @@ def test_a_second_prompt_waits_for_the_first(bed: Bed) -> None:
         assert shown.index("explain greet") < shown.index("is defined in") < shown.index("## You\n\nlist files")
 
 
-def test_what_waits_is_moved_edited_and_removed(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_what_waits_is_moved_edited_and_removed(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never")))
+    with nvim_with(bed, model) as nvim:
         nvim.lua(
             "picks = {} vim.ui.select = function(items, _, choose)"
             " local wanted = table.remove(picks, 1)"
@@ -253,8 +268,9 @@ def test_a_selection_goes_along_as_a_resource(bed: Bed) -> None:
     assert "5-6" in log.read_text()
 
 
-def test_stop(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_stop(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look"), Gate("never"), Say("It is defined in a file.")))
+    with nvim_with(bed, model) as nvim:
         ask(nvim, "explain greet")
         ask(nvim, "list files")
         nvim.until(in_chat("I will look"))
@@ -533,7 +549,7 @@ def test_the_user_signs_in_to_a_provider_on_a_page(bed: Bed) -> None:
 
 
 def test_words_for_the_turn_that_runs(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="20") as nvim:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         nvim.command("North steer list files")
@@ -986,7 +1002,7 @@ vim.uv.kill(children[1], "sigkill")
 
 
 def test_a_killed_server_brings_the_conversation_back(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="30") as nvim:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="60") as nvim:
         ask(nvim, "list files")
         nvim.until(f"{in_chat('README.md')} and {IDLE}")
         ask(nvim, "explain greet")
@@ -1021,7 +1037,7 @@ def test_a_server_killed_during_a_review_asks_again(bed: Bed) -> None:
 
 def test_a_turn_goes_on_when_neovim_is_back(bed: Bed) -> None:
     state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="60", **state) as nvim:
+    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100", **state) as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         nvim.keys(":qa!<CR>")

@@ -22,10 +22,8 @@ __all__ = ["bed", "keep", "model"]
 LONG = "run `echo one && echo two && echo three four five six seven eight nine ten eleven`"
 PROMPT = "vim.fn.bufwinid('^north://prompt$')"
 HEIGHT = f"vim.api.nvim_win_get_height({PROMPT})"
-FLOAT_COMES_AND_GOES = """
-local place = { relative = "editor", width = 9, height = 1, row = 1, col = 1 }
-vim.api.nvim_win_close(vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, place), true)
-"""
+FLOAT_COMES_AND_GOES = "vim.api.nvim_win_close(vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false, "
+FLOAT_COMES_AND_GOES += "{ relative = 'editor', width = 9, height = 1, row = 1, col = 1 }), true)"
 ONLY_THE_CHAT_GOES = """
 local chat = vim.fn.bufwinid('^north://chat$')
 vim.api.nvim_clear_autocmds({ group = 'north.layout', event = 'WinClosed', pattern = tostring(chat) })
@@ -114,6 +112,29 @@ def test_a_server_that_dies_takes_no_key(bed: Bed, model: ModelServer) -> None:
         assert "Press ENTER" not in screen.text()
 
 
+def test_what_is_wrong_about_a_command_is_said_without_waiting_for_a_key(bed: Bed) -> None:
+    with bed.screen(columns=60, rows=24) as screen:
+        screen.wait_for("SALUTATION")
+        for typed, said in (
+            ("nonsense", "there is no :North nonsense, only arch.*…"),
+            ("mode x", "North mode ask"),
+            ("review x", "North review, or :North review tab"),
+            ("retry x", "North retry now"),
+            ("goal x", "North goal, or :North goal edit"),
+            ("undo x", "North undo, or :North undo choose"),
+        ):
+            command(screen, f"North {typed}")
+            screen.wait_for(rf"^North: .*{said}.*\n*\Z")  # in the last line, where Neovim would ask for a key
+
+
+def test_a_model_that_is_none_is_named_in_plain_words(bed: Bed) -> None:
+    with bed.nvim() as nvim:
+        nvim.command("North model no-such-model")
+        said = "vim.fn.execute('messages')"
+        nvim.until(f"{said}:find('no-such-model', 1, true)")
+        assert "invalid params" not in str(nvim.lua(f"return {said}"))
+
+
 def test_windows_are_as_they_were_after_a_question(bed: Bed) -> None:
     with bed.nvim() as nvim:
         nvim.command("set lines=24 columns=80")
@@ -136,13 +157,16 @@ def test_windows_are_as_they_were_after_a_question(bed: Bed) -> None:
         nvim.until(f"{HEIGHT} == 7")
 
 
-def test_a_float_does_not_undo_the_users_next_resize(bed: Bed) -> None:
+@pytest.mark.parametrize("comes_and_goes", [f"lua {FLOAT_COMES_AND_GOES}", "tabnew | tabclose", "split | close"])
+def test_what_comes_and_goes_does_not_undo_the_users_next_resize(bed: Bed, comes_and_goes: str) -> None:
     with bed.nvim() as nvim:
         nvim.command("set lines=24 columns=80")
         nvim.command("North")
         nvim.lua("vim.api.nvim_create_autocmd('WinResized', { callback = function() vim.g.resized = true end })")
-        nvim.lua(FLOAT_COMES_AND_GOES)
-        nvim.command("wincmd b | resize 7")
+        nvim.command(comes_and_goes)
+        nvim.command("autocmd SafeState * let g:rests = v:true")
+        nvim.until("vim.g.rests")  # as it does before a user can press the next key
+        nvim.command("let g:resized = v:false | wincmd b | resize 7")
         nvim.until("vim.g.resized")
         assert nvim.lua(f"return {HEIGHT}") == 7
 
