@@ -326,6 +326,7 @@ const cases = {
     const windows = page.context().waitForEvent("page");
     await dialog().getByRole("button", { name: "Choose Its Folder…" }).click();
     await page.locator(".quick-input-title", { hasText: "North: The Folder of This Conversation" }).waitFor();
+    await until("a folder to be offered", async () => (await listInput().inputValue()) === `${project}/`);
     await until("the folder to stay", async () => {
       await listInput().fill(`${renamed}/`);
       return (await listInput().inputValue()) === `${renamed}/`;
