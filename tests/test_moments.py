@@ -20,6 +20,10 @@ _TO_INITIALIZE = {
     "north_lsp.cli.main",
     "north_lsp.lazy_dataclass",
     "north_lsp.lazy_pattern",
+    "north_lsp.providers",
+    "north_lsp.providers.catalog",
+    "north_lsp.providers.catalog.models_path",
+    "north_lsp.providers.catalog.sign_in_names",
     "north_lsp.rpc",
     "north_lsp.rpc.fragments",
     "north_lsp.rpc.framing",
@@ -29,6 +33,10 @@ _TO_INITIALIZE = {
     "north_lsp.server.garbage",
     "north_lsp.server.opening",
     "north_lsp.server.options",
+    "north_lsp.storage",
+    "north_lsp.storage.locations",
+    "north_lsp.systems",
+    "north_lsp.systems.posix",
 }
 _TO_OPEN = {"anyio", "sniffio", "typing_extensions"}
 _TO_ASK_ANTHROPIC = _TO_OPEN | {

@@ -1,7 +1,6 @@
 """The doctor's look for a newer North: one request to PyPI, and only when the user asks for it."""
 
 import json
-import re
 from collections.abc import Mapping
 
 import anyio
@@ -10,13 +9,14 @@ from north_lsp import __version__
 from north_lsp.cli.finding import Finding
 from north_lsp.cli.reach import TO_REACH
 from north_lsp.display import one_line
+from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.providers.tls import verification
 from north_lsp.storage.switches import is_on
 
 _ADDRESS = "https://pypi.org/pypi/north-lsp/json"
 _SECONDS = 10.0
 _MOST_BYTES = 16_000_000
-_VERSION = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,5})(.{0,40})")
+_VERSION = lazy_pattern(r"v?(\d{1,9}(?:\.\d{1,9}){0,5})(.{0,40})")
 _OF_PROXIES = (ImportError, ExceptionGroup)
 """What the HTTP client raises, besides ValueError, for a proxy that it cannot use."""
 

@@ -27,7 +27,7 @@ from north_lsp.shell.channels import Channels
 from north_lsp.shell.guardian import GUARDIAN
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.marker_scanner import MarkerScanner
-from north_lsp.shell.processes import PROC, children_of, end_now, is_asleep, is_halted, send
+from north_lsp.shell.processes import PROC, catches, children_of, end_now, is_asleep, is_halted, send
 from north_lsp.shell.protocol import beginning, calling, reporting, single
 from north_lsp.shell.report import COMMANDS, ShellReport, read_report
 from north_lsp.shell.sandbox import ActiveRestrictions
@@ -322,6 +322,9 @@ class Bash:
         def rest() -> list[int]:
             return [pid for pid in children_of(self.pid) if pid not in before]
 
+        def ended() -> bool:  # a program in the shell's place reports nothing
+            return self._process.poll() is not None
+
         code: int | None = None
         answered = anyio.Event()
 
@@ -333,14 +336,14 @@ class Bash:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(listen)
             started = time.monotonic()
+            if catches(self.pid, systems.SIGVTALRM):  # not after `exec`: it would end the program
+                send([self.pid], systems.SIGVTALRM)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 systems.signal_group(self.pid, signal.SIGINT)
             send(rest(), signal.SIGINT)
             asked = False
-            while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or not answered.is_set()):
+            while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or (code is None and not ended())):
                 if not asked and time.monotonic() - started > _ASK_SECONDS:
-                    if rest() and not answered.is_set():  # it waits for a command, after which others may stand
-                        send([self.pid], systems.SIGVTALRM)
                     send(rest(), signal.SIGTERM)
                     send(rest(), systems.SIGCONT)
                     asked = True
@@ -351,7 +354,7 @@ class Bash:
             with anyio.move_on_after(_PROBE_SECONDS if had_rest else 0):
                 await answered.wait()
             tasks.cancel_scope.cancel()
-        if code is None and self._process.poll() is None:
+        if code is None and not ended():
             await anyio.to_thread.run_sync(end_now, lambda: [*children_of(self.pid), self.pid])
             await anyio.to_thread.run_sync(self._process.wait)
         return code

@@ -122,6 +122,18 @@ def _state(pid: int) -> str:
     return stat[stat.rfind(")") + 2 :][:1]
 
 
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Return whether a process has a handler for a signal; without `/proc`, whether it is a bash."""
+    if not _has_proc():
+        return _ps("-o", "comm=", "-p", str(pid)).strip().rpartition("/")[2] == "bash"
+    try:
+        status = PROC.joinpath(str(pid), "status").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    caught = next((line for line in status.splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+
 def environ_of(pid: int) -> list[bytes]:
     try:
         return PROC.joinpath(str(pid), "environ").read_bytes().split(b"\0")

@@ -12,9 +12,9 @@ from north_lsp.shell.report import COMMANDS
 from north_lsp.shell.tree import MARK
 
 _CLEAN = r"POSIXLY_CORRECT=$?; \unset -f builtin"
-_ABANDONING = r"\builtin trap '\builtin trap - INT; \builtin kill -INT $$' VTALRM"
-"""Has a shell that gets this signal give up the list of commands that it is in: one that waits for a command would go
-on with the next when that is killed, however it was interrupted before; a trap comes in between."""
+_ABANDONING = r"""\builtin trap '[ -z "${BASH_SOURCE-}" ] || { \builtin trap - INT; \builtin kill -INT $$; }' VTALRM"""
+"""Has a shell that gets this signal give up the command that it is in: between them it reads no file. One that waits
+for a program would go on with what stands after it unless that dies of the interrupt; a trap comes in between."""
 _RESET = (
     r"\builtin trap - DEBUG RETURN ERR INT TERM HUP QUIT; \builtin set +aefkuvxtCETP -Bh +mH +o pipefail +o history; "
     r"\builtin hash -r; PS1= PS2= PS0= PROMPT_COMMAND=; \builtin unset TMOUT PROMPT_COMMAND MAILCHECK"

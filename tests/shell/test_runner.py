@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -12,7 +13,7 @@ import anyio
 import pytest
 
 from north_lsp.errors import ToolError
-from north_lsp.shell import tree
+from north_lsp.shell import bash, tree
 from north_lsp.shell.environment import changes_meaning, command_environment, looks_like_credential
 from north_lsp.shell.launcher import CONTROL_FD, TTY_FD
 from north_lsp.shell.options import Place
@@ -388,6 +389,7 @@ async def test_the_time_limit_keeps_the_shell_where_it_can(tmp_path: Path) -> No
 
 
 STUBBORN = (
+    "sh -c 'trap \"exit 3\" INT; while :; do sleep 0.05; done'",
     "sh -c 'trap \"\" INT; while :; do sleep 1; done'",
     "sh -c 'trap \"\" INT TERM; while :; do sleep 1; done'",
     "(trap '' INT; sleep 60)",
@@ -396,14 +398,34 @@ STUBBORN = (
 
 @pytest.mark.parametrize("first", STUBBORN)
 async def test_what_stands_after_a_command_that_was_stopped_never_runs(tmp_path: Path, first: str) -> None:
-    """Bash goes on with the next one after a command that was interrupted and killed, unless it died of the
-    interrupt."""
+    """Bash itself goes on with it, unless the command dies of the interrupt."""
     async with runner(tmp_path) as shell:
         await run(shell, "kept=1")
         ran = await run(shell, f"{first}; echo never; touch made", seconds=0.3)
         assert (ran.timed_out, ran.shell_ended) == (True, False)
         assert "never" not in ran.output.text
         assert (await run(shell, "ls; echo $kept")).output.text == "1\n"
+
+
+async def test_a_program_in_the_shells_place_may_end_in_its_own_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import signal, subprocess, sys, time; subprocess.Popen(['sleep', '60']); signal.signal(signal.SIGINT, "
+    code += "lambda *_: (time.sleep(0.8), open('tidy', 'w'), sys.exit(7))); print('begun', flush=True); time.sleep(60)"
+    monkeypatch.setattr(bash, "_INTERRUPT_SECONDS", PATIENCE)
+    async with runner(tmp_path) as shell:
+        ran = await run(shell, f'exec {sys.executable} -c "{code}"', seconds=2)
+        assert (ran.output.text, ran.exit_code, (tmp_path / "tidy").exists()) == ("begun\n", 7, True)
+
+
+async def test_a_command_that_ends_as_it_is_stopped_costs_no_shell(tmp_path: Path) -> None:
+    """Its report may be under way when the shell is told to give the command up."""
+    async with runner(tmp_path) as shell:
+        await run(shell, "kept=1; for n in {1..3000}; do export many_$n=x; done")
+        for tenths in (1, 2, 3, 4, 5):
+            ran = await run(shell, f"(trap '' INT TERM; sleep 60) & sleep 0.{tenths}", seconds=0.3)
+            assert not ran.shell_ended
+        assert (await run(shell, "echo $kept")).output.text == "1\n"
 
 
 @pytest.mark.parametrize(

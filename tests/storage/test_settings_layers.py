@@ -99,7 +99,8 @@ def other(row: Declared) -> Any:
     for value in (True, False, 1, 5, 77, 1024, 70_000, "x", "off", "ask", "strict", "debug", "flex", "long",
                   "whitespace", "wait", "all", "never", "keyring", "followUp", "patch", "workspace",
                   "anthropic", "low", "always", "keep", "after-gap", "https://a.test/b",
-                  ["a"], ["rule:a"], {"a": "b"}, {"a": ["b"]}, [{"name": "read", "enabled": False}]):  # fmt: skip
+                  ["a"], ["rule:a"],
+                  ["extension-module:a"], {"a": "b"}, {"a": ["b"]}, [{"name": "read", "enabled": False}]):  # fmt: skip
         try:
             if read_value(row, value) != row.setting.default:
                 return value

@@ -50,7 +50,8 @@ async def test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_s
     async with inside(world.environ) as client:
         session = await opened(client, world)
         assert await prompt(client, session, "/extensions") == "end_turn"
-        assert "The setting `disabledExtensions` names extension-module:gone: not there" in texts(client)
+        said = "he setting `disabledExtensions` names extension-module:gone: not there"
+        await client.wait_update(lambda update: said in str(update))
         (off,) = [row for row in texts(client).splitlines() if row.startswith("- `off`")]
         assert off.endswith("Not used: the setting `disabledExtensions` names it")
     ran = [path.relative_to(world.folder / "config" / "extensions").as_posix() for path in folder.rglob("*.ran")]
