@@ -41,7 +41,7 @@ class Artifacts:
             try:
                 leave_room(self.folder)
                 private_directory(self.folder)
-                write_atomic(self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log", data)
+                write_atomic(self.place(number, tool), data)
                 self._make_room()
             except OSError:
                 self._held[number] = text
@@ -60,7 +60,7 @@ class Artifacts:
             leave_room(self.folder)
             number = self._next()
             private_directory(self.folder)
-            path = self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
+            path = self.place(number, tool)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | systems.NOFOLLOW | systems.CLOEXEC
             return number, io.FileIO(
                 systems.open_file(path, flags, 0o600), "wb"
@@ -70,7 +70,11 @@ class Artifacts:
         """Create the empty file of a new number, for other code to write. Raises OSError."""
         number, file = self.begin(tool)
         file.close()
-        return number, self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
+        return number, self.place(number, tool)
+
+    def place(self, number: int, tool: str) -> Path:
+        """Return where an artifact of a tool is stored."""
+        return self.folder / f"{number}.{_UNSAFE.sub('-', tool)}.log"
 
     def make_room(self) -> None:
         """Remove the oldest until the limit is kept, never the newest."""
@@ -180,10 +184,14 @@ class ArtifactStream:
         self._artifacts.make_room()
 
     def _give_up(self) -> None:
-        self._failed, self.number = True, None
+        number, self._failed, self.number = self.number, True, None
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
+            self._file = None
+        if number is not None:
+            with suppress(OSError):
+                self._artifacts.place(number, self._tool).unlink()  # a part would count as the whole
 
 
 def _write(file: io.FileIO, data: bytes) -> None:

@@ -14,7 +14,8 @@ def has_room(folder: Path) -> bool:
     folder may not exist yet."""
     try:
         existing = next((one for one in (folder, *folder.parents) if one.exists()), folder)
-        return shutil.disk_usage(existing).free > RESERVED_BYTES
+        usage = shutil.disk_usage(existing)
+        return usage.total == 0 or usage.free > RESERVED_BYTES  # some network folders say 0
     except OSError:
         return True
 

@@ -40,6 +40,7 @@ def test_a_stream_ends_where_room_ends(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(room, "RESERVED_BYTES", 1 << 70)
     stream.write("piece")
     assert stream.number is None
+    assert list((tmp_path / "a1b2c3").iterdir()) == []  # a part is not the output
 
 
 def test_what_is_made_of_logs_is_not_written(store: Locations, monkeypatch: pytest.MonkeyPatch, narrow: None) -> None:
@@ -69,4 +70,6 @@ def test_what_a_disk_has_left_need_not_be_known(tmp_path: Path, monkeypatch: pyt
         raise OSError("not supported here")
 
     monkeypatch.setattr(shutil, "disk_usage", unknown)
+    assert room.has_room(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(0, 0, 0))
     assert room.has_room(tmp_path)

@@ -79,7 +79,8 @@ def report_to_model(
         number = artifacts.add("shell_run", output.text)
     kept = SpilledOutput(number, output.total_lines, output.total_bytes) if shortened else None
     if is_selected and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS:
-        notes.append(f"Complete output: artifact://{number}")
+        whole = f"Complete output: artifact://{number}"
+        notes.append(whole if number is not None else "(the complete output could not be stored)")
         return ModelReport("\n".join([text, *notes]), number, True)
     short = shortened_text(text, "shell_run", artifacts, kept, most, notes)
     if number is None and short.truncation is not None and "artifactId" in short.truncation:

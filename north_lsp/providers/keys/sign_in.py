@@ -70,8 +70,12 @@ async def sign_in(about: SignIn, environ: Mapping[str, str], show: Callable[[str
     proof = Proof()
     async with callback(proof.state, about.port) as answer:
         scope = {"scope": " ".join(about.scopes)} if about.scopes else {}
-        await show(proof.page(about.authorize, about.client_id, answer.address, **scope))
-        code = await _code(answer.wait)
+
+        async def answered() -> Mapping[str, str]:
+            await show(proof.page(about.authorize, about.client_id, answer.address, **scope))
+            return await answer.wait()
+
+        code = await _code(answered)
         return await _granted(about, environ, proof.form(code, about.client_id, answer.address), "")
 
 

@@ -104,6 +104,9 @@ def test_the_whole_is_kept_where_lines_are_left_out(tmp_path: Path) -> None:
     long = report_to_model(ran(text), command("x"), artifacts, minimizes=True, notes=["note"])
     assert long.text.endswith("99\nnote\nComplete output: artifact://2")
     assert artifacts.read(2).startswith(text[:50])
+    lost = report_to_model(ran(text * 5000), command("x", tail=1), artifacts, minimizes=True, notes=[])
+    assert lost.text.endswith("99\n(the last 1 of 500000 lines)\n(the complete output could not be stored)")
+    assert lost.number is None
 
 
 def test_more_than_fits_is_an_artifact_while_it_is_printed(tmp_path: Path) -> None:

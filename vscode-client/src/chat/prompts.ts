@@ -22,8 +22,8 @@ export interface Prompt extends PromptContent {
   isRemoved?: boolean;
 }
 
-/** Commands that lead to another conversation. */
-const LEADING = /^\s*\/(?:continue|handoff|new|resume)\b/;
+/** Commands that lead to another conversation, or out of this one. */
+const LEADING = /^\s*\/(?:continue|handoff|new|quit|resume)\b/;
 
 export class Prompts implements vscode.Disposable {
   private sent: Prompt[] = [];
