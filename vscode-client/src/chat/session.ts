@@ -71,6 +71,11 @@ export class Session extends ConversationState {
     return this.prompts.any || this.elsewhere?.leaving === true;
   }
 
+  /** Waits until it is not at work. */
+  async idle(): Promise<void> {
+    while (this.busy) await new Promise<void>((resolve) => once(this.onState, resolve));
+  }
+
   /** Waits until the command is answered that leads to another conversation: it is no turn that would be stopped. */
   async answeredCommand(): Promise<void> {
     while (this.prompts.isLeading) await new Promise<void>((resolve) => once(this.onState, resolve));

@@ -69,15 +69,15 @@ async function goOn(session: Session): Promise<void> {
   if (session.problem !== "") await session.restart();
 }
 
-/** The server gets to know another folder when the conversation is opened: it is loaded again, unless it is at work. */
+const waiting = new WeakSet<Session>();
+
+/** The server gets to know another folder when the conversation is opened: it is loaded again, once it is not at work. */
 async function takeFolders(session: Session): Promise<void> {
-  if (session.busy) {
-    void vscode.window.showInformationMessage(
-      vscode.l10n.t("The folders have changed. North works on the new ones after North: Restart Server, which loads this conversation again."),
-    );
-  } else if (session.problem !== "" || session.options.length > 0) {
-    await session.restart();
-  }
+  if (waiting.has(session)) return; // they are taken as they are then
+  waiting.add(session);
+  await session.idle();
+  waiting.delete(session);
+  if (session.problem !== "" || session.options.length > 0) await session.restart();
 }
 
 /** For the walkthrough: a server that the settings name counts as well, once it has answered. */
