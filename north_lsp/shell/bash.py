@@ -322,9 +322,6 @@ class Bash:
         def rest() -> list[int]:
             return [pid for pid in children_of(self.pid) if pid not in before]
 
-        def ended() -> bool:  # a program in the shell's place reports nothing
-            return self._process.poll() is not None
-
         code: int | None = None
         answered = anyio.Event()
 
@@ -342,7 +339,8 @@ class Bash:
                 systems.signal_group(self.pid, signal.SIGINT)
             send(rest(), signal.SIGINT)
             asked = False
-            while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or (code is None and not ended())):
+            # A program in the shell's place reports nothing.
+            while time.monotonic() - started < _INTERRUPT_SECONDS and (rest() or (code is None and self.alive)):
                 if not asked and time.monotonic() - started > _ASK_SECONDS:
                     send(rest(), signal.SIGTERM)
                     send(rest(), systems.SIGCONT)
@@ -354,7 +352,7 @@ class Bash:
             with anyio.move_on_after(_PROBE_SECONDS if had_rest else 0):
                 await answered.wait()
             tasks.cancel_scope.cancel()
-        if code is None and not ended():
+        if code is None and self.alive:
             await anyio.to_thread.run_sync(end_now, lambda: [*children_of(self.pid), self.pid])
             await anyio.to_thread.run_sync(self._process.wait)
         return code

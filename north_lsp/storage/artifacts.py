@@ -165,7 +165,8 @@ class ArtifactStream:
         try:
             if self._file is None:
                 self.number, self._file = self._artifacts.begin(self._tool)
-            leave_room(self._artifacts.folder)
+            else:
+                leave_room(self._artifacts.folder)
             _write(self._file, data[: self._left])
             self._left -= len(data)
             if self._left <= 0:

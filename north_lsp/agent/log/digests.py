@@ -37,6 +37,13 @@ def shorten_result(digest: Digest, tool: str, artifacts: Artifacts) -> tuple[dic
     return data, missing
 
 
+def where_whole(number: int | None) -> str:
+    """Return what a model is told of where a complete output is; None: nowhere."""
+    return (
+        f"Complete output: artifact://{number}" if number is not None else "(the complete output could not be stored)"
+    )
+
+
 def shortened_text(
     text: str,
     tool: str,
@@ -58,9 +65,7 @@ def shortened_text(
     if left > 1:
         way = f": expand_output with outputId {number}" if number is not None else ""
         shown = [*lines[:head], f"... {left} more lines{way} ...", *lines[-tail:]]
-    closing = (
-        f"Complete output: artifact://{number}" if number is not None else "(the complete output could not be stored)"
-    )
+    closing = where_whole(number)
     shown_size = _size("\n".join([*shown, closing]))
     short = "\n".join([*shown, *notes, closing])
     total, size = (kept.lines, kept.bytes) if kept is not None else (len(lines), _size(text))

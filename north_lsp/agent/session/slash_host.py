@@ -142,8 +142,8 @@ class SessionHost(
             count, why = problem
             missing = (
                 f"The costs of {counted(count, 'request')} could not be stored ({why}): they are not in these sums, "
+                "and are tried again with the next request."
             )
-            missing += "and are tried again with the next request."
         return Costs(spent_by_model(self._log.entries()), rows, sorted(totals["byDay"].items()), missing)
 
     async def reset_costs(self) -> None:

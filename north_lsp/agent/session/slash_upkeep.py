@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from north_lsp import systems
 from north_lsp.display import counted, fenced, one_line, visible
-from north_lsp.providers.catalog.extensions import item_of
+from north_lsp.providers.catalog.extensions import extension_files, item_of
 from north_lsp.slash.base import CommandError
 from north_lsp.storage.plugins import Plugin, find_plugins, plugin_files
 
@@ -87,13 +87,11 @@ class UpkeepHost:
             yield _described(plugin)
         for problem in plugins.problems:
             yield f"- {visible(problem)}"
-        for path in sorted((locations.config / "extensions").glob("*")):
-            file = path / "__init__.py" if path.is_dir() else path
-            if file.suffix == ".py" and file.is_file():
-                item = item_of(file)
-                off = item in self._environment.settings.models.disabled_extensions
-                why = ". Not used: the setting `disabledExtensions` names it" if off else ""
-                yield f"- `{visible(item.partition(':')[2])}`: providers in Python ({visible(str(path))}){why}"
+        for file in extension_files(locations.config / "extensions"):
+            item, path = item_of(file), file.parent if file.name == "__init__.py" else file
+            off = item in self._environment.settings.models.disabled_extensions
+            why = ". Not used: the setting `disabledExtensions` names it" if off else ""
+            yield f"- `{visible(item.partition(':')[2])}`: providers in Python ({visible(str(path))}){why}"
         for folder in plugin_files(root, home, locations):
             if folder.is_dir():
                 for path in sorted(folder.glob("*")):

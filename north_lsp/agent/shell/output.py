@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from north_lsp.agent.log.digests import shortened_text
+from north_lsp.agent.log.digests import shortened_text, where_whole
 from north_lsp.agent.ports.results import SpilledOutput
 from north_lsp.agent.shell.strip_head_tail import select_lines
 from north_lsp.display import one_line
@@ -79,8 +79,7 @@ def report_to_model(
         number = artifacts.add("shell_run", output.text)
     kept = SpilledOutput(number, output.total_lines, output.total_bytes) if shortened else None
     if is_selected and text.count("\n") < _ASKED_FOR_LINES and len(text) < _ASKED_FOR_CHARACTERS:
-        whole = f"Complete output: artifact://{number}"
-        notes.append(whole if number is not None else "(the complete output could not be stored)")
+        notes.append(where_whole(number))
         return ModelReport("\n".join([text, *notes]), number, True)
     short = shortened_text(text, "shell_run", artifacts, kept, most, notes)
     if number is None and short.truncation is not None and "artifactId" in short.truncation:

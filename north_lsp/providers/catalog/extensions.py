@@ -144,12 +144,13 @@ class Api:
 def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) -> Catalog:
     """Add what the extensions of a folder register, but for those that are `disabled`: they replace providers and
     models of the same names. Runs their code."""
-    names = {item_of(path) for path in _files(folder)}
+    found = [(path, item_of(path)) for path in extension_files(folder)]
+    names = {item for _, item in found}
     missing = [
         f"the setting `disabledExtensions` names {one_line(one)}: not there" for one in disabled if one not in names
     ]
     known.problems = (*known.problems, *missing)
-    files = _files(folder, disabled)
+    files = [path for path, item in found if item not in disabled]
     if not files:
         return known
     for path in files:
@@ -168,7 +169,8 @@ def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) 
 def listeners(folder: Path, event: str, disabled: Sequence[str] = ()) -> Sequence[Listener]:
     """Return what the extensions of a folder have registered for an event, in their order, but for those that are
     `disabled`. Runs their code, blocks."""
-    return [one for path in _files(folder, disabled) for one in _load(path).listeners if one.event == event]
+    files = [path for path in extension_files(folder) if item_of(path) not in disabled]
+    return [one for path in files for one in _load(path).listeners if one.event == event]
 
 
 def item_of(path: Path) -> str:
@@ -176,13 +178,14 @@ def item_of(path: Path) -> str:
     return f"extension-module:{path.parent.name if path.name == '__init__.py' else path.stem}"
 
 
-def _files(folder: Path, disabled: Sequence[str] = ()) -> Sequence[Path]:
+def extension_files(folder: Path) -> Sequence[Path]:
+    """Return the files of the extensions of a folder, whether they are loaded or not."""
     try:
         rows = sorted(folder.iterdir())
     except OSError:
         return ()
     files = [path / "__init__.py" if path.is_dir() else path for path in rows]
-    return [path for path in files if path.suffix == ".py" and path.is_file() and item_of(path) not in disabled]
+    return [path for path in files if path.suffix == ".py" and path.is_file()]
 
 
 def _load(path: Path) -> Registered:
