@@ -262,8 +262,10 @@ def test_whatever_is_done_it_is_the_same_everywhere(
     assert states[1:] == states[:-1]
 
 
-@pytest.mark.parametrize(("place", "saved", "fails"), [("disk", 1, 0), ("memory", 0, 0), ("broken disk", 0, 1)])
-def test_what_is_stored_differs(tmp_path: Path, place: str, saved: int, fails: int) -> None:
+@pytest.mark.parametrize(
+    ("place", "saved", "fails"), [("disk", 1, False), ("memory", 0, False), ("broken disk", 0, True)]
+)
+def test_what_is_stored_differs(tmp_path: Path, place: str, saved: int, fails: bool) -> None:
     conversation = create(tmp_path, PLACES[place])
     conversation.keep()
     conversation.append("message", message=user())
@@ -271,7 +273,8 @@ def test_what_is_stored_differs(tmp_path: Path, place: str, saved: int, fails: i
     conversation.answer.add("text", 0, "Hello")
     conversation.answer.flush()
     assert conversation.is_saved is (place != "memory")
-    assert (conversation.write_error is not None) == fails
+    assert conversation.is_writer is not fails
+    assert (conversation.write_error is not None) is fails
     names = [path.suffix for path in tmp_path.rglob("*") if path.is_file() and path.name != "conversations"]
     assert sorted(names) == [".jsonl", ".jsonl", ".lock"] * saved
     conversation.retire()
