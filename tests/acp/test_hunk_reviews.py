@@ -56,7 +56,7 @@ def edit() -> tuple[Call, Call]:
 def title_of(client: RawAcpClient, call: str) -> str:
     """The last title that the editor got of this call."""
     updates = (params["update"] for params in client.updates)
-    return [one["title"] for one in updates if one.get("toolCallId") == call and "title" in one][-1]
+    return str([one["title"] for one in updates if one.get("toolCallId") == call and "title" in one][-1])
 
 
 def chosen(*ids: str) -> Decide:
