@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from north_lsp.agent.ports.diagnostics import Hide
-from north_lsp.providers.base import ModelRequest
+from north_lsp.providers.base import Image, ModelRequest
 
-_PICTURE = {"mime_type", "data"}
+_PICTURE = {one.name for one in fields(Image)}
 
 
 def request_texts(request: ModelRequest, hide: Hide) -> Mapping[str, str]:
