@@ -190,8 +190,9 @@ class Host(Protocol):
         """Say what the conversation adds up to: prompts, calls, tokens, times."""
         ...
 
-    async def export(self, path: str | None, format: str | None, *, raw: bool) -> str:
-        """Write the conversation to a file, after a question if there is one already; returns the file's path."""
+    async def export(self, path: str | None, format: str | None, only: str | None, *, raw: bool) -> str:
+        """Write the conversation to a file, after a question if there is one already; returns the file's path. Without
+        a format, the file's ending says it; it must be that of the `only` one, if there is one."""
         ...
 
     def prompts(self, command: str) -> str:

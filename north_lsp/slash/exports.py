@@ -42,17 +42,17 @@ def _what(words: Sequence[str], formats: Sequence[str] = ()) -> _What:
 
 async def _export(host: Host, words: Sequence[str]) -> Reply:
     what = _what(words, _FORMATS)
-    return Reply(_written(await host.export(what.path, what.format, raw=what.raw), what.raw))
+    return Reply(_written(await host.export(what.path, what.format, None, raw=what.raw), what.raw))
 
 
 async def _dump(host: Host, words: Sequence[str]) -> Reply:
     what = _what(words)
-    return Reply(_written(await host.export(what.path, "txt", raw=what.raw), what.raw))
+    return Reply(_written(await host.export(what.path, None, "txt", raw=what.raw), what.raw))
 
 
 async def _share(host: Host, words: Sequence[str]) -> Reply:
     what = _what(words)
-    path = await host.export(what.path, "html", raw=what.raw)
+    path = await host.export(what.path, None, "html", raw=what.raw)
     text = "It is one file that any browser shows, also without a network. Read it before you pass it on: it has "
     text += "everything that was said, and what was read of files. North sends it nowhere."
     return Reply(f"{_written(path, what.raw)}\n\n{text}")
