@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -143,6 +144,35 @@ def test_opening_a_session_loads_nothing_of_a_turn() -> None:
 def test_a_connection_loads_its_own_protocol_alone() -> None:
     assert "north_lsp.lsp.service" not in _loaded_to_open_a_session()
 
+
+_TOOL_CLASS = re.compile(r"\b\w*Tool\b(?<!\bTool)")
+
+
+@pytest.mark.parametrize("room", ["agent/turn", "agent/calls", "agent/stream_rules", "tools/registry.py"])
+def test_the_loop_asks_tools_what_they_need_and_not_what_they_are(room: str) -> None:
+    """So a new tool touches its own file, its description and the registry."""
+    names = json.loads((_PACKAGE / "tools" / "shipped.json").read_text("utf-8")).keys() - _WORDS
+    path = _PACKAGE / room
+    found = []
+    for one in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        for node in ast.walk(ast.parse(one.read_text())):
+            match node:
+                case ast.Call(func=ast.Name("isinstance"), args=[_, kind]) | ast.MatchClass(cls=kind):
+                    spelled = _TOOL_CLASS.findall(ast.unparse(kind))
+                case ast.Constant(str(text)) if text in names and (one.name, text) not in _NAMED:
+                    spelled = [text]
+                case _:
+                    continue
+            found += [f"{one.relative_to(_PACKAGE)}:{node.lineno} {name}" for name in spelled]
+    assert found == []
+
+
+_WORDS = {"ask", "goal", "job", "lsp", "todo", "workflow"}
+"""Tools whose names are words of other things as well: modes, kinds, protocols."""
+_NAMED = {
+    ("called_commands.py", "shell_run"),  # commands in a template the user calls are shown as calls of that tool
+    ("watch.py", "edit_create_file"),  # a file in an answer's text counts as written by that tool
+}
 
 _ONE_TURN = ("agent/turn/turn.py", "agent/turn/request.py", "agent/turn/stream.py", "agent/calls/dispatch.py")
 
