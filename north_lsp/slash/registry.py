@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from north_lsp.slash.base import Command, CommandError, Host, Reply, UsageError
+from north_lsp.slash.base import Command, CommandError, Reply, UsageError
 from north_lsp.slash.builtin import COMMANDS
 from north_lsp.slash.groups import grouped
+from north_lsp.slash.host import Host
 from north_lsp.slash.parsing import Invocation
 
 

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
     from north_lsp.agent.session.python_commands import PythonCommands
     from north_lsp.shell.jobs import Jobs
-    from north_lsp.slash.base import Host
+    from north_lsp.slash.host import Host
     from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 

@@ -10,7 +10,8 @@ from north_lsp.agent.servers.server import Server
 from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
 from north_lsp.display import counted, fenced, one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Reply
+from north_lsp.slash.host import Host
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
