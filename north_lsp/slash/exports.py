@@ -15,8 +15,9 @@ _RAW = "Nothing is masked: it has your keys, if they were in the conversation, a
 class HostForExports(Protocol):
     """What commands about exports ask of a session. Every method may raise CommandError."""
 
-    async def export(self, path: str | None, format: str | None, *, raw: bool) -> str:
-        """Write the conversation to a file, after a question if there is one already; returns the file's path."""
+    async def export(self, path: str | None, format: str | None, only: str | None, *, raw: bool) -> str:
+        """Write the conversation to a file, after a question if there is one already; returns the file's path. Without
+        a format, the file's ending says it; it must be that of the `only` one, if there is one."""
         ...
 
 
@@ -51,17 +52,17 @@ def _what(words: Sequence[str], formats: Sequence[str] = ()) -> _What:
 
 async def _export(host: HostForExports, words: Sequence[str]) -> Reply:
     what = _what(words, _FORMATS)
-    return Reply(_written(await host.export(what.path, what.format, raw=what.raw), what.raw))
+    return Reply(_written(await host.export(what.path, what.format, None, raw=what.raw), what.raw))
 
 
 async def _dump(host: HostForExports, words: Sequence[str]) -> Reply:
     what = _what(words)
-    return Reply(_written(await host.export(what.path, "txt", raw=what.raw), what.raw))
+    return Reply(_written(await host.export(what.path, None, "txt", raw=what.raw), what.raw))
 
 
 async def _share(host: HostForExports, words: Sequence[str]) -> Reply:
     what = _what(words)
-    path = await host.export(what.path, "html", raw=what.raw)
+    path = await host.export(what.path, None, "html", raw=what.raw)
     text = "It is one file that any browser shows, also without a network. Read it before you pass it on: it has "
     text += "everything that was said, and what was read of files. North sends it nowhere."
     return Reply(f"{_written(path, what.raw)}\n\n{text}")

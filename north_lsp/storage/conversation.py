@@ -1,16 +1,16 @@
-"""One conversation: its log on disk and its state in memory. Append-only; one process at a time writes."""
+"""One conversation: its log, stored somewhere, and its state in memory. Append-only; one process at a time writes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from north_lsp.storage.disk_log import DiskLog
 from north_lsp.storage.entries import (
     ANNOTATION_TYPES,
     HEADER,
     VERSION,
     Record,
-    free_conversation_id,
     is_from_user,
     timestamp,
     valid_conversation_id,
@@ -20,11 +20,9 @@ from north_lsp.storage.files import inode_of, read_regular
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld
-from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.log_state import Growth, Known, LogState, is_tree_entry, read_state
-from north_lsp.storage.ownership import Ownership
+from north_lsp.storage.log_storage import LogStorage, Ownership
 from north_lsp.storage.partial_answer import PartialAnswer
-from north_lsp.storage.partial_file import recover
 from north_lsp.storage.records import encode, storable
 from north_lsp.storage.stored_log import StoredLog
 from north_lsp.storage.veil import Veil
@@ -39,14 +37,14 @@ class Conversation:
     """A conversation, made by `create` or `open`. Every method may be called from any thread.
 
     Writing never raises an OSError: what cannot be saved stays in memory, is tried again with each later line, and
-    `write_error` says why. A conversation with a `read_only_reason`, or one that is not `is_kept`, has new entries in
-    memory only.
+    `write_error` says why. A conversation with a `read_only_reason` has new entries in memory only. What is the same
+    wherever a conversation is stored is here; what differs is in its `LogStorage`.
     """
 
-    def __init__(self, path: Path, state: LogState, file: LogFile) -> None:
-        self.id = path.stem
-        self.path = path
-        self._stored = StoredLog(path, state, file)
+    def __init__(self, storage: LogStorage, state: LogState, *, is_there: bool) -> None:
+        self.id = storage.path.stem
+        self.path = storage.path
+        self._stored = StoredLog(storage, state, is_there=is_there)
         self._mutex = self._stored.mutex
         self.answer = PartialAnswer(self._stored)
         """The one that arrives."""
@@ -62,18 +60,16 @@ class Conversation:
         model: str,
         client: Mapping[str, object] | None,
         north_version: str,
-        id: str | None = None,
-        folder: Path | None = None,
+        storage: LogStorage | None = None,
         parent: Mapping[str, object] | None = None,
     ) -> "Conversation":
-        """Create a conversation, in memory only until `keep`, or until the user's first message is appended. One in a
-        `folder` of its own is in no list; `parent` says where it comes from."""
-        folder = folder or store.conversations
-        id = id or free_conversation_id(folder)
+        """Create a conversation, in memory only until `keep`, or until the user's first message is appended. Without a
+        `storage` of its own it is saved among all others; `parent` says where it comes from."""
+        storage = storage or DiskLog.new(store.conversations)
         header: Record = {
             "type": HEADER,
             "version": VERSION,
-            "id": id,
+            "id": storage.path.stem,
             "timestamp": timestamp(),
             "repoRoot": str(repo_root),
             "repoHash": repo_hash,
@@ -84,10 +80,8 @@ class Conversation:
         header |= {"client": client} if client is not None else {}
         header |= {"parentSession": dict(parent)} if parent is not None else {}
         state = LogState(storable(header | {"northVersion": north_version}))
-        path = folder / f"{id}.jsonl"
-        log = LogFile(path, None)
-        log.add(encode(state.header))
-        return cls(path, state, log)
+        storage.add(encode(state.header))
+        return cls(storage, state, is_there=False)
 
     @classmethod
     def open(cls, store: Locations, id: str) -> "Conversation":
@@ -99,7 +93,7 @@ class Conversation:
             data = path.read_bytes()
         except FileNotFoundError:
             raise UnknownConversation(id) from None
-        conversation = cls(path, read_state(data), LogFile(path, data))
+        conversation = cls(DiskLog(path, data), read_state(data), is_there=True)
         conversation.answer.recover()
         return conversation
 
@@ -108,8 +102,8 @@ class Conversation:
         """Read a log for reading alone, whoever writes it: with as much as there is of an answer that still streams.
         Nothing is written, and no lock is taken. Raises OSError."""
         data = read_regular(path, _LARGEST_LOG)
-        conversation = cls(path, read_state(data), LogFile(path, data))
-        if (entry := recover(conversation.answer.path, conversation._state)) is not None:
+        conversation = cls(DiskLog(path, data), read_state(data), is_there=True)
+        if (entry := conversation._stored.storage.answer.read(conversation._state)) is not None:
             conversation._state.add(entry)
         conversation._stored.is_retired = True
         return conversation
@@ -190,13 +184,9 @@ class Conversation:
         self._stored.durability = when
 
     @property
-    def is_kept(self) -> bool:
-        """Whether it is stored. Set it before anything is appended."""
-        return self._stored.is_kept
-
-    @is_kept.setter
-    def is_kept(self, kept: bool) -> None:
-        self._stored.is_kept = kept
+    def is_saved(self) -> bool:
+        """Whether it outlives this process, so that it can be listed, found, copied and continued."""
+        return self._stored.storage.is_saved
 
     @property
     def folder(self) -> Path:
@@ -285,7 +275,7 @@ class Conversation:
             self.annotate("leaf_moved", leafId=leaf, reason=reason)
 
     def lines(self) -> bytes:
-        """Return all lines after the first, as they are on the disk. Raises OSError if they are not all there."""
+        """Return all lines after the first, as they are stored. Raises OSError if they are not all there."""
         with self._mutex:
             return self._stored.content()
 
@@ -351,6 +341,11 @@ class Conversation:
         with self._mutex:
             self.close()
             self._stored.is_retired = True
+
+    def forget(self) -> None:
+        """Remove what must not outlive a retired conversation, if it is not saved. Call it on a thread: it can take
+        long."""
+        self._stored.storage.forget()
 
     # -- together with other processes -------------------------------------------------------------------------------
 

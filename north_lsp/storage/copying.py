@@ -13,6 +13,7 @@ from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.entries import Record, free_conversation_id, timestamp
 from north_lsp.storage.files import inode_of, private_directory, write_atomic
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.memory_log import NOT_SAVED
 from north_lsp.storage.noting import note
 from north_lsp.storage.records import encode
 
@@ -86,8 +87,8 @@ def hand_over(source: Conversation, store: Locations, entry: Mapping[str, Any], 
 
 
 def _new_id(source: Conversation, store: Locations) -> str:
-    if not source.is_kept:
-        raise NotCopied("this conversation is not saved, so it cannot be copied: /export writes it to a file")
+    if not source.is_saved:
+        raise NotCopied(f"{NOT_SAVED}, so it cannot be copied: /export writes it to a file")
     if source.read_only_reason is not None:
         raise NotCopied(f"the conversation {source.id} cannot be copied: {source.read_only_reason}")
     return free_conversation_id(store.conversations)

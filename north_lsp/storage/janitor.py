@@ -25,6 +25,7 @@ from north_lsp.storage.housekeeping import Housekeeping, files_that_name_blobs
 from north_lsp.storage.listing import delete_idle_conversation, list_conversations
 from north_lsp.storage.locations import Locations
 from north_lsp.storage.locks import LockHeld, try_lock
+from north_lsp.storage.memory_log import UNSAVED_FOLDER
 from north_lsp.storage.sizes import measure
 from north_lsp.storage.sqlite import shrink
 from north_lsp.storage.summaries import summarize
@@ -32,7 +33,6 @@ from north_lsp.storage.trash import trashed_ids
 
 SHELL_FOLDER = "north-shell-"
 REVIEW_FOLDER = "north-review-"
-UNSAVED_FOLDER = "unsaved-"
 EMPTY_DAYS = 7
 ORPHAN_DAYS = 7
 TRASH_DAYS = 30

@@ -1,4 +1,4 @@
-"""Which process writes a conversation: one at a time, named to the others, and asked by them to let go."""
+"""Which process writes a log on the disk: one at a time, named to the others, and asked by them to let go."""
 
 import os
 import time
@@ -12,8 +12,8 @@ _ATTEMPTS = 3
 _A_MOMENT = 0.01  # seconds
 
 
-class Ownership:
-    """The lock of one conversation, by the path of its log. Not safe for several threads at once."""
+class FileOwnership:
+    """The `Ownership` of a log on the disk: a lock beside it. Not safe for several threads at once."""
 
     def __init__(self, log: Path) -> None:
         self.client: str | None = None

@@ -1,27 +1,24 @@
-"""The answer of a conversation that is not whole yet: it grows in a file beside the log until it is an entry."""
+"""The answer of a conversation that is not whole yet: it grows beside the log until it is an entry."""
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from north_lsp.storage.entries import Record
-from north_lsp.storage.partial_file import PartialFile, Piece, recover
+from north_lsp.storage.log_storage import Stamp
+from north_lsp.storage.partial_file import PartialFile, Piece
 from north_lsp.storage.stored_log import StoredLog
-
-_Stamp = tuple[int, int]
 
 
 class PartialAnswer:
     """That of one conversation. Every method may be called from any thread, and raises no OSError."""
 
     def __init__(self, log: StoredLog) -> None:
-        self.path = log.path.with_suffix(".partial.jsonl")
         self.mask: Callable[[Record], Record] = lambda record: record
-        self._former = log.path.with_suffix(".partial.json")  # an older North wrote the answer whole
         self._log = log
+        self._storage = log.storage.answer
         self._growing: PartialFile | None = None
-        self._seen: tuple[_Stamp, Record | None] | None = None
+        self._seen: tuple[Stamp, Record | None] | None = None
 
     def begin(self, message: Mapping[str, Any], entry_id: str) -> None:
         """Begin an answer that will be appended under that id; `message` is what is known of it besides its content."""
@@ -29,7 +26,7 @@ class PartialAnswer:
             self.clear()
             state = self._log.state
             if self._log.has_written and entry_id not in state.ids:
-                self._growing = PartialFile(self.path, entry_id, state.leaf, message, self.mask)
+                self._growing = self._storage.begin(entry_id, state.leaf, message, self.mask)
 
     def add(self, kind: Piece, index: int, value: object) -> None:
         """Add to it: text, thinking, the beginning of a call, its arguments, or a whole block."""
@@ -46,27 +43,27 @@ class PartialAnswer:
                 self._log.record_numbers()
 
     def close(self) -> None:
-        """Leave the file as it is."""
+        """Leave what is stored as it is."""
         with self._log.mutex:
             if self._growing is not None:
                 self._growing.close()
                 self._growing = None
 
     def clear(self) -> None:
-        """Remove what this process has written: the answer is in the log by now, or there is none."""
+        """Remove what this process has stored: the answer is in the log by now, or there is none."""
         with self._log.mutex:
             if self._growing is not None:
                 self.close()
                 with suppress(OSError):
-                    self.path.unlink(missing_ok=True)
+                    self._storage.remove()
 
     def arriving(self) -> Record | None:
         """Return what has arrived of the answer that another process gets, as the entry that it would be now."""
-        if (stamp := self._stamp()) is None:
+        if (stamp := self._storage.stamp()) is None:
             return None
         with self._log.mutex:
             if self._seen is None or self._seen[0] != stamp:
-                self._seen = stamp, recover(self.path, self._log.state)
+                self._seen = stamp, self._storage.read(self._log.state)
             found = self._seen[1]
             if found is None or found["id"] in self._log.state.ids:
                 return None
@@ -74,29 +71,18 @@ class PartialAnswer:
 
     def recover(self) -> bool:
         """Append what a killed process left of an answer, unless it lives; returns whether there was anything."""
-        log, has_recovered = self._log, False
+        log = self._log
         with log.mutex:
-            found = [path for path in (self.path, self._former) if path.exists()]
-            if not found or log.state.read_only_reason is not None or log.lock() is not None:
+            if self._storage.stamp() is None or log.state.read_only_reason is not None or log.lock() is not None:
                 return False
             try:
-                for path in found:
-                    if (entry := recover(path, log.state)) is not None:
-                        log.store(log.lines.veil.loaded(entry))
-                        log.state.warn("an interrupted answer was recovered")
-                        has_recovered = True
-                    if log.write_error is None:
-                        with suppress(OSError):
-                            path.unlink(missing_ok=True)
+                if (entry := self._storage.read(log.state)) is not None:
+                    log.store(log.lines.veil.loaded(entry))
+                    log.state.warn("an interrupted answer was recovered")
+                if log.write_error is None:
+                    with suppress(OSError):
+                        self._storage.remove()
             finally:
                 self.close()
                 log.close()
-        return has_recovered
-
-    def _stamp(self) -> _Stamp | None:
-        """Return the state of the file, which changes with it; None if there is none."""
-        try:
-            status = os.stat(self.path)
-        except OSError:
-            return None
-        return status.st_size, status.st_mtime_ns
+        return entry is not None

@@ -1,22 +1,17 @@
-"""The log of one conversation on the disk, and what it adds up to in memory: who may write it, and when it is read
-again since another process wrote it."""
+"""The log of one conversation: what it adds up to in memory, and where it is stored; who may write it, and when it is
+read again since another process wrote it."""
 
 import errno
-import os
 import threading
-from contextlib import suppress
-from pathlib import Path
 
 from north_lsp.storage.entries import Record, new_entry_id
 from north_lsp.storage.errors import ConversationBusy, ConversationClosed
-from north_lsp.storage.files import keep_beside, private_directory, write_atomic
 from north_lsp.storage.keeping_settings import Fsync
 from north_lsp.storage.line_sync import LineSync
 from north_lsp.storage.locks import LockHeld
-from north_lsp.storage.log_file import LogFile
 from north_lsp.storage.log_state import LogState, appended, read_state
+from north_lsp.storage.log_storage import LogStorage
 from north_lsp.storage.noting import note
-from north_lsp.storage.ownership import Ownership
 from north_lsp.storage.records import encode
 from north_lsp.storage.veiled_lines import VeiledLines
 
@@ -28,19 +23,17 @@ class StoredLog:
     `write_error` says why.
     """
 
-    def __init__(self, path: Path, state: LogState, file: LogFile) -> None:
-        self.path = path
+    def __init__(self, storage: LogStorage, state: LogState, *, is_there: bool) -> None:
+        self.storage = storage
         self.state = state
         self.mutex = threading.RLock()
-        self.ownership = Ownership(path)
+        self.ownership = storage.ownership
         self.lines = VeiledLines(self.reserve_id)
         self.durability: Fsync = "turn"
-        self.is_kept = True
         self.is_retired = False
         self.has_written = False
         """Whether this process has written anything since it took the lock."""
-        self._file = file
-        self._saved = file.size is not None
+        self._is_there = is_there
         self._reserved: set[str] = set()
         self._refused: OSError | None = None
         self._syncing = threading.Lock()
@@ -49,12 +42,12 @@ class StoredLog:
     @property
     def write_error(self) -> OSError | None:
         """Why something is not on disk, None once all of it is."""
-        return self._refused or self._file.error
+        return self._refused or self.storage.error
 
     @property
     def is_gone(self) -> bool:
         """Whether the log was there, and somebody has deleted it."""
-        return self._saved and self._file.size is not None and not self.path.exists()
+        return self._is_there and self.storage.is_gone
 
     def reserve_id(self) -> str:
         """Reserve an id for an entry that is stored later."""
@@ -68,24 +61,22 @@ class StoredLog:
 
     def keep(self) -> None:
         """Write a new log before anything is said in its conversation; the lock is not held."""
-        if not self._saved and self.is_kept:
-            with suppress(OSError):
-                private_directory(self.path.parent)
-            self._file.flush()
-            self._saved = self._file.error is None
-            self._file.close()
+        if not self._is_there:
+            self.storage.flush()
+            self._is_there = self.storage.error is None
+            self.storage.close()
 
     def claim(self, *, starts: bool) -> None:
-        """Take the lock if the next line goes to disk, before anything changes in memory; the first line of the user
-        `starts` the file. Raises ConversationBusy and ConversationClosed."""
+        """Take the lock if the next line is stored, before anything changes in memory; the first line of the user
+        `starts` the log. Raises ConversationBusy and ConversationClosed."""
         if self.is_retired:
             raise ConversationClosed
-        writes = self.state.read_only_reason is None and (self._saved or starts)
+        writes = self.state.read_only_reason is None and (self._is_there or starts)
         if writes and (holder := self.lock()) is not None:
             raise ConversationBusy(holder)
         if writes and self.state.former is not None:
             self._write_anew(self.state.former)
-        self._saved = self._saved or starts
+        self._is_there = self._is_there or starts
 
     def store(self, record: Record) -> Record:
         """Add a record that is allowed, and return it. `claim` comes first."""
@@ -93,14 +84,14 @@ class StoredLog:
         self.record_numbers()
         self.state.add(record)
         if self.state.read_only_reason is not None:
-            self._refused = OSError(errno.EROFS, self.state.read_only_reason, str(self.path))
+            self._refused = OSError(errno.EROFS, self.state.read_only_reason, str(self.storage.path))
             return record
-        if self.state.former is not None or not self.is_kept:  # what could not be rewritten is tried again
+        if self.state.former is not None:  # what could not be rewritten is tried again
             return record
-        self._file.add(line)
-        if self._saved:
+        self.storage.add(line)
+        if self._is_there:
             self.has_written = True
-            self._file.flush()
+            self.storage.flush()
             if self.durability == "always":
                 self._line_sync.wake()
         return record
@@ -112,35 +103,31 @@ class StoredLog:
 
     def record_secrets(self) -> None:
         """Write which numbers have been given to secrets, if there is a log that can be written."""
-        if self._saved and not self.is_retired and self.lock() is None:
+        if self._is_there and not self.is_retired and self.lock() is None:
             self.record_numbers()
 
     def content(self) -> bytes:
-        """Return all lines after the first, as they are on the disk. Raises OSError if they are not all there."""
+        """Return all lines after the first, as they are stored. Raises OSError if they are not all there."""
         if self.state.former is not None:
             return b"".join(map(self.lines.line, self.state.former[1:]))
-        self._file.flush()
-        if self.write_error is not None:
-            raise self.write_error
-        data = self.path.read_bytes().partition(b"\n")[2]
-        return data if data.endswith(b"\n") or not data else data + b"\n"
+        return self.storage.lines()
 
     def to_disk(self) -> None:
         """Wait until everything written so far is on the disk. The mutex is free meanwhile."""
         with self._syncing:
             with self.mutex:
-                sync = self._file.begin_sync() if self.has_written else None
+                sync = self.storage.begin_sync() if self.has_written else None
             if sync is not None:
                 error = sync.wait()
                 with self.mutex:
-                    self._file.end_sync(sync, error)
+                    self.storage.end_sync(sync, error)
 
     def close(self) -> None:
         """Release the lock, so that others can write. Storing again takes it again."""
         if self.has_written:
-            self._file.flush()
+            self.storage.flush()
         self._line_sync.close()
-        self._file.close()
+        self.storage.close()
         self.has_written = False
         self.ownership.release()
 
@@ -161,40 +148,29 @@ class StoredLog:
 
     def refresh(self) -> bool:
         """Read what another process has appended; returns whether there was anything. Raises OSError."""
-        known = self._file.size
-        if self.ownership.is_mine or known is None or self._file.has_unsent or self.is_retired:
+        if self.ownership.is_mine or self.is_retired:
             return False
-        size = os.stat(self.path).st_size
-        if size == known:
+        news = self.storage.news()
+        if news == b"":
             return False
-        if size < known or self.state.former is not None or not self._file.is_complete:
-            self._catch_up()
-            return True
-        with self.path.open("rb") as file:
-            file.seek(known)
-            more = appended(file.read(size - known))
+        more = appended(news) if news is not None and self.state.former is None else None
         if more is None:
             self._catch_up()
             return True
         records, count = more
         for record in self.lines.restored(records):
             self.state.add(record)
-        self._file.grew(known + count)
+        self.storage.grew(count)
         return count > 0
 
     def _catch_up(self) -> None:
         """Read what another process wrote after this one read the log and before it took the lock."""
-        if self._file.size is None or self._file.has_unsent:
+        if (data := self.storage.reread()) is None:
             return
-        with suppress(OSError):
-            if os.stat(self.path).st_size == self._file.size:
-                return
-            data = self.path.read_bytes()
-            before, self.state = self.state, read_state(data)
-            self.lines.restore(self.state)
-            self.state.revision += before.revision + 1
-            self.state.branchings += before.branchings + 1  # whoever has read the former state begins anew
-            self._file.reread(data)
+        before, self.state = self.state, read_state(data)
+        self.lines.restore(self.state)
+        self.state.revision += before.revision + 1
+        self.state.branchings += before.branchings + 1  # whoever has read the former state begins anew
 
     def _write_anew(self, records: list[Record]) -> None:
         """Rewrite a log of another format in today's; the former file is kept next to it."""
@@ -205,14 +181,11 @@ class StoredLog:
         for record in records[1:]:
             lines += [self.lines.line(record), *kept.pop(record["id"], ())]
         data = b"".join([*lines, *(line for rest in kept.values() for line in rest)])
+        former = self.state.header.get("formerFormat")
         try:
-            former = self.state.header.get("formerFormat")
-            keep_beside(self.path, f"{self.path.name}.bak-{former}")
-            write_atomic(self.path, data)
+            self.storage.replace(data, former)
         except OSError as error:
             self._refused = error
             return
-        note("session_migrated", sessionId=self.path.stem, formerFormat=former, entries=len(records) - 1)
+        note("session_migrated", sessionId=self.storage.path.stem, formerFormat=former, entries=len(records) - 1)
         self._refused, self.state.former, self.state.unreadable = None, None, []
-        self._file.close()
-        self._file.reread(data)

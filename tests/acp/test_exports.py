@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,36 @@ async def test_an_ending_that_means_no_format_is_refused_and_a_folder_has_none(
         folder.mkdir()
         assert (await on.ask("_north/sessions/export", path=str(folder)))["format"] == "html"
         assert [one.suffix for one in folder.iterdir()] == [".html"]
+
+
+@pytest.mark.parametrize(
+    ("command", "refused_names", "names", "told"),
+    [
+        ("/dump", ("out.pdf", "out.html"), ("out.txt", "out", "folder.pdf"), "a text file: end the name in .txt, or"),
+        (
+            "/share",
+            ("out.pdf", "out.md"),
+            ("out.HTM", "out", "folder.pdf"),
+            "a web page: end the name in .html or .htm",
+        ),
+    ],
+)
+async def test_a_command_with_one_format_takes_its_ending_alone(
+    world: World, server: ModelServer, command: str, refused_names: Sequence[str], names: Sequence[str], told: str
+) -> None:
+    async with stage(world, server) as on:
+        await talked(on)
+        (world.project / "folder.pdf").mkdir()
+        for name in refused_names:
+            await on.say(f"{command} {name}")
+            assert f"'{Path(name).suffix}' is not the ending of {told}" in said(on)
+            assert not (world.project / name).exists()
+        for name in names:
+            await on.say(f"{command} {name}")
+        assert all((world.project / name).exists() for name in names)
+        assert [one.suffix for one in (world.project / "folder.pdf").iterdir()] == [
+            ".txt" if command == "/dump" else ".html"
+        ]
 
 
 async def test_a_stored_conversation_is_exported_and_stays_closed(world: World, server: ModelServer) -> None:

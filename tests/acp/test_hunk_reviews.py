@@ -53,6 +53,12 @@ def edit() -> tuple[Call, Call]:
     return call("read_file", path="a.txt"), call("edit_create_file", path="a.txt", content=NEW, overwrite=True)
 
 
+def title_of(client: RawAcpClient, call: str) -> str:
+    """The last title that the editor got of this call."""
+    updates = (params["update"] for params in client.updates)
+    return str([one["title"] for one in updates if one.get("toolCallId") == call and "title" in one][-1])
+
+
 def chosen(*ids: str) -> Decide:
     return lambda params: {"hunks": {params["_meta"]["north"]["files"][0]["path"]: list(ids)}}
 
@@ -77,7 +83,9 @@ async def test_a_client_that_did_not_is_not(world: World, server: ModelServer) -
 
 async def test_some_hunks_are_applied_and_the_model_knows_which(world: World, server: ModelServer) -> None:
     async with session(world, Reviewer(chosen("h3", "h1"))) as (client, id):
-        _, result = await turn(client, id, server, *edit())
+        read, edited = edit()
+        _, result = await turn(client, id, server, read, edited)
+        assert title_of(client, edited.id) == "Creating a.txt in part (+2/-2)"
     assert (world.project / "a.txt").read_text() == NEW.replace("twentieth", "line 20")
     data = result["data"]
     assert (data["applied"], data["partial"]) == (True, True)
@@ -165,9 +173,9 @@ async def test_in_a_batch_every_file_is_decided_for_itself(world: World, server:
 
     reviewer = Reviewer(decide)
     async with session(world, reviewer) as (client, id):
-        _, result = await turn(
-            client, id, server, call("read_file", path="a.txt"), call("edit_apply_batch", edits=edits)
-        )
+        batch = call("edit_apply_batch", edits=edits)
+        _, result = await turn(client, id, server, call("read_file", path="a.txt"), batch)
+        assert title_of(client, batch.id) == "Applying 4 edits, without new.txt and gone.txt (+1/-1)"
     shown = reviewer.questions[0]["toolCall"]["content"]
     assert {
         part["path"]: part.get("_meta", {}).get("north", {}).get("kind") for part in shown if part["type"] == "diff"

@@ -11,16 +11,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from north_lsp.agent.session import unsaved
-from north_lsp.agent.session.environment import Environment
 from north_lsp.mcp.stdio import empty_folder
 from north_lsp.shell import factory as making
 from north_lsp.storage import janitor
@@ -30,8 +26,8 @@ from north_lsp.storage.housekeeping import Housekeeping
 from north_lsp.storage.janitor import EMPTY_DAYS, Removed, clear_project
 from north_lsp.storage.listing import delete_conversation, is_open, list_conversations
 from north_lsp.storage.locations import Locations
+from north_lsp.storage.memory_log import MemoryLog
 from north_lsp.storage.prompt_history import PromptHistory
-from north_lsp.storage.settings import Settings
 from north_lsp.storage.trash import restore
 from tests.support.patience import PATIENCE
 
@@ -179,24 +175,18 @@ def test_shells_folders_go_when_nobody_holds_them(
 
 
 def test_folders_of_unsaved_conversations_go_when_nobody_holds_them(store: Locations) -> None:
-    settings = Settings()
-    settings = replace(settings, sessions=replace(settings.sessions, save=False))
-    environment = SimpleNamespace(locations=store, environ={}, of=lambda *_: SimpleNamespace(settings=settings))
-    live, left, fresh = (unsaved.unsaved_place(cast("Environment", environment), Path("/")) for _ in range(3))
-    assert live is not None
-    assert left is not None
-    assert fresh is not None
-    for folder in (left, fresh):
-        os.close(unsaved._held.pop(folder))  # as the kernel does for a dead process
-    aged(live, 2 * DAY)
-    aged(left, DAY / 2)
-    assert names(clear(store)) == [left.name]
-    assert live.exists()
-    assert fresh.exists()
-    conversation = SimpleNamespace(is_kept=False, path=live / "a.jsonl")
-    unsaved.forget(cast("Conversation", conversation))
-    assert not live.exists()
-    assert unsaved._held == {}
+    live, left, fresh = (MemoryLog(store.temporary) for _ in range(3))
+    for log in (left, fresh):
+        assert log._held is not None
+        os.close(log._held)  # as the kernel does for a dead process
+        log._held = None
+    aged(live.path.parent, 2 * DAY)
+    aged(left.path.parent, DAY / 2)
+    assert names(clear(store)) == [left.path.parent.name]
+    assert live.path.parent.exists()
+    assert fresh.path.parent.exists()
+    live.forget()
+    assert not live.path.parent.exists()
 
 
 def test_documents_of_reviews_that_nobody_will_decide_go(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from north_lsp.agent.session.trash import Trash
 from north_lsp.storage.conversation import Conversation, ConversationBusy, UnknownConversation
+from north_lsp.storage.disk_log import DiskLog
 from north_lsp.storage.janitor import clear
 from north_lsp.storage.listing import delete_conversation, list_conversations
 from north_lsp.storage.locations import Locations
@@ -78,7 +79,14 @@ def test_the_last_one_that_was_deleted_is_restored(store: Locations, new: New) -
     (folder,) = (store.conversations / "trash").iterdir()
     older = folder.rename(folder.with_name(f"{one.id}-20250102T030405Z"))
     later = Conversation.create(
-        store, repo_root=store.data, repo_hash="0", cwd=store.data, model="m", client=None, north_version="0", id=one.id
+        store,
+        repo_root=store.data,
+        repo_hash="0",
+        cwd=store.data,
+        model="m",
+        client=None,
+        north_version="0",
+        storage=DiskLog.new(store.conversations, one.id),
     )
     later.append("message", message=user("later"))
     later.close()

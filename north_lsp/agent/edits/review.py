@@ -26,7 +26,7 @@ from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.ports.editor import EditDecision, Editor, EditReview
 from north_lsp.agent.ports.events import CallEnded, CallRunning, Notice
 from north_lsp.agent.ports.results import Result, StopTurn, ok
-from north_lsp.display import one_line
+from north_lsp.display import counted, one_line
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import ToolCall
 from north_lsp.storage.conversation import ConversationBusy, ConversationClosed
@@ -194,13 +194,14 @@ class EditReviewer:
         unsaved: list[str] = []
         rows = [await applied_row(workspace, change, unsaved) for change in applied.files]
         data: dict[str, object] = {"applied": True, "files": rows}
-        data |= comment_of(decision) | rejected_for_model(proposal, decision) | changed_by_editor(applied)
+        rejected = rejected_for_model(proposal, decision)
+        data |= comment_of(decision) | rejected | changed_by_editor(applied)
         if notices := list(dict.fromkeys([*accepted.notices, *applied.notices, *unsaved])):
             data["notices"] = notices
         places = tuple(
             Location(change.target, first_line(change)) for change in applied.files if change.action != "delete"
         )
-        done = _counted(title, applied.files)
+        done = _counted(f"{title}{_left_out(proposal, accepted, 'partial' in rejected)}", applied.files)
         return Result(ok(data), False, CallEnded(proposal.tool_call_id, done, True, "", applied.files, places))
 
 
@@ -237,6 +238,15 @@ def _via(applied: Applied) -> str:
     if applied.by_editor == 0:
         return "disk"
     return "editor" if applied.by_editor == len(applied.files) else "both"
+
+
+def _left_out(proposal: EditProposal, accepted: EditProposal, in_part: bool) -> str:
+    """Say at the end of a title what the user left out."""
+    kept = {change.target for change in accepted.files}
+    names = [change.target.name for change in proposal.files if change.target not in kept]
+    if not names:
+        return " in part" if in_part else ""
+    return f", without {' and '.join(names) if len(names) <= 2 else counted(len(names), 'file')}"
 
 
 def _counted(title: str, files: Sequence[FileChange]) -> str:

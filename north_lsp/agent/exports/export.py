@@ -29,6 +29,7 @@ _ENDINGS: dict[str, Format] = {
     ".txt": "txt",
     ".json": "json",
 }
+_NAMES: dict[Format, str] = {"html": "a web page", "md": "Markdown", "txt": "a text file", "json": "JSON"}
 
 
 def as_format(name: str) -> Format:
@@ -38,15 +39,19 @@ def as_format(name: str) -> Format:
     return name
 
 
-def format_for(name: str) -> Format:
-    """Return the format that the ending of a file's name means: HTML without one. Raises ToolError INVALID_INPUT."""
+def format_for(name: str, only: Format | None = None) -> Format:
+    """Return the format that the ending of a file's name means: HTML without one; where there is `only` one format,
+    that one. Raises ToolError INVALID_INPUT."""
     ending = PurePath(name).suffix
     if not ending:
-        return "html"
-    if (format := _ENDINGS.get(ending.lower())) is None:
-        told = f"{one_line(ending, 40)!r} is not the ending of an export"
-        *others, last = _ENDINGS
-        raise ToolError("INVALID_INPUT", told, f"end the name in {', '.join(others)} or {last}, or choose a format")
+        return only or "html"
+    format = _ENDINGS.get(ending.lower())
+    if format is None or only not in (None, format):
+        told = f"{one_line(ending, 40)!r} is not the ending of {_NAMES[only] if only is not None else 'an export'}"
+        *others, last = [one for one, means in _ENDINGS.items() if only in (None, means)]
+        endings = f"{', '.join(others)} or {last}" if others else last
+        other = "use /export for another format" if only is not None else "choose a format"
+        raise ToolError("INVALID_INPUT", told, f"end the name in {endings}, or {other}")
     return format
 
 

@@ -44,7 +44,7 @@ class TodoKeeper:
         done = sum(not task.is_open for task in after.tasks)
         ended = CallEnded(call.id, f"{title} - {done} of {len(after.tasks)} done", True, visible(after.tree()))
         text = "The todo list was emptied." if before.tasks and not after.tasks else after.for_model()
-        return Result(text, False, ended, todo_details(before, after, is_stored=self._log.conversation.is_kept))
+        return Result(text, False, ended, todo_details(before, after, is_stored=self._log.conversation.is_saved))
 
     async def replace(self, text: str) -> TodoList:
         """Replace the list by what the user wrote. Raises TodoError naming the line; then nothing is changed."""

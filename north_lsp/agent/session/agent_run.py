@@ -54,6 +54,7 @@ from north_lsp.providers.model import Model
 from north_lsp.shell.port import Runner
 from north_lsp.storage.blobs import Blobs
 from north_lsp.storage.conversation import Conversation
+from north_lsp.storage.disk_log import DiskLog
 from north_lsp.storage.entries import now_ms
 from north_lsp.tools.registry import Registry
 from north_lsp.vocabulary import Mode
@@ -167,8 +168,7 @@ class AgentRun:
             model=work.model.selector,
             client=None,
             north_version=__version__,
-            id=self._progress.id,
-            folder=of.folder / "agents",
+            storage=DiskLog.new(of.folder / "agents", self._progress.id),
             parent={"id": of.id, "relation": "task"},
         )
         conversation.wear(_AgentVeil(means.stored.secrets, of))

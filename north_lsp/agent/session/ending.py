@@ -12,7 +12,6 @@ from north_lsp.agent.ports.diagnostics import Diagnostics
 from north_lsp.agent.session.closing import Closing
 from north_lsp.agent.session.running_work import RunningWork
 from north_lsp.agent.session.saved import SavedConversation
-from north_lsp.agent.session.unsaved import forget
 from north_lsp.storage.conversation import Conversation
 from north_lsp.storage.errors import ConversationBusy
 from north_lsp.storage.log_state import LEFT
@@ -69,5 +68,4 @@ class Ending:
             self._conversation.end(reason)
             await closing.run("saving", self._saved.sync)
             self._conversation.retire()
-            if not self._conversation.is_kept:
-                await closing.run("saving", partial(anyio.to_thread.run_sync, forget, self._conversation))
+            await closing.run("saving", partial(anyio.to_thread.run_sync, self._conversation.forget))

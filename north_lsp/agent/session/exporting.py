@@ -39,13 +39,14 @@ _UNMASKED = "try again, or export it unmasked (--raw)"
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What is to be exported how. `path` is a file or a folder as the user wrote it, None for a name of North's own;
-    without a `format`, the file's ending decides; `raw` leaves keys and the home folder as they are; `replace` says
-    that a file that is there may be replaced."""
+    without a `format`, the file's ending decides, and must mean the `only` one if there is one; `raw` leaves keys and
+    the home folder as they are; `replace` says that a file that is there may be replaced."""
 
     path: str | None = None
     format: "Format | None" = None
     raw: bool = False
     replace: bool = False
+    only: "Format | None" = None
 
 
 class Exports:
@@ -116,11 +117,11 @@ class Exports:
         from north_lsp.agent.exports.export import default_name, format_for
         from north_lsp.agent.exports.target import find_target
 
-        name = default_name(self._log.id, date.today(), wanted.format or "html")
+        name = default_name(self._log.id, date.today(), wanted.format or wanted.only or "html")
         named = wanted.path if wanted.path is not None else name
         private = private_folders(self._environment.locations)
         target = await anyio.to_thread.run_sync(find_target, named, name, self._folder, private)
-        return target, wanted.format or format_for(target.name)
+        return target, wanted.format or format_for(target.name, wanted.only)
 
     async def statistics(self) -> "Statistics":
         """Sum the conversation up."""

@@ -32,7 +32,7 @@ from north_lsp.agent.session.opened import Start, Stored
 from north_lsp.agent.session.other_folders import place_of
 from north_lsp.agent.session.session import Session
 from north_lsp.agent.session.switching import Switches
-from north_lsp.agent.session.unsaved import NOT_SAVED, unsaved_place
+from north_lsp.agent.session.unsaved import NOT_SAVED, saves
 from north_lsp.agent.session.unveiling import unveil
 from north_lsp.display import counted
 from north_lsp.lazy_dataclass import dataclass
@@ -47,6 +47,7 @@ from north_lsp.storage.diagnostics_log import DiagnosticsLog
 from north_lsp.storage.entries import valid_conversation_id
 from north_lsp.storage.files import inode_of, note_use
 from north_lsp.storage.locks import LockHeld
+from north_lsp.storage.memory_log import MemoryLog
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.files.ignore import IgnoreRules
 from north_lsp.workspace.language_features import LanguageFeatures
@@ -96,7 +97,6 @@ class SessionFactory:
     def new(self, roots: Roots, mode: Mode | None = None) -> Session:
         """Make a session with a new conversation; nothing is written until its first prompt, or until it is kept."""
         choice, store = self._choice(roots.main), self._environment.locations
-        unsaved = unsaved_place(self._environment, roots.main)
         conversation = Conversation.create(
             store,
             repo_root=roots.main,
@@ -105,9 +105,8 @@ class SessionFactory:
             model=choice.model.selector,
             client=self._defaults.client,
             north_version=__version__,
-            folder=unsaved,
+            storage=None if saves(self._environment, roots.main) else MemoryLog(store.temporary),
         )
-        conversation.is_kept = unsaved is None
         secrets = self._secrets(roots)
         conversation.wear(LogVeil(secrets))
         log, first = Log(conversation), mode or self._defaults.mode
@@ -119,7 +118,7 @@ class SessionFactory:
         tier = self._environment.settings.models.service_tier
         if tier is not None:
             log.append(ServiceTierEntry(tier))
-        notices = (*choice.notices, *(() if conversation.is_kept else (NOT_SAVED,)))
+        notices = (*choice.notices, *(() if conversation.is_saved else (NOT_SAVED,)))
         return self._bind(log, roots, secrets, notices, choice.model)
 
     def _secrets(self, roots: Roots) -> Secrets:

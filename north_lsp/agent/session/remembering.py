@@ -60,7 +60,7 @@ class Remembering:
         """Keep a prompt that the user has sent; empty for one that must not be stored."""
         store = self._environment.locations
         self._environment.process.switches.is_in(self._log.id)
-        if not self._log.conversation.is_kept:
+        if not self._log.conversation.is_saved:
             return
         if text.strip() and self._environment.settings.sessions.prompt_history:
             kept = anyio.Event()
@@ -81,7 +81,7 @@ class Remembering:
 
     def turn_ended(self) -> None:
         """Bring the index up to date, and name the conversation after its first answer."""
-        if not self._log.conversation.is_kept:
+        if not self._log.conversation.is_saved:
             return
         index = ConversationIndex(self._environment.locations)
         self._later("keeping the index", partial(index.note, self._log.id), _INDEX_AFTER_SECONDS)

@@ -1,5 +1,6 @@
 """The part of a slash command's `Host` that is about exports."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.session.exporting import Wanted
@@ -18,17 +19,18 @@ class ExportsHost:
 
     _session: "LiveSession"
 
-    async def export(self, path: str | None, format: str | None, *, raw: bool) -> str:
+    async def export(self, path: str | None, format: str | None, only: str | None, *, raw: bool) -> str:
         from north_lsp.agent.exports.export import as_format
 
         try:
-            wanted = Wanted(path, as_format(format) if format is not None else None, raw)
+            chosen, alone = (as_format(name) if name is not None else None for name in (format, only))
+            wanted = Wanted(path, chosen, raw, only=alone)
             target, _ = await self._session.exports.target(wanted)
             if target.exists:
                 question = f"{target.path} exists already. Replace it?"
                 if await self._session.questions.choose(visible(question), _REPLACE) != "replace":
                     raise CommandError(f"{visible(str(target.path))} exists already: name another file")
-                wanted = Wanted(path, wanted.format, raw, replace=True)
+                wanted = replace(wanted, replace=True)
             written, _ = await self._session.exports.write(wanted)
             return visible(str(written))
         except ToolError as error:

@@ -8,6 +8,7 @@ local live = require("north.live")
 local messages = require("north.messages")
 local prompt = require("north.prompt")
 local titles = require("north.titles")
+local winbar = require("north.winbar")
 require("north.highlights")
 
 local M = {}
@@ -40,7 +41,7 @@ local ROLES = { user = { heading = "## You", group = "NorthUser" }, north = { he
 ---@field thought? { row: integer, mark: integer? } the thought that is the last text
 ---@field waiting string[] prompts that wait
 ---@field state string what the winbar says
----@field facts string[] what it says at its right end
+---@field facts north.Fact[] what it says at its right end
 local own = live.keep("chat", function()
   return { calls = {}, waiting = {}, state = "North", facts = {} }
 end)
@@ -214,21 +215,35 @@ function M.open(focus)
   prompt.show()
 end
 
+---Draw the winbar in every window of the chat.
+local function draw_bars()
+  local here = own()
+  for _, window in ipairs(here.buffer and vim.fn.win_findbuf(here.buffer) or {}) do
+    vim.wo[window][0].winbar = winbar.text(window, here.state, here.facts)
+  end
+end
+
 ---Say in the chat's winbar what is going on, and at its right end what else is to be known.
 ---@param what string
----@param right? string[] each drawn as it is
-function M.set_state(what, right)
+---@param facts? north.Fact[]
+function M.set_state(what, facts)
   local here = own()
-  here.state, here.facts = what, right or {}
-  local shown = #here.facts > 0 and "%< %=" .. table.concat(here.facts, " · ") .. " " or ""
-  local text = " " .. here.state:gsub("%%", "%%%%") .. shown
-  for _, window in ipairs(here.buffer and vim.fn.win_findbuf(here.buffer) or {}) do
-    vim.wo[window][0].winbar = text
-  end
+  here.state, here.facts = what, facts or {}
+  draw_bars()
   if here.buffer and vim.api.nvim_buf_is_valid(here.buffer) and vim.api.nvim_buf_line_count(here.buffer) == 1 then
     draw_asides()
   end
 end
+
+vim.api.nvim_create_autocmd("WinResized", {
+  group = vim.api.nvim_create_augroup("north.chat.bars", { clear = true }),
+  desc = "North shows in the winbar what there is room for",
+  callback = function()
+    for _, one in ipairs(live.all()) do
+      live.with(one, draw_bars)
+    end
+  end,
+})
 
 ---Show which prompts wait for the end of the turn.
 ---@param texts string[]

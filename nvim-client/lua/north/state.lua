@@ -54,18 +54,20 @@ end)
 local M = {}
 
 ---What the winbar's right end says: who answers, how full its window is, and what is not asked about.
----@return string[]
+---@return north.Fact[]
 local function facts()
   local parts = {}
-  local unasked = options.unasked()
-  if #unasked > 0 then
-    parts[1] = ("%%#NorthWarning#%s without asking%%*"):format(table.concat(unasked, " and "))
-  end
-  for _, words in ipairs({ options.short_model() or false, options.usage_words() or false }) do
+  ---@param words string?
+  ---@param spare integer
+  local function add(words, spare)
     if words then
-      parts[#parts + 1] = (words:gsub("%%", "%%%%"))
+      parts[#parts + 1] = { text = words, spare = spare }
     end
   end
+  local unasked, model, usage = options.unasked(), options.short_model(), options.usage_words()
+  add(#unasked > 0 and ("%%#NorthWarning#%s without asking%%*"):format(table.concat(unasked, " and ")) or nil, 0)
+  add(model and (model:gsub("%%", "%%%%")), 2)
+  add(usage and (usage:gsub("%%", "%%%%")), 1)
   return parts
 end
 
@@ -105,7 +107,10 @@ function M.show()
   chat.set_waiting(queued())
   local right = facts()
   chat.set_state(table.concat(parts, " · "), right)
-  local now = table.concat(vim.list_extend(parts, right), "|")
+  for _, fact in ipairs(right) do
+    parts[#parts + 1] = fact.text
+  end
+  local now = table.concat(parts, "|")
   if now ~= M.told then
     M.told = now
     events.fire("Changed")

@@ -348,4 +348,9 @@ def test_the_ending_of_a_name_says_the_format() -> None:
     with pytest.raises(ToolError, match=r"'\.pdf' is not the ending of an export") as refused:
         format_for("f.pdf")
     assert refused.value.hint == "end the name in .html, .htm, .md, .markdown, .txt or .json, or choose a format"
+    assert [format_for(name, "txt") for name in ("a", "a.txt")] == ["txt", "txt"]
+    for name in ("a.pdf", "a.md"):
+        with pytest.raises(ToolError, match="is not the ending of a text file") as refused:
+            format_for(name, "txt")
+        assert refused.value.hint == "end the name in .txt, or use /export for another format"
     assert default_name("a1b2c3", date(2026, 1, 2), "md") == "north-a1b2c3-2026-01-02.md"

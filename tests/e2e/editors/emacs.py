@@ -51,8 +51,12 @@ class Emacs:
 
     def has(self, words: str) -> str:
         """The expression for whether a chat document in a window has a text."""
-        here = f"(save-excursion (goto-char (point-min)) (search-forward {lisp(words)} nil t))"
-        return f"(seq-some (lambda (one) (with-current-buffer one {here})) (chats-in-windows))"
+        return f"(seq-some (lambda (one) (has-text one {lisp(words)})) (chats-in-windows))"
+
+    def keep_only_chat_without(self, words: str) -> None:
+        """Close the chat documents that have a text, and show the other one in the only window."""
+        self.ask(f"(keep-only-chat-without {lisp(words)})")
+        self.until(f"(and (= 1 (length (window-list))) (= 1 (length (chats-in-windows))) (not {self.has(words)}))")
 
     def type(self, text: str) -> None:
         """Type a text, and wait until it is there. Emacs forgets typed keys when it is asked something meanwhile."""
@@ -95,7 +99,15 @@ def lisp(text: str) -> str:
 
 _HELPERS = """
 (defun is-chat (buffer) (string-prefix-p "chat.md" (buffer-name buffer)))
+(defun all-chats () (seq-filter #'is-chat (buffer-list)))
 (defun chats-in-windows () (seq-filter #'is-chat (mapcar #'window-buffer (window-list))))
+(defun has-text (buffer words)
+  (with-current-buffer buffer (save-excursion (goto-char (point-min)) (search-forward words nil t))))
+(defun keep-only-chat-without (words)
+  (dolist (chat (all-chats))
+    (when (has-text chat words) (with-current-buffer chat (set-buffer-modified-p nil)) (kill-buffer chat)))
+  (switch-to-buffer (car (all-chats)))
+  (delete-other-windows))
 (defun minibuffer-text () (with-selected-window (active-minibuffer-window) (minibuffer-contents-no-properties)))
 (defun minibuffer-prompt-text () (with-selected-window (active-minibuffer-window) (or (minibuffer-prompt) "")))
 """

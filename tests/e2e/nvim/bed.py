@@ -14,11 +14,14 @@ DEADLINE = float(os.environ.get("NORTH_E2E_DEADLINE_MS", "60000")) / 1000
 """How long one wait may take, in seconds: far above what it takes here, so that a busy machine is not a failure."""
 
 
-@cache
 def nvim_binary() -> Path:
     """The pinned nvim, set up first when it is not there yet; `NORTH_E2E_NVIM` names another one."""
-    if other := os.environ.get("NORTH_E2E_NVIM"):
-        return Path(other)
+    other = os.environ.get("NORTH_E2E_NVIM")
+    return Path(other) if other else _pinned()
+
+
+@cache
+def _pinned() -> Path:
     setup = Path(__file__).parents[1] / "setup-nvim.sh"
     folder = subprocess.run([setup], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     return Path(folder) / "bin" / "nvim"

@@ -1,5 +1,6 @@
 """How the plugin's chat looks and what its keys do: headings, folds, windows, what its bars and status lines say."""
 
+import re
 from typing import cast
 
 import pytest
@@ -339,6 +340,30 @@ def test_the_winbar_says_what_is_used_and_what_is_not_asked_about(bed: Bed, mode
         nvim.until("#require('helpers').asked == 1")
         names = cast(list[str], asked(nvim)[0]["names"])
         assert len(names) == 1, names
+
+
+def test_a_narrow_winbar_leaves_out_the_model_and_shows_the_costs_whole(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("Hello.")))
+    chat_window = "vim.fn.bufwinid('^north://chat$')"
+    drawn = f"vim.api.nvim_eval_statusline({WINBAR}, {{ winid = {chat_window}, use_winbar = true }}).str"
+    with nvim_with(bed, model) as nvim:
+        nvim.command("set columns=150")
+        ask(nvim, "hello")
+        nvim.until(f"{in_chat('Hello.')} and {ENDED}")
+        nvim.until(f"{WINBAR}:find('$', 1, true) ~= nil")
+        nvim.lua(f"vim.api.nvim_win_set_width({chat_window}, 60)")
+        wide = r"^ North · agent +Claude Sonnet 4.5 · \d+% \$[0-9.]+ $"
+        nvim.until(f"vim.api.nvim_strwidth({drawn}) == 60")
+        assert re.fullmatch(wide, str(nvim.lua(f"return {drawn}")))
+        for width, shown in ((30, r" North · agent +\d+% \$[0-9.]+ "), (18, " North · agent *")):
+            nvim.lua(f"vim.api.nvim_win_set_width({chat_window}, {width})")
+            nvim.until(f"not {WINBAR}:find('Sonnet', 1, true)")
+            nvim.until(f"not {drawn}:find('<', 1, true)")
+            assert re.fullmatch(shown, str(nvim.lua(f"return {drawn}")))
+        nvim.lua(f"vim.api.nvim_win_set_width({chat_window}, 60)")
+        nvim.until(f"{WINBAR}:find('Sonnet', 1, true) ~= nil")
+        nvim.lua("require('north.chat').set_state(('long '):rep(30), {})")
+        assert str(nvim.lua(f"return {drawn}")).startswith(" long long")  # and not cut at its beginning
 
 
 def test_a_status_line_loads_nothing_before_north_is_used(bed: Bed) -> None:

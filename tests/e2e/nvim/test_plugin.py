@@ -548,13 +548,18 @@ def test_the_user_signs_in_to_a_provider_on_a_page(bed: Bed) -> None:
         nvim.until(in_chat("the sign-in failed: access_denied"))
 
 
-def test_words_for_the_turn_that_runs(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100") as nvim:
+def test_words_for_the_turn_that_runs(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("I will look. "), Gate("go")), answer(Say("There are four.")))
+    with nvim_with(bed, model) as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         nvim.command("North steer list files")
-        nvim.until(in_chat("## You\n\nlist files"))
-        nvim.until(f"{in_chat('README.md')} and {IDLE}")
+        nvim.lua("vim.ui.select = function(rows, options) waits = options.format_item(rows[1]) end")
+        nvim.until("vim.cmd('North queue') and waits == 'for this turn: list files'")
+        model.open("go")
+        nvim.until(f"{in_chat('I will look.')} and {in_chat('There are four.')} and {IDLE}")
+        assert chat(nvim).count("## You\n\nlist files\n") == 1
+        assert len(model.requests) == 2
         nvim.command("North retry now")
         nvim.until("vim.fn.execute('messages'):find('no retry is pending', 1, true)")
 
@@ -1001,8 +1006,9 @@ vim.uv.kill(children[1], "sigkill")
 """
 
 
-def test_a_killed_server_brings_the_conversation_back(bed: Bed) -> None:
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="60") as nvim:
+def test_a_killed_server_brings_the_conversation_back(bed: Bed, model: ModelServer) -> None:
+    model.script(answer(Say("It has README.md.")), answer(Say("I will look"), Gate("never")), answer(Say("names.py")))
+    with nvim_with(bed, model) as nvim:
         ask(nvim, "list files")
         nvim.until(f"{in_chat('README.md')} and {IDLE}")
         ask(nvim, "explain greet")
@@ -1035,19 +1041,21 @@ def test_a_server_killed_during_a_review_asks_again(bed: Bed) -> None:
 # -- Neovim is left and comes back, and two of them -------------------------------------------------------------------
 
 
-def test_a_turn_goes_on_when_neovim_is_back(bed: Bed) -> None:
+def test_a_turn_goes_on_when_neovim_is_back(bed: Bed, model: ModelServer) -> None:
     state = {"XDG_STATE_HOME": str(bed.folder / "nvim-state")}
-    with bed.nvim(NORTH_OFFLINE_DELAY_MS="100", **state) as nvim:
+    model.script(answer(Say("I will look. "), Gate("go"), Say("It is in greeting.py.")), answer(Say("README.md")))
+    with nvim_with(bed, model, **state) as nvim:
         ask(nvim, "explain greet")
         nvim.until(in_chat("I will look"))
         nvim.keys(":qa!<CR>")
         nvim.wait_end()
-    with bed.nvim(**state) as nvim:
+    with nvim_with(bed, model, **state) as nvim:
         nvim.keys(":North<CR>")
         nvim.until(f"{in_chat('explain greet')} and {in_chat('I will look')}")
-        nvim.until(f"{in_chat('greeting.py')} and {IDLE}")
+        model.open("go")
+        nvim.until(f"{in_chat('I will look. It is in greeting.py.')} and {IDLE}")
         assert chat(nvim).count("## You") == 1
-    with bed.nvim(**state) as nvim:
+    with nvim_with(bed, model, **state) as nvim:
         nvim.keys(":North<CR>")
         ask(nvim, "list files")
         nvim.until(f"{in_chat('README.md')} and {IDLE}")
