@@ -87,7 +87,7 @@ class Command:
     `is_private` they may be a key, and neither they nor the text around them go into the conversation. One that
     `is_harmless` changes nothing in this conversation, and runs also where that cannot be written, here or at all. One
     that `takes_text` gets all that follows its name as one word, with its quotation marks. With one of its
-    `private_words`, it is private as well."""
+    `private_words` it is private as well, and one that `names_settings` with a setting that nobody is shown."""
 
     name: str
     description: str
@@ -97,3 +97,4 @@ class Command:
     is_harmless: bool = False
     takes_text: bool = False
     private_words: frozenset[str] = frozenset()
+    names_settings: bool = False

@@ -5,7 +5,6 @@ from typing import Protocol
 
 from north_lsp.lazy_pattern import lazy_pattern
 from north_lsp.slash.base import Command, Reply, SettingPlace, UsageError
-from north_lsp.storage.settings import SECRETS
 
 _FLAG = lazy_pattern(r"\s+--(project|session|user|reset)$")
 _FLAGS = "`--project`, `--session`, `--reset`"
@@ -57,6 +56,6 @@ CONFIG = (
         _config,
         "[key|words] [value|--reset] [--project|--session]",
         takes_text=True,
-        private_words=SECRETS,
+        names_settings=True,
     ),
 )

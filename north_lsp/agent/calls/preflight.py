@@ -59,12 +59,12 @@ class StreamingCall:
 
     id: str
     tool: Tool | None
-    parts: list[str] = field(default_factory=list)
-    size: int = 0
     title: str = ""
-    checked: bool = False
-    partial: Partial = field(default_factory=lambda: read_partial(""))
-    scan: _Scan = field(default_factory=_Scan)
+    parts: list[str] = field(default_factory=list, init=False)
+    size: int = field(default=0, init=False)
+    checked: bool = field(default=False, init=False)
+    partial: Partial = field(default_factory=lambda: read_partial(""), init=False)
+    scan: _Scan = field(default_factory=_Scan, init=False)
 
     @property
     def text(self) -> str:
