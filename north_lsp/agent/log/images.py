@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import PromptEntry
 from north_lsp.agent.log.results import ResultEntry
@@ -21,6 +22,7 @@ Find = Callable[[str], bytes | None]
 _OMITTED = "[image omitted: model has no vision]"
 _UNAVAILABLE = "[image unavailable]"
 _TOO_MANY = "[image omitted: the conversation has too many, and newer ones are shown]"
+_WITH_IMAGES = (PromptEntry, CustomMessageEntry, ResultEntry)
 _MOST_IMAGES = 50
 _MOST_BYTES = 20 * 1024 * 1024  # vendors accept 20 to 32 MB a request, and base64 adds a third
 
@@ -69,7 +71,7 @@ def picture_in(image: Image, find: Find) -> bytes | None:
 
 def gone_from(path: Iterable[Logged], folder: Path) -> int:
     """Count the pictures of a path whose blobs are not in their folder any more."""
-    shown = (image for one in path if isinstance(one.entry, PromptEntry | ResultEntry) for image in one.entry.images)
+    shown = (image for one in path if isinstance(one.entry, _WITH_IMAGES) for image in one.entry.images)
     names = {image.data.removeprefix(PREFIX) for image in shown if image.data.startswith(PREFIX)}
     return sum(not (folder / name).is_file() for name in names)
 
