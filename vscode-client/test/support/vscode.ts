@@ -184,6 +184,12 @@ export function showTab(address: string): void {
   tabsChanged.fire();
 }
 
+export class CancellationError extends Error {}
+
+export class ThemeIcon {
+  constructor(readonly id: string) {}
+}
+
 export const ProgressLocation = { Notification: 15 };
 
 /** A part that is named by what is bundled, and not used in tests. */
