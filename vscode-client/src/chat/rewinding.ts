@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { PromptBlock } from "../acp";
+import { showWarning } from "../common/notices";
 import type { Attachment } from "../composer/chips";
 import type { PromptAct } from "../messages";
 import { type Conflicts, decide, type Outcome, restored, tell } from "../review/undo";
@@ -126,7 +127,7 @@ async function whatToRestore({ files }: Outcome, mayBeFiles: boolean): Promise<W
   if (mayBeFiles) answers.set(l10n.t("Files Only"), "files");
   const detail = `${l10n.t("North has changed these files since:")}\n${changed.map(({ path }) => path).join("\n")}`;
   const question = l10n.t("Restore the files as they were, too?");
-  const chosen = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...answers.keys());
+  const chosen = await showWarning(question, { modal: true, detail }, ...answers.keys());
   return chosen === undefined ? undefined : answers.get(chosen);
 }
 

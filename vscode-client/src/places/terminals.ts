@@ -4,6 +4,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
+import { showInfo } from "../common/notices";
 import { CLOSED, type Exit, exitOf, Output, terminalFor } from "./output";
 import { shortened } from "./problems";
 
@@ -61,7 +62,7 @@ export class Terminals implements vscode.Disposable {
   show(): void {
     const terminal = [...this.running.values()].at(-1)?.terminal ?? this.ended.at(-1);
     if (terminal !== undefined) terminal.show();
-    else void vscode.window.showInformationMessage(vscode.l10n.t("North: no command has run in a terminal yet."));
+    else void showInfo(vscode.l10n.t("North: no command has run in a terminal yet."));
   }
 
   /** Nothing runs for a server that has withdrawn its request, or has ended (`isAsked`) while the shell started. */
