@@ -46,6 +46,7 @@ export const Uri = {
     const { protocol, pathname } = new URL(text);
     return { scheme: protocol.slice(0, -1), path: pathname, fsPath: pathname, toString: () => text };
   },
+  joinPath: (base: Address, ...names: string[]): Address => Uri.parse([base.toString(), ...names].join("/")),
 };
 
 interface TextDocument {
@@ -191,6 +192,8 @@ export class ThemeIcon {
 }
 
 export const ProgressLocation = { Notification: 15 };
+
+export const version = "1.100.0";
 
 /** A part that is named by what is bundled, and not used in tests. */
 export const env = {};
