@@ -50,6 +50,7 @@ function mayForce(error: unknown): boolean {
 
 /** A conversation keeps its model, so one that has none yet has to be told of it. */
 async function tell(session: Session, provider: string, { key }: Stored): Promise<void> {
+  void vscode.commands.executeCommand("setContext", "north.hasKey", true); // a step of the walkthrough
   const text = vscode.l10n.t("North has stored the key {0} of {1}.", key?.ending ?? "", provider);
   if (!isOffline(session.options)) return void showInfo(text);
   const choose = vscode.l10n.t("Choose a Model");
