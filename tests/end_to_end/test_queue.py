@@ -218,6 +218,24 @@ async def test_another_prompt_instead_of_the_turn_that_runs(world: World, server
     assert said(server)[-1] == "instead"
 
 
+async def test_what_was_queued_behind_the_other_prompt_comes_back_too(world: World, server: ModelServer) -> None:
+    server.script(answer(Say("One."), Gate("never")), answer(Say("Two."), Gate("neither")))
+    async with conversation(world, knows=True) as (client, session):
+        await start(client, session, "first")
+        await server.reached("never")
+        await ask(client, session, "followUp", prompt=text_blocks("later"))
+        params = {"sessionId": session, "prompt": text_blocks("instead")}
+        instead = await client.start_request("_north/abortAndPrompt", params)
+        await server.reached("neither")
+        await ask(client, session, "followUp", prompt=text_blocks("more"))
+        await client.notify("session/cancel", {"sessionId": session})
+        done = await client.answer(instead)
+        assert (done["stopReason"], [row["text"] for row in done["queued"]]) == ("cancelled", ["later", "more"])
+        await client.request("session/close", {"sessionId": session})
+        params = {"sessionId": session, "cwd": str(world.project), "mcpServers": []}
+        assert "queued" not in json.dumps(await client.request("session/load", params))
+
+
 async def test_the_mode_of_a_prompt_is_the_one_it_was_sent_in(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One."), Gate("here")), answer(Say("Two.")))
     async with conversation(world) as (client, session):

@@ -6,6 +6,7 @@ from typing import TypeVar
 import anyio
 
 from north_lsp.agent.ports.session_ports import Ports
+from north_lsp.agent.turn.answer_log import AnswerLog
 from north_lsp.agent.turn.answering_model import AnsweringModel
 from north_lsp.agent.turn.history import History
 from north_lsp.agent.turn.request_builder import RequestBuilder
@@ -17,22 +18,22 @@ T = TypeVar("T")
 
 
 class Remedies:
-    """The remedies of one turn; each method returns whether it is worth asking again. `keep_broken` keeps what had been
-    shown before the model is asked again, `keep_cancelled` what had arrived if the user cancels meanwhile."""
+    """The remedies of one turn; each method returns whether it is worth asking again. `keep_cancelled` keeps what had
+    arrived if the user cancels meanwhile."""
 
     def __init__(
         self,
         builder: RequestBuilder,
         history: History,
         answering: AnsweringModel,
-        keep_broken: Callable[[Failed, Streamed], Awaitable[None]],
+        log: AnswerLog,
         keep_cancelled: Callable[[Streamed], None],
         ports: Ports,
     ) -> None:
         self._builder = builder
         self._history = history
         self._answering = answering
-        self._keep_broken = keep_broken
+        self._log = log
         self._keep_cancelled = keep_cancelled
         self._ports = ports
         self._shortened = False  # since the model has refused the conversation for its length
@@ -53,7 +54,7 @@ class Remedies:
     async def make_fit(self, end: Failed, streamed: Streamed) -> bool:
         """Ask a model with a larger window, or shorten the conversation, once until the model answers."""
         if (found := await self._or_keep(self._answering.larger(), streamed)) is not None:
-            await self._keep_broken(end, streamed)
+            await self._log.keep_broken(end, streamed, self._answering.model)
             await self._answering.promote_to(found)
             return True
         if self._shortened:
@@ -61,7 +62,7 @@ class Remedies:
         self._shortened = True
         is_shorter = await self._or_keep(self._builder.shorten_refused(self._answering.model), streamed)
         if is_shorter:
-            await self._keep_broken(end, streamed)
+            await self._log.keep_broken(end, streamed, self._answering.model)
         return is_shorter
 
     async def fall_back(self, end: Failed, streamed: Streamed) -> bool:
@@ -69,7 +70,7 @@ class Remedies:
         found = await self._or_keep(self._answering.fallback(end), streamed)
         if found is None:
             return False
-        await self._keep_broken(end, streamed)
+        await self._log.keep_broken(end, streamed, self._answering.model)
         await self._answering.fall_back_to(found, end)
         return True
 

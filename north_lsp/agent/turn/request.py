@@ -18,8 +18,6 @@ from north_lsp.agent.turn.stream import AnswerStreams
 from north_lsp.agent.turn.streamed_answer import Streamed
 from north_lsp.providers.base import AssistantMessage, Done, Failed
 
-_BROKE_OFF = "the answer broke off, and is asked for again"
-_REFUSED = "the model declined to go on"
 _AGAINST_RULE = "the answer was stopped, since it goes against a rule"
 
 
@@ -44,7 +42,7 @@ class ModelRequester:
         self._waiting, self._retries = waiting, waiting.retries
         self._usage = usage
         self._ports = ports
-        self._remedies = Remedies(builder, history, answering, self._keep_broken, self._keep_cancelled, ports)
+        self._remedies = Remedies(builder, history, answering, streams.log, self._keep_cancelled, ports)
 
     def exclude_last_prompt(self) -> None:
         """Keep a prompt that the model refused from models."""
@@ -82,7 +80,7 @@ class ModelRequester:
                 await self._log.keep_failed(failure, streamed, self._answering.model)
                 await self._report_end(failure.message)
                 raise ModelFailed(failure)
-            await self._keep_broken(end, streamed)
+            await self._log.keep_broken(end, streamed, self._answering.model)
             if not await self._waiting.wait(step, end):
                 failure = replace(end, message=f"{end.message} (cancelled by the user)")
                 if not streamed.delivered:
@@ -122,7 +120,7 @@ class ModelRequester:
         self._remedies.answered()
         self._log.store(message, model, streamed, estimated=estimated)
         if message.stop_reason == "refusal":
-            await self._log.fail_unrun(message.calls, _REFUSED)
+            await self._log.decline(message)
         await self._usage.answered(message, model, streamed, estimated=estimated)
         await self._report_end()
         return message
@@ -153,12 +151,6 @@ class ModelRequester:
         """Show how the retries ended, and that a fallback has answered, as far as either happened."""
         await self._waiting.ended(error)
         await self._answering.ended(failed=bool(error))
-
-    async def _keep_broken(self, end: Failed, streamed: Streamed) -> None:
-        """Store what was shown of an answer that is asked for again, and carry nothing of it out."""
-        if streamed.delivered:
-            await self._log.keep_broken(end, streamed, self._answering.model)
-            await self._streams.files.withdraw(_BROKE_OFF)
 
     def _keep_cancelled(self, streamed: Streamed) -> None:
         """Store what arrived before a cancel, even if nothing did: the next request must not look as if the model had
