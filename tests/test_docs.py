@@ -20,6 +20,7 @@ from north_lsp.command_policy.rules import propose
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.setting import declared
 from north_lsp.storage.settings import Settings
+from north_lsp.storage.settings_reader import NOT_HERE
 from tests.command_policy.test_rules import asks, make_place
 from tests.support.patience import PATIENCE
 
@@ -192,7 +193,7 @@ def test_commands_in_examples_are_understood() -> None:
 
 
 def test_settings_that_pages_name_exist() -> None:
-    keys = {name for row in declared(Settings).values() for name in row.setting.names}
+    keys = {name for row in declared(Settings).values() for name in row.setting.names} | NOT_HERE.keys()
     groups = {key.partition(".")[0] for key in keys if "." in key}
     others = {"auth.status", "auth.terminal", "bash.exe", "context.settings"}  # of ACP, of Windows, in code
     for page in FOR_USERS:

@@ -1,6 +1,7 @@
-"""What the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, with a function
-`setup(api)` that calls `api.register_provider`, for models, or `api.on`, to be told of events. They run in the server's
-process with the user's rights, so only the user's own folder is read, never a project's.
+"""What the user has written in Python: `<config>/extensions/<name>.py` or `<name>/__init__.py`, and what the setting
+`extensions` names (`extension_places.py`), with a function `setup(api)` that calls `api.register_provider`, for models,
+or `api.on`, to be told of events. They run in the server's process with the user's rights, so only what the user alone
+has put there is read, never a project's.
 
     def setup(api):
         api.register_provider({"id": "mine", "name": "Mine", "models": [{"id": "m-1", "contextWindow": 32000}],
@@ -39,6 +40,7 @@ from north_lsp.providers.base import (
     ToolCall,
 )
 from north_lsp.providers.catalog.catalog import Catalog, catalog
+from north_lsp.providers.catalog.extension_places import ExtensionPlaces
 from north_lsp.providers.catalog.models_file import ModelsFileError, check_models_text
 from north_lsp.providers.catalog.models_merge import merged
 from north_lsp.providers.model import Model, ProviderInfo
@@ -141,19 +143,10 @@ class Api:
         self._registered.models += [replace(model, provider=info, source="extension") for model in found]
 
 
-def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) -> Catalog:
-    """Add what the extensions of a folder register, but for those that are `disabled`: they replace providers and
-    models of the same names. Runs their code."""
-    found = [(path, item_of(path)) for path in extension_files(folder)]
-    names = {item for _, item in found}
-    missing = [
-        f"the setting `disabledExtensions` names {one_line(one)}: not there" for one in disabled if one not in names
-    ]
-    known.problems = (*known.problems, *missing)
-    files = [path for path, item in found if item not in disabled]
-    if not files:
-        return known
-    for path in files:
+def with_extensions(known: Catalog, places: ExtensionPlaces) -> Catalog:
+    """Add what extensions register: they replace providers and models of the same names. Runs their code."""
+    known.problems = (*known.problems, *places.problems())
+    for path in places.enabled():
         registered = _load(path)
         if registered.problem is not None:
             known.problems = (*known.problems, registered.problem)
@@ -166,26 +159,9 @@ def with_extensions(known: Catalog, folder: Path, disabled: Sequence[str] = ()) 
     return known
 
 
-def listeners(folder: Path, event: str, disabled: Sequence[str] = ()) -> Sequence[Listener]:
-    """Return what the extensions of a folder have registered for an event, in their order, but for those that are
-    `disabled`. Runs their code, blocks."""
-    files = [path for path in extension_files(folder) if item_of(path) not in disabled]
-    return [one for path in files for one in _load(path).listeners if one.event == event]
-
-
-def item_of(path: Path) -> str:
-    """Return what `disabledExtensions` calls the extension whose file this is."""
-    return f"extension-module:{path.parent.name if path.name == '__init__.py' else path.stem}"
-
-
-def extension_files(folder: Path) -> Sequence[Path]:
-    """Return the files of the extensions of a folder, whether they are loaded or not."""
-    try:
-        rows = sorted(folder.iterdir())
-    except OSError:
-        return ()
-    files = [path / "__init__.py" if path.is_dir() else path for path in rows]
-    return [path for path in files if path.suffix == ".py" and path.is_file()]
+def listeners(places: ExtensionPlaces, event: str) -> Sequence[Listener]:
+    """Return what extensions have registered for an event, in their order. Runs their code, blocks."""
+    return [one for path in places.enabled() for one in _load(path).listeners if one.event == event]
 
 
 def _load(path: Path) -> Registered:

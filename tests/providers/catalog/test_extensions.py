@@ -58,6 +58,31 @@ async def test_one_that_is_switched_off_is_not_loaded_and_what_is_not_there_is_s
     assert ran == ["on.py.ran"]
 
 
+async def test_those_that_the_settings_name_count_too_each_once(world: World) -> None:
+    code = "from pathlib import Path\ndef setup(api): Path(__file__ + '.ran').touch()\n"
+    own = written(world.folder / "config", code, "own.py") / "extensions"
+    there = written(world.folder, code, "one.py") / "extensions"
+    for name in ("folder/two.py", "folder/three/__init__.py", "package/__init__.py"):
+        written(world.folder, code, name)
+    (there / "folder/link.py").symlink_to(own / "own.py")
+    named = [there / "one.py", there / "folder", there / "package", there / "one.py", there / "gone.py"]
+    (world.folder / "config/config.json").write_text(json.dumps({"extensions": [str(one) for one in named]}))
+    async with inside(world.environ) as client:
+        session = await opened(client, world)
+        assert await prompt(client, session, "/extensions") == "end_turn"
+        await client.wait_update(lambda update: f"he setting `extensions` names {named[-1]}: not there" in str(update))
+        names = re.findall(r"^- `(.*?)`", texts(client), re.MULTILINE)
+        assert names == ["own", "one", "three", "two", "package"]
+    ran = sorted(path.relative_to(world.folder).as_posix() for path in world.folder.rglob("*.py.ran"))
+    assert ran == [
+        "config/extensions/own.py.ran",
+        "extensions/folder/three/__init__.py.ran",
+        "extensions/folder/two.py.ran",
+        "extensions/one.py.ran",
+        "extensions/package/__init__.py.ran",
+    ]
+
+
 async def test_the_example_of_the_manual_answers_in_the_editor(world: World) -> None:
     assert EXAMPLE is not None
     written(world.folder / "config", EXAMPLE[1], "mine/__init__.py")
