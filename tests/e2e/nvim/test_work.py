@@ -85,7 +85,9 @@ def test_a_workflow_is_seen_with_what_it_holds_and_ended(bed: Bed, model: ModelS
         assert "Held: edits and commands are refused" in shown
         assert "Rounds of questions left: 5" in shown
         nvim.keys("2")
-        nvim.until("vim.fn.execute('messages'):find('Models may change files again then. Decide again', 1, true) ~= nil")
+        nvim.until(
+            "vim.fn.execute('messages'):find('Models may change files again then. Decide again', 1, true) ~= nil"
+        )
         assert "# Workflow: clarify" in rows(nvim)
         nvim.keys("2")
         nvim.until(shows("There is no goal and no workflow"))
