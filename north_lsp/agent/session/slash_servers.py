@@ -6,11 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool
+from north_lsp.agent.servers.notices import Held
 from north_lsp.agent.servers.server import Server
-from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
+from north_lsp.agent.servers.session_servers import Row, SessionServers
 from north_lsp.display import counted, fenced, one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Reply
+from north_lsp.slash.host import Host
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
