@@ -221,7 +221,7 @@ def _described(row: Row) -> str:
 
 def _state_of(server: Server) -> str:
     said = _STATES[server.state] + (f": {server.error}" if server.error and server.state != "ready" else "")
-    skipped = f", {counted(server.skipped, 'message')} that made no sense" if server.skipped else ""
+    skipped = f", {counted(server.skipped, 'message')} that could not be read" if server.skipped else ""
     title = f", {server.title}" if server.title and server.state == "ready" else ""
     return f"- `{server.spec.name}`: {said}{title}{skipped}"
 
