@@ -125,7 +125,7 @@ async def test_a_sign_in_that_fails_is_told(world: World, server: ModelServer) -
     async with conversation(world) as (client, session):
         for more, told in (
             ({"error": "access_denied", "error_description": "Not+allowed"}, "the sign-in failed: Not allowed"),
-            ({}, "no token was given: This code was used"),
+            ({}, "the sign-in service gave no token: This code was used"),
         ):
             before = len(client.updates)
             signing = await start(client, session, "/login company")

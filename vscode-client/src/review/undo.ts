@@ -80,7 +80,7 @@ export function tell({ files }: Outcome): void {
   const names = (some: typeof files) => some.map((file) => file.path).join(", ");
   if (left.length > 0) {
     const reasons = left.map((file) => `${file.path} (${file.detail ?? file.outcome})`).join(", ");
-    const words = l10n.t("North left as it is: {0}.", reasons);
+    const words = l10n.t("North: not restored: {0}.", reasons);
     void showWarning(done.length > 0 ? `${words} ${l10n.t("Restored: {0}.", names(done))}` : words);
   } else {
     const told = done.length > 0 ? l10n.t("North restored {0}", names(done)) : l10n.t("North restored nothing: the files are already in that state");
