@@ -289,3 +289,26 @@ def test_the_map_has_the_order_of_the_contracts() -> None:
     place = {room: place for place, rooms in enumerate(layers_of("agent")) for room in rooms}
     assert sorted(rows) == sorted(place)
     assert rows == sorted(rows, key=place.__getitem__)
+
+
+NVIM = ROOT / "nvim-client"
+NVIM_PAGES = ("README.md", "doc/north.txt")
+
+
+@pytest.mark.parametrize("name", NVIM_PAGES)
+def test_the_plugins_pages_have_every_option_with_its_default(name: str) -> None:
+    config = (NVIM / "lua" / "north" / "config.lua").read_text("utf-8")
+    defaults = config.partition("local defaults = {")[2].partition("\n}\n")[0]
+    options = re.findall(r"^ +(\w+) = ([^{\n]+),$", defaults, re.MULTILINE)
+    assert len(options) > 25
+    page = (NVIM / name).read_text("utf-8")
+    assert [f"{key} = {value}" for key, value in options if f"{key} = {value}" not in page] == []
+
+
+@pytest.mark.parametrize("name", NVIM_PAGES)
+def test_the_plugins_pages_have_every_command(name: str) -> None:
+    lua = (NVIM / "lua" / "north" / "command.lua").read_text("utf-8")
+    commands = set(re.findall(r"^  \[?\"?([a-z]+)\"?\]? = (?=function|\{|[a-z])", lua, re.MULTILINE))
+    assert {"review", "attach", "thinking"} <= commands
+    page = re.sub(r"\s+", " ", (NVIM / name).read_text("utf-8"))
+    assert sorted(one for one in commands if not re.search(rf"\bNorth (?:\w+, )*{one}\b", page)) == []

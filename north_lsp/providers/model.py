@@ -120,6 +120,11 @@ class ProviderInfo:
     stream: Callable[..., Any] | None = field(default=None, hash=False)
     sign_in: SignIn | None = None
 
+    @property
+    def has_no_server(self) -> bool:
+        """Whether an extension's stream answers that says nothing of a server."""
+        return self.stream is not None and self.address == f"{self.api}:{self.id}"
+
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         """Return the address it is served at. Ollama's and llama.cpp's variables name the host; `/v1` is added."""
         text = environ.get(self.base_url or "", "").strip().rstrip("/")

@@ -393,7 +393,6 @@ async def serve_lsp(opening: Opening, pipe: Pipe, options: Options, ending: Endi
             peer,
             documents,
             client,
-            environment.background,
             is_wanted=lambda: environment.settings.edits.confirm_in_editor,
         )
         plain.broken = BrokenCode(plain.marks, documents, bridge.changed)

@@ -45,7 +45,7 @@ from north_lsp.providers.catalog.models_file import ModelsFileError, check_model
 from north_lsp.providers.catalog.models_merge import merged
 from north_lsp.providers.model import Model, ProviderInfo
 
-Stream = Callable[[ModelRequest], AsyncGenerator[StreamEvent, None]]
+Stream = Callable[..., AsyncGenerator[StreamEvent, None]]
 API = "extension"
 EVENTS = (
     "session_before_switch",
@@ -73,6 +73,16 @@ class Listener:
     path: Path
     event: str
     handler: Callable[[dict[str, Any]], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What a stream of an extension's is to ask: its address, the user's key or token (None: it takes none), and the
+    headers that belong to each request."""
+
+    address: str
+    key: str | None
+    headers: Mapping[str, str]
 
 
 @dataclass
@@ -104,8 +114,9 @@ class Api:
 
     def register_provider(self, definition: Mapping[str, Any]) -> None:
         """Register `{id, name?, models, stream}`: models as in models.yml, and a function that takes a request and
-        yields the events of `providers/base.py`; or, for a server whose API North speaks, what models.yml says of one
-        in place of `stream`. Raises ValueError for an invalid definition and registers nothing."""
+        yields the events of `providers/base.py`; for a server whose API North speaks, what models.yml says of one in
+        place of `stream`; for one whose API it does not speak, both, without `api`: the function then takes a `Server`
+        as well. Raises ValueError for an invalid definition and registers nothing."""
         unknown = set(definition) - set(_FIELDS)
         if unknown:
             raise ValueError(f"register_provider takes only {', '.join(_FIELDS)}, not {', '.join(sorted(unknown))}")
@@ -118,7 +129,9 @@ class Api:
                 raise ValueError(f"register_provider: {', '.join(there)} belong to a provider with a baseUrl")
             there = {"baseUrl": "http://extension.invalid", "api": "openai-completions", "auth": "none"}
         elif stream is not None:
-            raise ValueError("register_provider: with a baseUrl, North itself asks: leave out stream")
+            if not callable(stream) or "api" in there:
+                raise ValueError("register_provider: a stream is a function, and has an API of its own: leave out api")
+            there |= {"api": "openai-completions"}  # for the check alone
         try:
             text = json.dumps({"providers": {id: there | {"models": definition.get("models", [])}}})
         except TypeError as error:
@@ -134,11 +147,12 @@ class Api:
         title = one_line(str(definition.get("name") or id), 80)
         known = merged(catalog(), file, {})
         found = [model for model in known.models if model.source == "models.yml"]
+        info = replace(next(one for one in known.providers if one.id == id), title=title)
         if stream is not None:
-            info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
+            info = replace(info, api=API, stream=stream)
             found = [replace(model, api=API) for model in found]
-        else:
-            info = replace(next(one for one in known.providers if one.id == id), title=title)
+        if "baseUrl" not in definition:
+            info = ProviderInfo(id, API, title, (), address=f"{API}:{id}", keyless=True, stream=stream)
         self._registered.providers.append(info)
         self._registered.models += [replace(model, provider=info, source="extension") for model in found]
 
