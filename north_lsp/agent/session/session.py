@@ -155,7 +155,7 @@ class Session(OnDemand):
         self._slash = SlashCommands(
             log, self._editor, self._slash_host, self.templates, commands, self._python_commands
         )
-        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers)
+        self.servers.on_prompts = partial(self._slash.offer_prompts, self.servers, self.questions.waiting)
         self.unsent = UnsentPrompts(self.queue, stored.queue)
         self._work = work = RunningWork(self.queue, self.saved.sync)
         self._shell = SessionShell(stored, environment, self._settings, self._editor, work.gate, self.saved)
