@@ -20,7 +20,7 @@ from north_lsp.providers.model import Model
 from north_lsp.storage.entries import now_ms
 
 _BROKE_OFF = "the answer broke off, and is asked for again"
-_DECLINED = "the model declined to go on"
+_DECLINED = "the model declined to continue"
 
 
 class AnswerLog:
