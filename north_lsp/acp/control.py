@@ -115,9 +115,19 @@ def control_methods(session_of: Callable[[Params], Session], prompt: Handler) ->
         session.cancel()
         back = session.unsent.pop()
         answer = await prompt(params, call)
-        confirm_after(call, session, back)
-        stopped = answer.get("stopReason") if isinstance(answer, dict) else None
-        return {"ok": True, "stopReason": stopped, "queued": _rows(back)}
+        of_the_new_turn = call.after
+
+        async def confirm() -> None:
+            session.unsent.confirm(back)
+            if of_the_new_turn is not None:
+                await of_the_new_turn()
+
+        call.after = confirm
+        said = answer if isinstance(answer, dict) else {}
+        north = said.get("_meta", {}).get("north", {})
+        error = {"error": north["error"]} if "error" in north else {}
+        queued = [*_rows(back), *north.get("queued", [])]
+        return {"ok": True, "stopReason": said.get("stopReason"), "queued": queued, **error}
 
     async def listed(params: Params, call: Call) -> object:
         return _queue(session_of(params))

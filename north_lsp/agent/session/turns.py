@@ -85,9 +85,9 @@ class Turns:
 
     async def _run_turn(self, batch: list[QueuedPrompt], left: Unfinished | None) -> Stopped:
         ports = self._ports
-        await ports.status.set("preparing")
         message_id, reason = "", "error"
         try:
+            await ports.status.set("preparing")
             await self._preparation.prepare()
             if left is None:
                 for event in await self._left_turn.give_up(self._models.surroundings.tools):
