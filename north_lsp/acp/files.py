@@ -1,6 +1,6 @@
 """The client's texts through ACP's `fs/*`. Clients differ in how they answer for missing files and in how they write
 texts, so nothing is taken for granted: the result of every write is read back. Nothing that a client does loses a text:
-what is not known is not written over, and a write that fails is taken back."""
+what is not known is not written over, and a write that fails is undone."""
 
 import contextlib
 from collections.abc import Mapping, Sequence

@@ -75,6 +75,7 @@ class LspClient:
         self._untold: list[dict[str, Any]] = []
         self.before_edit: Callable[[], None] | None = None
         self.loses_edits = 0
+        self.newline = "\n"
         self.takes: Callable[[dict[str, Any]], bool] = lambda one: True
         self.refuses_edits = False
         self.holds_edits = False
@@ -212,6 +213,7 @@ class LspClient:
 
     def set(self, uri: str, text: str) -> None:
         """Have another text, as after an undo."""
+        text = text.replace("\r\n", "\n").replace("\n", self.newline)
         self.documents[uri].text = text
         self._changed(uri, [{"text": text}])
 
