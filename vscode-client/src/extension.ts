@@ -69,7 +69,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerChanges(),
     new Reading(conversations),
     createStatus(conversations),
-    announceQuestions(questions, (question) => void conversations.showWaiting(question, true)),
+    announceQuestions(questions, (question) => void conversations.announce(question)),
     notifyInBackground(conversations, questions),
     registerSetup({ extensionId: context.extension.id, conversations, aside: places.aside, installer, log }),
     registerPromptCommands(conversations, log),

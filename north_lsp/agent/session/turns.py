@@ -66,7 +66,7 @@ class Turns:
         return stopped
 
     async def _run_batch(self, batch: list[QueuedPrompt], left: Unfinished | None) -> Stopped:
-        """Run one turn for prompts that are taken together, or go on with one; own commands run one by one."""
+        """Run one turn for prompts that are taken together, or continue with one; own commands run one by one."""
         stopped: Stopped = "cancelled"
         try:
             own = parse_user_command(batch[0].parts) if len(batch) == 1 else None

@@ -166,9 +166,17 @@ export class Conversations implements vscode.Disposable, Worker {
   }
 
   /** Shows where a question waits; the side bar if there is none. */
-  async showWaiting(question = this.waiting[0], preserveFocus = false): Promise<void> {
+  async showWaiting(): Promise<void> {
+    const [question] = this.waiting;
     const conversation = question === undefined ? undefined : this.find(question.sessionId);
-    await (conversation ?? this.main).panel.show(preserveFocus);
+    await (conversation ?? this.main).panel.show(false);
+  }
+
+  /** The same for a question that has just come, which may take nothing from what the user does: a notification leads to a
+   * tab that would cover it. */
+  async announce({ sessionId }: OpenQuestion): Promise<void> {
+    const inTab = this.tabs.find(({ session }) => session.isCurrent(sessionId));
+    if (inTab?.tab.wouldCover !== true) await (inTab ?? this.main).panel.show(true);
   }
 
   /** A new conversation in a tab, or a stored one; with words for its input. */
@@ -255,7 +263,7 @@ export class Conversations implements vscode.Disposable, Worker {
     return conversation;
   }
 
-  /** A tab was closed. A turn in it goes on, and the tab comes back when it asks something. */
+  /** A tab was closed. A turn in it goes on, and the tab comes back for what it asks. */
   private left(conversation: InTab): void {
     const { session, panel, turns, tab } = conversation;
     if (this.used.session === session) this.setUsed(this.main);
