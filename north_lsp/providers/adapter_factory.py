@@ -96,6 +96,11 @@ def _make(
     api = model.api or info.api
     put = {**info.transform.put, **model.transform.put}
     rules = HeaderRules(_headers(model, environ, route, key), model.transform.strip or info.transform.strip, put)
+    if info.stream is not None:
+        from north_lsp.providers.catalog.extensions import ExtensionProvider, Server
+
+        server = Server(address, secret, _headers(model, environ, route, key))
+        return ExtensionProvider(partial(info.stream, server=server), info.title)
     sign = _vertex_token(environ) if api in (VERTEX, CLAUDE_ON_VERTEX) and secret is None else None
     http = make_client(rules, timeouts, environ, address=address, sign=sign)
     shared: _Shared = {

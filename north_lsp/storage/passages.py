@@ -27,6 +27,8 @@ def passages_of(record: Record) -> Iterator[Passage]:
             is_prompt = message.get("role") == "user" and message.get("attribution") != "north"
             yield from _pieces(record, _said(message), is_prompt=is_prompt)
             yield from _pieces(record, " ".join(_files(message)))
+        case {"type": "custom_message", "content": str() | list() as content}:
+            yield from _pieces(record, _texts(content))
         case {"type": "compaction" | "branch_summary", "summary": str(text)}:
             yield from _pieces(record, text)
         case {"type": "label", "label": str(text), "targetId": str(target)}:
@@ -38,12 +40,20 @@ def passages_of(record: Record) -> Iterator[Passage]:
 def _said(message: dict[str, Any]) -> str:
     match message:
         case {"role": "user" | "assistant", "content": list(parts)}:
-            texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
-            return "\n\n".join(text for text in texts if isinstance(text, str))
+            return _texts(parts)
+        case {"role": "custom", "content": str() | list() as content}:
+            return _texts(content)
         case {"role": "bashExecution", "command": str(command)}:
             return f"!{command}"
         case _:
             return ""
+
+
+def _texts(content: str | list[Any]) -> str:
+    if isinstance(content, str):
+        return content
+    texts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
+    return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
 def _files(message: dict[str, Any]) -> Iterator[str]:

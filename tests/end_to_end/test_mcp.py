@@ -721,7 +721,9 @@ async def test_what_makes_no_sense_is_skipped_and_counted(world: World, server: 
     server.script(DONE)
     async with talk(world, stdio("noise")) as (client, session):
         assert await prompt(client, session, "Hello") == "end_turn"
-        assert "`test`: ready, test-server 1.2, 2 messages that made no sense" in await command(client, session, "/mcp")
+        assert "`test`: ready, test-server 1.2, 2 messages that could not be read" in await command(
+            client, session, "/mcp"
+        )
 
 
 async def test_values_may_be_what_a_command_prints(world: World, server: ModelServer) -> None:

@@ -221,6 +221,30 @@ async def test_the_last_thing_that_the_user_said_is_gone_to_before_and_any_other
         assert await leaf() == (said, "assistant")
 
 
+async def test_a_message_of_an_extension_is_gone_to_before_and_its_text_comes_back(
+    world: World, server: ModelServer
+) -> None:
+    """North writes none, but logs that were imported have them."""
+    server.script(answer(Say("One.")), answer(Say("Two.")), answer(Say("Three.")))
+    async with talk(world) as (client, session):
+        await prompt(client, session, "First")
+        leaf = entries(world)[-1]["id"]
+    (log,) = world.data.glob("conversations/*.jsonl")
+    line = {"type": "custom_message", "id": "c0ffee01", "parentId": leaf, "content": "Deploys are frozen."}
+    with log.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    async with inside(world.environ, north=NORTH) as client:
+        await client.request("session/load", {"sessionId": session, "cwd": str(world.project), "mcpServers": []})
+        assert shown(client)[-1] == ("agent", "\n\nDeploys are frozen.\n\n")
+        await prompt(client, session, "Second")
+        assert "Deploys are frozen." in json.dumps(server.requests[-1].body)
+        gone = await rewind(client, session, "c0ffee01")
+        assert (gone["moved"], gone["prompt"]) == (True, text_blocks("Deploys are frozen."))
+        await prompt(client, session, "Third")
+        assert "Deploys are frozen." not in json.dumps(server.requests[-1].body)
+        assert "First" in json.dumps(server.requests[-1].body)
+
+
 async def test_it_is_refused_while_a_turn_runs_and_for_unknown_places(world: World, server: ModelServer) -> None:
     server.script(answer(Say("One.")), answer(Say("Working"), Gate("here")))
     async with talk(world) as (client, session):

@@ -6,6 +6,7 @@ from north_lsp.agent.compaction.limits import Limits
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, ModelEntry, ServiceTierEntry, ThinkingEntry, ToolSelectionEntry
 from north_lsp.agent.log.compactions import CompactionEntry
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
@@ -82,7 +83,7 @@ def _may_begin(context: Sequence[Logged], at: int) -> bool:
     match context[at].entry:
         case AnswerEntry(excluded=False) | BranchSummaryEntry():
             return True
-        case PromptEntry(excluded=False) | OwnCommandEntry(excluded=False):
+        case PromptEntry(excluded=False) | OwnCommandEntry(excluded=False) | CustomMessageEntry(excluded=False):
             for later in context[at + 1 :]:
                 if isinstance(later.entry, AnswerEntry):
                     return True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
@@ -60,6 +61,8 @@ def _rows(entry: Entry) -> Iterator[str]:
                         yield f"[Assistant calls {name}]: {cut_in_the_middle(given, _OUTPUT)}"
                     case _:
                         pass
+        case CustomMessageEntry(excluded=False, text=text):
+            yield f"[Extension]: {cut_in_the_middle(text, _WORDS)}"
         case BranchSummaryEntry():
             yield f"[North]: {cut_in_the_middle(entry.for_model, _WORDS)}"
         case ResultEntry(excluded=False, tool=tool):

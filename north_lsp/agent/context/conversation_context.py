@@ -182,7 +182,7 @@ class ConversationContext:
 
         project = await anyio.to_thread.run_sync(self._read_project)
         entries = unpruned_context_of(self._log.path())
-        parts = context_parts(await self._sections(model, project), specs, messages, entries, servers)
+        parts = context_parts(await self._sections(model, project), specs, messages, entries, servers, model)
         window = model.window if model.window_known else None
         return Report(parts, context_items(project), self._problems(project), window, project.note)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from north_lsp.agent.log.agent_calls import BEGAN
 from north_lsp.agent.log.checkpoints import CheckpointEntry
 from north_lsp.agent.log.choices import ModelEntry, ServiceTierEntry, ThinkingEntry
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Logged, UnknownEntry
 from north_lsp.agent.log.header import Header
 from north_lsp.agent.log.images import Find, picture_in
@@ -260,6 +261,8 @@ class _Builder:
                 self._add(Note(f"Service tier: {tier}"))
             case CheckpointEntry(title=title, files=()):
                 self._add(Note(f"Checkpoint: {title}"))
+            case CustomMessageEntry(is_shown=False, text=text):
+                self._add(Note(f"An extension to the model: {text}"))
             case OtherMessage(role):
                 self._add(Note(f"A message of the role {role!r}, which this version does not know"))
             case UnknownEntry() as unknown if unknown.type not in ("", BEGAN):

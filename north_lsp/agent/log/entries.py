@@ -18,7 +18,8 @@ from north_lsp.agent.log.choices import (
     ToolSelectionEntry,
 )
 from north_lsp.agent.log.compactions import PRUNED, CompactionEntry, PrunedEntry
-from north_lsp.agent.log.fields import Json, as_text, text_or_none, without_place
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
+from north_lsp.agent.log.fields import Json, as_object, as_text, text_or_none, without_place
 from north_lsp.agent.log.goals import GOAL, GoalEntry
 from north_lsp.agent.log.marks import RULES_TOLD, RetryEntry, RuleEntry, StopEntry, mark_from_json
 from north_lsp.agent.log.messages import AnswerEntry, OtherMessage, PromptEntry, message_from_json
@@ -48,6 +49,7 @@ Entry = (
     | ResultEntry
     | OwnCommandEntry
     | OtherMessage
+    | CustomMessageEntry
     | BranchSummaryEntry
     | ReviewEntry
     | CheckpointEntry
@@ -109,8 +111,12 @@ def entry_from_json(record: Json) -> Entry:
 
 def _read(record: Json) -> Entry:
     match record.get("type"):
+        case "message" if as_object(record.get("message")).get("role") == "custom":
+            return CustomMessageEntry.from_json(record)
         case "message":
             return message_from_json(record)
+        case "custom_message":
+            return CustomMessageEntry.from_json(record)
         case "branch_summary":
             return BranchSummaryEntry.from_json(record)
         case "review":

@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.messages import PromptEntry
 from north_lsp.agent.log.results import ResultEntry
 from north_lsp.agent.ports.events import Event, UserSaid
 from north_lsp.errors import ToolError
 from north_lsp.providers.base import AssistantMessage, Image, Message, ModelRequest
+from north_lsp.workspace.formats.pictures import sides_of
 
 PREFIX = "blob:sha256:"
 Find = Callable[[str], bytes | None]
@@ -21,8 +23,14 @@ Find = Callable[[str], bytes | None]
 _OMITTED = "[image omitted: model has no vision]"
 _UNAVAILABLE = "[image unavailable]"
 _TOO_MANY = "[image omitted: the conversation has too many, and newer ones are shown]"
+_WITH_IMAGES = (PromptEntry, CustomMessageEntry, ResultEntry)
 _MOST_IMAGES = 50
 _MOST_BYTES = 20 * 1024 * 1024  # vendors accept 20 to 32 MB a request, and base64 adds a third
+
+
+def kept_image(mime_type: str, data: bytes, digest: str) -> Image:
+    """Return a picture that refers to its blob."""
+    return Image(mime_type, PREFIX + digest, sides_of(data))
 
 
 def has_images(request: ModelRequest) -> bool:
@@ -69,7 +77,7 @@ def picture_in(image: Image, find: Find) -> bytes | None:
 
 def gone_from(path: Iterable[Logged], folder: Path) -> int:
     """Count the pictures of a path whose blobs are not in their folder any more."""
-    shown = (image for one in path if isinstance(one.entry, PromptEntry | ResultEntry) for image in one.entry.images)
+    shown = (image for one in path if isinstance(one.entry, _WITH_IMAGES) for image in one.entry.images)
     names = {image.data.removeprefix(PREFIX) for image in shown if image.data.startswith(PREFIX)}
     return sum(not (folder / name).is_file() for name in names)
 

@@ -15,6 +15,7 @@ from north_lsp.agent.log.block_parser import BlockEnd, BlockParser, BlockStart, 
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry, TodoEditEntry
 from north_lsp.agent.log.compactions import CompactionEntry
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.marks import RetryEntry, StopEntry
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
@@ -261,6 +262,8 @@ class Projection:
                 yield from slash_shown(logged)
             case BranchSummaryEntry():
                 yield from branch_summary_shown(logged)
+            case CustomMessageEntry(is_shown=True) as message:
+                yield AnswerDelta(logged.id, message.for_people)
             case ModeEntry() as mode:
                 yield from mode_shown(mode)
             case CompactionEntry():

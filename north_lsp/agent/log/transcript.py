@@ -7,6 +7,7 @@ from itertools import pairwise
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.compactions import CompactionEntry
 from north_lsp.agent.log.context import context_of
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.messages import AnswerEntry, Mention, PromptEntry
 from north_lsp.agent.log.results import OwnCommandEntry, ResultEntry
@@ -29,7 +30,7 @@ from north_lsp.providers.model import Model
 
 INTERRUPTED = '{"ok":false,"error":{"code":"CANCELLED","message":"interrupted before a result was produced"}}'
 FILE_BLOCK = "NORTH_FILE"  # the name under which the results of files in an answer's text are stored
-_Said = PromptEntry | ResultEntry | OwnCommandEntry | CompactionEntry | BranchSummaryEntry
+_Said = PromptEntry | CustomMessageEntry | ResultEntry | OwnCommandEntry | CompactionEntry | BranchSummaryEntry
 _FRAME = lazy_pattern(r"<(?=/?(?:summary|read-files|modified-files)\b)", re.IGNORECASE)
 _NO_ANSWER = "(no answer)"
 _GO_ON = "(continue)"
@@ -49,7 +50,7 @@ def message_of(entry: Entry) -> Message | None:
             return AssistantMessage(entry.blocks, model=entry.model)
         case ResultEntry(excluded=False):
             return ToolResult(entry.call_id, entry.tool, entry.text, entry.is_error, entry.images)
-        case PromptEntry(excluded=False):
+        case PromptEntry(excluded=False) | CustomMessageEntry(excluded=False):
             return UserMessage(_said(entry), entry.images)
         case OwnCommandEntry(excluded=False) | CompactionEntry() | BranchSummaryEntry():
             return UserMessage(_said(entry))
@@ -83,7 +84,7 @@ class Transcript:
                 return _Stored(entry, () if entry.excluded else _useful_blocks(entry, self._model))
             case PromptEntry() | ResultEntry() | OwnCommandEntry() as entry if not entry.excluded:
                 return _Stored(entry)
-            case CompactionEntry() | BranchSummaryEntry() as entry:
+            case CustomMessageEntry(excluded=False) | CompactionEntry() | BranchSummaryEntry() as entry:
                 return _Stored(entry)
             case _:
                 return None
@@ -102,13 +103,18 @@ class Transcript:
                 case ResultEntry(tool=tool) if tool != FILE_BLOCK:
                     pass
                 case (
-                    PromptEntry() | OwnCommandEntry() | ResultEntry() | CompactionEntry() | BranchSummaryEntry()
+                    PromptEntry()
+                    | CustomMessageEntry()
+                    | OwnCommandEntry()
+                    | ResultEntry()
+                    | CompactionEntry()
+                    | BranchSummaryEntry()
                 ) as said:
                     if unanswered and self.messages and not isinstance(self.messages[-1], AssistantMessage):
                         # The model was asked, and nothing came that could be sent back.
                         self.messages.append(AssistantMessage((Text(_NO_ANSWER),)))
                     unanswered = False
-                    images = said.images if isinstance(said, PromptEntry) else ()
+                    images = said.images if isinstance(said, PromptEntry | CustomMessageEntry) else ()
                     self.messages.append(UserMessage(_said(said), images))
 
 
@@ -132,6 +138,8 @@ def _said(entry: _Said) -> str:
             return summary_text(entry)
         case BranchSummaryEntry():
             return entry.for_model
+        case CustomMessageEntry(text=text):
+            return text or ("" if entry.images else "(empty message)")
         case PromptEntry():
             return _user_text(entry) or ("" if entry.images else "(empty message)")
 
@@ -206,7 +214,7 @@ def _own_command_text(entry: OwnCommandEntry) -> str:
     ended = f"(exit code {code})" if code is not None else "(it did not end on its own)"
     if entry.called_by:
         was_run = code is not None or entry.cancelled
-        parts = [f"/{entry.called_by} wants to know what this command prints:", entry.command, ""]
+        parts = [f"/{entry.called_by} asks for the output of this command:", entry.command, ""]
         parts += [ended, entry.output] if was_run else [entry.output]
     else:
         parts = ["I ran this command myself:", entry.command, "", ended, entry.output]

@@ -18,6 +18,7 @@ from north_lsp.agent.log.choices import (
     ToolSelectionEntry,
 )
 from north_lsp.agent.log.compactions import CompactionEntry, PrunedEntry
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Entry, Logged, UnknownEntry
 from north_lsp.agent.log.fields import as_text
 from north_lsp.agent.log.goals import GoalEntry
@@ -189,6 +190,8 @@ def _said(entry: Entry) -> _Said:
             return _Said("message", "bashExecution", f"{'!!' if excluded else '!'}{command}", output)
         case OtherMessage(role, record):
             return _Said("message", role, _words(record.get("message")))
+        case CustomMessageEntry(kind, text):
+            return _Said("custom_message", "", text, kind)
         case SlashEntry(input, output=output):
             return _Said("command_executed", "", input, output)
         case BranchSummaryEntry(summary=summary):

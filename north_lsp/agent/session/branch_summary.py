@@ -8,6 +8,7 @@ import anyio
 from north_lsp.agent.costs.estimates import tokens_of
 from north_lsp.agent.log.branch_summaries import ROOT, BranchSummaryEntry
 from north_lsp.agent.log.checkpoints import CheckpointEntry
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Entry, Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import AnswerEntry, PromptEntry, shown_prompt
@@ -138,6 +139,8 @@ def _row(entry: Entry) -> str:
             return f"Result of {tool}: {_short(result.text, _LONGEST_RESULT)}"
         case OwnCommandEntry(command, output, excluded=False):
             return f"The programmer ran {command}: {_short(output, _LONGEST_RESULT)}"
+        case CustomMessageEntry(text=text, excluded=False):
+            return f"Message of an extension: {_short(text, _LONGEST_RESULT)}"
         case BranchSummaryEntry(summary=summary):
             return f"Summary of a branch that was left earlier: {summary}"
         case _:

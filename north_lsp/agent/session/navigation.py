@@ -13,6 +13,7 @@ from north_lsp.agent.edits.undo import Plan, UndoHistory
 from north_lsp.agent.log.branch_summaries import BranchSummaryEntry
 from north_lsp.agent.log.choices import ModeEntry, SlashEntry
 from north_lsp.agent.log.chosen import chosen_on
+from north_lsp.agent.log.custom_messages import CustomMessageEntry
 from north_lsp.agent.log.entries import Logged
 from north_lsp.agent.log.log import Log
 from north_lsp.agent.log.messages import PromptEntry, shown_prompt
@@ -312,7 +313,7 @@ def fork(log: Log, locations: Locations, root: Path | None = None) -> Copied:
 
 def _leaf_at(one: Logged) -> str | None:
     """Return the leaf of a conversation that goes on from this entry."""
-    return one.parent if is_said(one) else one.id
+    return one.parent if is_said(one) or isinstance(one.entry, CustomMessageEntry) else one.id
 
 
 def is_said(one: Logged) -> bool:

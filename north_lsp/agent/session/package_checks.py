@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from north_lsp.agent.approvals.record import ReviewRecord
 from north_lsp.agent.edits.checkpoints import Checkpoints
+from north_lsp.agent.log.command_details import CommandDetails
 from north_lsp.agent.planning.goal import goal_on
 from north_lsp.agent.planning.workflow_checks import commands_of
 from north_lsp.agent.ports.events import CallEnded, CallNamed, CallReady
@@ -117,8 +118,8 @@ class PackageChecks:
             await self.editor.show(CallEnded(id, title, False, error.message))
             return _Ran(None, str(error))
         await self.editor.show(replace(result.ended, call_id=id))
-        code = (result.details or {}).get("exitCode")
-        return _Ran(code, result.text) if isinstance(code, int) else _Ran(None, "the user did not want it")
+        code = CommandDetails.of(result.details or {}).exit_code
+        return _Ran(code, result.text) if code is not None else _Ran(None, "the user did not want it")
 
     async def _shell(self, place: Place, runner: Runner) -> ShellCommands:
         means = self.means

@@ -66,6 +66,7 @@ from north_lsp.agent.turn.queue import PromptQueue, Row
 from north_lsp.agent.turn.retry import RetryControl
 from north_lsp.slash.registry import Commands
 from north_lsp.storage.artifacts import Artifacts
+from north_lsp.storage.settings import SECRETS
 from north_lsp.vocabulary import Mode
 from north_lsp.workspace.workspace import Workspace
 
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
     from north_lsp.agent.context.report import Report
     from north_lsp.agent.session.python_commands import PythonCommands
     from north_lsp.shell.jobs import Jobs
-    from north_lsp.slash.base import Host
+    from north_lsp.slash.host import Host
     from north_lsp.tools.base import Tool
     from north_lsp.tools.registry import Registry
 
@@ -96,7 +97,7 @@ class Session(OnDemand):
         self.mode = start.mode
         self._history = History(log)
         self.left_turn = LeftTurn(log, is_kept=start.resumes_turns)
-        commands = Commands()
+        commands = Commands(secret_settings=SECRETS)
         self.templates = ConversationTemplates(
             workspace,
             environment.locations,

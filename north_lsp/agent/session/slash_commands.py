@@ -15,7 +15,8 @@ from north_lsp.agent.servers.session_servers import SessionServers
 from north_lsp.agent.templates.conversation_templates import ConversationTemplates
 from north_lsp.agent.templates.template import Template
 from north_lsp.display import sentence
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Reply
+from north_lsp.slash.host import Host
 from north_lsp.slash.parsing import Found, Invocation, find_command
 from north_lsp.slash.registry import Commands
 

@@ -6,11 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from north_lsp.agent.ports.servers import OfferedPrompt, OfferedTool
+from north_lsp.agent.servers.notices import Held
 from north_lsp.agent.servers.server import Server
-from north_lsp.agent.servers.session_servers import Held, Row, SessionServers
+from north_lsp.agent.servers.session_servers import Row, SessionServers
 from north_lsp.display import counted, fenced, one_line, visible
 from north_lsp.errors import ToolError
-from north_lsp.slash.base import Command, CommandError, Host, Reply
+from north_lsp.slash.base import Command, CommandError, Reply
+from north_lsp.slash.host import Host
 
 if TYPE_CHECKING:
     from north_lsp.agent.session.live import LiveSession
@@ -208,7 +210,7 @@ def _described(row: Row) -> str:
 
 def _state_of(server: Server) -> str:
     said = _STATES[server.state] + (f": {server.error}" if server.error and server.state != "ready" else "")
-    skipped = f", {counted(server.skipped, 'message')} that made no sense" if server.skipped else ""
+    skipped = f", {counted(server.skipped, 'message')} that could not be read" if server.skipped else ""
     title = f", {server.title}" if server.title and server.state == "ready" else ""
     return f"- `{server.spec.name}`: {said}{title}{skipped}"
 

@@ -55,18 +55,18 @@ class _Block:
 
     id: str
     path: str
-    resolved: Resolved | None = None
-    refusal: ToolError | None = None
-    text: str = ""
-    more: list[str] = field(default_factory=list)  # of the message that is arriving
-    lines: int = 0
-    size: int = 0  # in bytes, of what has arrived
-    preview_source: FilePreviewSource | None = None
-    continuations: int = 0
     appends: bool = False
-    staging: Path | None = None
-    file: BinaryIO | None = None
-    unkept: str = ""
+    resolved: Resolved | None = field(default=None, init=False)
+    refusal: ToolError | None = field(default=None, init=False)
+    text: str = field(default="", init=False)
+    more: list[str] = field(default_factory=list, init=False)  # of the message that is arriving
+    lines: int = field(default=0, init=False)
+    size: int = field(default=0, init=False)  # in bytes, of what has arrived
+    preview_source: FilePreviewSource | None = field(default=None, init=False)
+    continuations: int = field(default=0, init=False)
+    staging: Path | None = field(default=None, init=False)
+    file: BinaryIO | None = field(default=None, init=False)
+    unkept: str = field(default="", init=False)
 
     @property
     def call(self) -> ToolCall:

@@ -30,11 +30,11 @@ class QueuedPrompt:
     parts: tuple[Part, ...]
     mode: Mode
     scope: anyio.CancelScope | None = None
-    settled: anyio.Event = field(default_factory=anyio.Event)
     delivered: bool = False
-    stopped: Stopped | None = None
-    is_at_gate: bool = False
     stands_alone: bool = False
+    settled: anyio.Event = field(default_factory=anyio.Event, init=False)
+    stopped: Stopped | None = field(default=None, init=False)
+    is_at_gate: bool = field(default=False, init=False)
 
     @property
     def is_owned(self) -> bool:

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { SessionList } from "../acp";
 import { reason } from "../common/logger";
+import { showError } from "../common/notices";
 import { mainFolder } from "../common/settings";
 import { type StoredConversation, storedConversations } from "./stored";
 
@@ -90,7 +91,7 @@ export class Library {
   private again(): void {
     void this.fill().catch((error: unknown) => {
       this.list.hide();
-      void vscode.window.showErrorMessage(`North: ${reason(error)}`);
+      void showError(`North: ${reason(error)}`);
     });
   }
 

@@ -1,6 +1,7 @@
 /** Conversations of another folder: copied into this one, or opened in a window of their own; and of one that is gone. */
 
 import * as vscode from "vscode";
+import { showInfo } from "../common/notices";
 
 const { l10n } = vscode;
 
@@ -22,7 +23,7 @@ export type Where = "fork" | "own";
 export async function askWhere(folder: string): Promise<Where | undefined> {
   const [fork, own] = [l10n.t("Copy It into This Folder"), l10n.t("Open Its Own Folder")];
   const detail = l10n.t("A copy continues here, with this folder's files, and leaves the original as it is. Its own folder opens in another window, with the conversation.");
-  const chosen = await vscode.window.showInformationMessage(l10n.t("This conversation is about {0}.", folder), { modal: true, detail }, fork, own);
+  const chosen = await showInfo(l10n.t("This conversation is about {0}.", folder), { modal: true, detail }, fork, own);
   return chosen === fork ? "fork" : chosen === own ? "own" : undefined;
 }
 
@@ -30,7 +31,7 @@ export async function askWhere(folder: string): Promise<Where | undefined> {
 export async function askForFolder(gone: string, here: string): Promise<string | undefined> {
   const [stay, choose] = [l10n.t("Continue It Here"), l10n.t("Choose Its Folder…")];
   const detail = l10n.t("If the folder was moved or renamed, choose where it is now. From then on, the conversation reads and changes files there; what you have allowed in the old folder is not taken along.");
-  const chosen = await vscode.window.showInformationMessage(l10n.t("This conversation is about {0}, which is gone.", gone), { modal: true, detail }, stay, choose);
+  const chosen = await showInfo(l10n.t("This conversation is about {0}, which is gone.", gone), { modal: true, detail }, stay, choose);
   if (chosen !== choose) return chosen === stay ? here : undefined;
   const title = l10n.t("North: The Folder of This Conversation");
   const openLabel = l10n.t("Continue There");

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import { showInfo } from "../common/notices";
 import type { TaskAct } from "../messages";
 import { taskState, type AgentTask } from "./taskRows";
 import type { Session } from "./session";
@@ -32,7 +33,7 @@ async function openTask(session: Session, task: string): Promise<void> {
 export async function showTasks(session: Session): Promise<void> {
   const { tasks } = await session.ask<{ tasks: AgentTask[] }>("_north/tasks/list", {});
   if (tasks.length === 0) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("No agent has been given a task in this conversation."));
+    void showInfo(vscode.l10n.t("No agent has been given a task in this conversation."));
     return;
   }
   const stop: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon("debug-stop"), tooltip: vscode.l10n.t("Cancel This Task") };

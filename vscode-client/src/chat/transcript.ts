@@ -47,7 +47,7 @@ export class Transcript {
     return this.items.get(id);
   }
 
-  /** What the user said last. */
+  /** The words that the user said last. */
   lastPrompt(): string | undefined {
     return this.all().findLast((item) => item.kind === "user")?.text;
   }
@@ -91,9 +91,11 @@ export class Transcript {
     if (item?.kind === "tool" && (item.note ?? "") !== note) this.put({ ...item, note });
   }
 
-  say(text: string, attachment?: string, entry = this.entryToCome): void {
+  say(text: string, attachment?: string, entry = this.entryToCome): string {
     this.entryToCome = undefined;
-    this.put({ kind: "user", id: this.newId(), text, ...(attachment ? { attachment } : {}), ...(entry === undefined ? {} : { entry }) });
+    const id = this.newId();
+    this.put({ kind: "user", id, text, ...(attachment ? { attachment } : {}), ...(entry === undefined ? {} : { entry }) });
+    return id;
   }
 
   /** The turn of what the user said last has begun: now it is an entry. What was said next may not be shown yet. */
@@ -169,7 +171,7 @@ export class Transcript {
   private sayPicture(entry: string | undefined): void {
     const { last } = this;
     const picture = vscode.l10n.t("Picture");
-    if (last?.kind !== "user") return this.say("", picture, entry);
+    if (last?.kind !== "user") return void this.say("", picture, entry);
     this.put({ ...last, attachment: last.attachment === undefined ? picture : `${last.attachment} · ${picture}` });
   }
 

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { SessionList, SessionRow } from "../acp";
+import { showInfo } from "../common/notices";
 import { mainFolder } from "../common/settings";
 import { ago } from "./stored";
 
@@ -18,7 +19,7 @@ type Ask = <Result>(method: string, params: object) => Promise<Result>;
 export async function restoreDeleted(ask: Ask): Promise<SessionRow | undefined> {
   const { sessions } = await ask<SessionList>("_north/sessions/trash", {});
   if (sessions.length === 0) {
-    void vscode.window.showInformationMessage(l10n.t("North: there is no conversation in the trash."));
+    void showInfo(l10n.t("North: there is no conversation in the trash."));
     return undefined;
   }
   const here = mainFolder()?.uri.fsPath ?? "";

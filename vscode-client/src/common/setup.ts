@@ -8,6 +8,7 @@ import type { Session } from "../chat/session";
 import { installForLater } from "../install/finding";
 import type { Installer } from "../install/installer";
 import { reason } from "./logger";
+import { showError } from "./notices";
 import { isCalm, Problem } from "./problems";
 import { registerAll, registrar } from "./registering";
 import { openSetting } from "./settings";
@@ -59,7 +60,7 @@ export function registerSetup({ extensionId, conversations, installer, log }: Pa
 async function offerWaysOut(error: unknown): Promise<void> {
   if (isCalm(error)) return;
   const ways = error instanceof Problem ? error.remedies : [];
-  const chosen = await vscode.window.showErrorMessage(`North: ${reason(error)}`, ...ways.map(({ label }) => label));
+  const chosen = await showError(`North: ${reason(error)}`, ...ways.map(({ label }) => label));
   const way = ways.find(({ label }) => label === chosen);
   if (way !== undefined) await vscode.commands.executeCommand(way.command);
 }

@@ -8,6 +8,7 @@ import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { sessionFolders } from "../chat/sessionFolders";
 import { reason } from "../common/logger";
+import { showInfo } from "../common/notices";
 import { registrar } from "../common/registering";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
@@ -113,7 +114,7 @@ async function mayEdit(session: Session): Promise<boolean> {
   const change = vscode.l10n.t("Switch to Agent");
   const anyway = vscode.l10n.t("Ask Anyway");
   const text = vscode.l10n.t("North is in Ask mode, in which it only reads.");
-  const chosen = await vscode.window.showInformationMessage(text, change, anyway);
+  const chosen = await showInfo(text, change, anyway);
   if (chosen === change) await session.setMode("agent");
   return chosen !== undefined;
 }
