@@ -312,3 +312,10 @@ def test_the_plugins_pages_have_every_command(name: str) -> None:
     assert {"review", "attach", "thinking"} <= commands
     page = re.sub(r"\s+", " ", (NVIM / name).read_text("utf-8"))
     assert sorted(one for one in commands if not re.search(rf"\bNorth (?:\w+, )*{one}\b", page)) == []
+
+
+def test_the_table_of_editors_in_the_readme_has_each_of_their_pages() -> None:
+    table = (ROOT / "README.md").read_text("utf-8").partition("## Your editor")[2].partition("\n## ")[0]
+    about_all = {"install.md", "keys.md", "platforms.md"}
+    pages = sorted(page.name for page in ROOT.glob("docs/start/*.md") if page.name not in about_all)
+    assert [page for page in pages if f"(docs/start/{page}" not in table] == []

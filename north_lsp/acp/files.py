@@ -1,6 +1,6 @@
 """The client's texts through ACP's `fs/*`. Clients differ in how they answer for missing files and in how they write
 texts, so nothing is taken for granted: the result of every write is read back. Nothing that a client does loses a text:
-what is not known is not written over, and a write that fails is taken back."""
+what is not known is not written over, and a write that fails is undone."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -48,6 +48,7 @@ class ClientFiles:
         self._known: set[Path] = set()
         self._seconds = seconds
         self._silent_until = 0.0
+        self._drops_last_newline = False
 
     async def unsaved_texts(self) -> Mapping[Path, str]:
         """Return the client's texts of the files that this session has touched, since ACP does not tell which files are
@@ -105,10 +106,21 @@ class ClientFiles:
         self._silent_until = 0.0
         content = answer.get("content") if isinstance(answer, dict) else None
         if isinstance(content, str):
-            return content
+            return await self._whole(path, content)
         if await anyio.to_thread.run_sync(disk_size, path) is None:  # many clients answer a missing file with an error
             return None
         raise self._unknown(path, why)
+
+    async def _whole(self, path: Path, content: str) -> str:
+        """Return a text with the newline at its end that some clients leave out: they do so if that is all in which it
+        differs from the disk's."""
+        if not content or content.endswith(("\n", "\r")):
+            return content
+        disk = await anyio.to_thread.run_sync(disk_text, path)
+        if disk is None or not disk.text.endswith("\n"):
+            return content
+        self._drops_last_newline = self._drops_last_newline or is_same(f"{content}\n", disk.text)
+        return f"{content}\n" if self._drops_last_newline else content
 
     def _unknown(self, path: Path, why: str) -> UnsavedUnknown:
         self._diagnostics.warning("client_file_unknown", path=str(path), message=why)
@@ -135,7 +147,7 @@ class ClientFiles:
                     await anyio.to_thread.run_sync(remove_created, change.path, change.relative, change.old_text)
                     made.append(change)
                     continue
-                await anyio.to_thread.run_sync(ensure_unchanged, change)
+                await self._ensure_unchanged(change)
                 tried[change.path] = (change, None)
                 await self._write(change, change.new_text)
                 now = await self._current(change)
@@ -153,6 +165,18 @@ class ClientFiles:
                 raise ToolError("IO_ERROR", told, "read it again, and tell the user", error.details) from error
             raise
         return made
+
+    async def _ensure_unchanged(self, change: FileChange) -> None:
+        """Check before each single write that the file is what the edit was made for, on disk and in the client: the
+        user types while the files before it are written. Raises ToolError STALE, and UnsavedUnknown."""
+        await anyio.to_thread.run_sync(ensure_unchanged, change)
+        # Some clients tell the user of each file that they are asked for and do not have.
+        shown = None if change.action == "create" else await self._asked(change.path)
+        if shown is None or is_same(shown.removeprefix("\ufeff"), (change.old_text or "").removeprefix("\ufeff")):
+            return
+        raise ToolError(
+            "STALE", f"{change.relative} was changed in the editor meanwhile; nothing was written", "read it again"
+        )
 
     async def _write(self, change: FileChange, text: str) -> None:
         params = {"sessionId": self._session_id, "path": str(change.path), "content": text}

@@ -51,7 +51,7 @@ class V2Peer(Peer):
 
     @contextlib.contextmanager
     def prompting(self, session: str, prompt: Prompt) -> Iterator[None]:
-        """Let a prompt be the one that the next turn of a session is about."""
+        """Note which prompt the next turn of a session is about."""
         self._prompts[session] = prompt
         try:
             yield

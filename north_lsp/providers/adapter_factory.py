@@ -173,8 +173,8 @@ def _headers(model: Model, environ: Mapping[str, str], route: Route | None, key:
 
 
 def _aws_token(secret: str | None, environ: Mapping[str, str], is_changed: object) -> str | None:
-    """Return what stands in place of a signature, None where requests are signed. Raises MissingCredential for
-    changes that would make the signature wrong."""
+    """Return what is in place of a signature, None where requests are signed. Raises MissingCredential for changes that
+    would make the signature wrong."""
     if secret is None and environ.get("AWS_BEDROCK_SKIP_AUTH", "").strip() == "1":
         return "none"  # for a gateway that signs them itself
     if secret is None and is_changed:

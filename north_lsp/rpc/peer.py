@@ -153,8 +153,8 @@ class Peer:
 
     async def request(self, method: str, params: object, *, cancellable: bool = False, late: Late | None = None) -> Any:
         """Send a request and wait for its answer. Raises RpcError with the other side's error. If the wait is
-        cancelled, the other side is told if it is `cancellable`, and a result that comes all the same goes to `late`,
-        or is dropped."""
+        cancelled, the other side is told if it is `cancellable`, and a result that comes anyway goes to `late`, or is
+        dropped."""
         if self._ended:
             raise RpcError(INTERNAL_ERROR, "the connection has ended")
         self._next_id += 1

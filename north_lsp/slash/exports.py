@@ -29,7 +29,7 @@ class _What:
 
 
 def _what(words: Sequence[str], formats: Sequence[str] = ()) -> _What:
-    """Read the words after a command: a path (in quotation marks if it has blanks), and options."""
+    """Read the words after a command: a path (in quotation marks if it has spaces), and options."""
     path: str | None = None
     format: str | None = None
     raw = False

@@ -15,7 +15,7 @@ class HostForLearning(Protocol):
 
     async def memory(self, action: MemoryAction) -> str:
         """Show what is remembered of the project (`view`), remove it after a question (`clear`), have the work on it
-        done soon (`enqueue`), or all of it anew and now (`rebuild`)."""
+        done soon (`enqueue`), or all of it again and now (`rebuild`)."""
         ...
 
 

@@ -89,7 +89,7 @@ class Command:
 class Question:
     """A question about a call that another program carries out: the tool's `name` for models, the `server` and its own
     name for the `tool`, the whole `arguments`, whose the server is (`origin`, for people), and a `digest` of the tool
-    as it describes itself: what the user allows for good holds for that alone. Unless it `asks`, only what must be
+    as it describes itself: what the user allows permanently holds for that alone. Unless it `asks`, only what must be
     asked about every time is."""
 
     name: str

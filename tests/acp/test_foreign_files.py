@@ -1,6 +1,7 @@
 """Texts and files with clients that have habits of their own: what they made of a text counts, nothing is lost."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,6 +75,22 @@ async def test_what_an_editor_makes_of_an_accepted_text_is_the_result(
             (undone,) = await turn(client, server, call("undo_edit"))
             assert undone["data"]["applied"], undone
         assert path.read_bytes() == b"import sys\nprint('old', sys.argv)\n"
+
+
+async def test_a_newline_that_a_client_leaves_out_at_the_end_is_no_unsaved_change_and_stays(
+    world: World, server: ModelServer
+) -> None:
+    path = world.project / "a.py"
+    path.write_text("x = 1\n")
+    async with foreign(world, Habits(drops_last_newline=True)) as client:
+        command = call("shell_run", command="cat a.py")
+        _, done, ran = await turn(client, server, call("read_file", path="a.py"), replace("x = 1", "x = 2"), command)
+        assert "notices" not in done["data"]
+        assert path.read_text() == "x = 2\n"
+        assert "not saved" not in str(ran) + str(client.questions)
+        client.buffers[path] = "x = 2\ny = 3\n"  # typed, and not saved
+        _, done = await turn(client, server, call("read_file", path="a.py"), replace("x = 2", "x = 4"))
+        assert path.read_text() == "x = 4\ny = 3\n"
 
 
 async def test_a_batch_stands_whole_when_the_client_adds_a_final_newline(world: World, server: ModelServer) -> None:
@@ -308,3 +325,28 @@ def client_error(code: int, message: str) -> Exception:
 
 def logged(world: World) -> str:
     return "".join(path.read_text() for path in (world.folder / "state").rglob("*.log*"))
+
+
+async def test_what_is_typed_while_the_files_before_are_written_is_merged(world: World, server: ModelServer) -> None:
+    """A batch is written file by file, and each write waits for the client."""
+    first, second = (world.project / name for name in ("a.txt", "b.txt"))
+    for path in (first, second):
+        path.write_text("one\ntwo\n")
+    buffers: dict[Path, str] = {}
+
+    def typing(text: str) -> str:
+        if not buffers:
+            buffers[second] = "typed\none\ntwo\n"
+        return text
+
+    edits = [
+        {"tool": "edit_replace_exact", "args": {"path": path.name, "old": "two", "new": "2"}}
+        for path in (first, second)
+    ]
+    async with foreign(world, Habits(remakes=typing)) as client:
+        client.buffers = buffers
+        reads = [call("read_file", path=path.name) for path in (first, second)]
+        *_, done = await turn(client, server, *reads, call("edit_apply_batch", edits=edits))
+        assert done["data"]["applied"]
+    assert first.read_text() == "one\n2\n"
+    assert buffers[second] == "typed\none\n2\n"

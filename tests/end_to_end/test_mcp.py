@@ -22,6 +22,7 @@ from tests.support import mcp_server
 from tests.support.client import RawAcpClient, raw_client
 from tests.support.inside import inside
 from tests.support.model_server import ModelServer
+from tests.support.patience import PATIENCE
 from tests.support.script import Answer, Say, answer, call
 
 SCRIPT = mcp_server.__file__
@@ -478,6 +479,23 @@ async def test_prompts_of_a_server_are_commands(world: World, server: ModelServe
         while not any("availableCommands" in one["update"] for one in client.updates[before:]):
             await asyncio.sleep(0.01)
         assert "mcp:mine:plan" not in json.dumps(client.updates[before:])
+
+
+async def test_a_prompt_that_the_user_gave_up_begins_no_turn(world: World, server: ModelServer) -> None:
+    hold = world.folder / "hold"
+    own(world, mine=entry(f"hold-prompts={hold}"))
+    async with talk(world) as (client, session):
+        await client.wait_update(lambda update: "mcp:mine:plan" in json.dumps(update))
+        blocks = text_blocks("/mcp:mine:plan the week")
+        request = await client.start_request("session/prompt", {"sessionId": session, "prompt": blocks})
+        async with asyncio.timeout(PATIENCE):
+            while not hold.exists():
+                await asyncio.sleep(0.01)
+        await client.notify("session/cancel", {"sessionId": session})
+        await client.request("_north/queue/list", {"sessionId": session})
+        hold.unlink()
+        await client.answer(request)
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("said", ["!touch made.txt", "!! touch made.txt", "/terminal touch made.txt", "/trust on"])

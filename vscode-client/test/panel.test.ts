@@ -155,3 +155,14 @@ test("with no turn that runs, words for it are a message: also one that takes th
   await tell({ type: "steer", text: "better" });
   assert.deepEqual(sent, ["session/prompt better"]);
 });
+
+test("whatever fails of what is done in the chat is said there", async () => {
+  const { session, fill, tell, notes } = world();
+  fill();
+  await tell({ type: "ready" });
+  session.stop = async () => Promise.reject(new Error("the pipe is closed"));
+  answers["north.showLog"] = () => Promise.reject(new Error("there is no log"));
+  await tell({ type: "stop" });
+  await tell({ type: "run", command: "north.showLog" });
+  assert.deepEqual(notes(), ["the pipe is closed", "there is no log"]);
+});

@@ -23,7 +23,7 @@ def characters_of(tokens: int) -> float:
 
 
 def fixed_tokens(request: ModelRequest) -> int:
-    """Estimate the tokens of what stands before a request's messages: system text and tools."""
+    """Estimate the tokens of what comes before a request's messages: system text and tools."""
     system = tokens_of(len(request.system))
     return system + tokens_of(
         sum(len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.schema))) for tool in request.tools)

@@ -58,7 +58,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class PhaseChecks:
-    """Those of one conversation."""
+    """Checks the phases of one conversation's workflow."""
 
     log: Log
 

@@ -60,7 +60,8 @@ class Row:
 
 
 class SessionServers:
-    """Those of one session. Nothing here delays a session's opening, and a turn only for a bounded time."""
+    """Runs the tool servers of one session. Nothing here delays a session's opening, and a turn only for a bounded
+    time."""
 
     def __init__(
         self, means: ServerMeans, roots: Sequence[Path], trust: Trust, editor: Editor, diagnostics: Diagnostics
@@ -293,7 +294,7 @@ class SessionServers:
         return sorted((server.spec.name, server.instructions) for server in usable if server.instructions)
 
     async def read(self, address: str) -> str:
-        """Read what stands behind `mcp://<server>/<address>`; without an address, list what the server has. Raises
+        """Read what is at `mcp://<server>/<address>`; without an address, list what the server has. Raises
         ToolError."""
         name, _, rest = address.partition("/")
         server = self._named(name)

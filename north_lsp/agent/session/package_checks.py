@@ -59,8 +59,8 @@ class _Ran:
 
 @dataclass(frozen=True, slots=True)
 class PackageChecks:
-    """Those of one package. `editor` asks about its commands under the agent's name, and says that they run in a tree;
-    `workspace` is the user's."""
+    """Runs the checks of one package. `editor` asks about its commands under the agent's name, and says that they run
+    in a tree; `workspace` is the user's."""
 
     means: TurnMeans
     work: Work

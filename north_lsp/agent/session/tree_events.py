@@ -25,7 +25,7 @@ class KeptByExtension(ValueError):
 
 
 class TreeEvents:
-    """Those of one conversation. `extensions` are told of them."""
+    """Tells of the moves in one conversation. `extensions` are told of them."""
 
     def __init__(self, log: Log, extensions: ExtensionEvents) -> None:
         self._log = log

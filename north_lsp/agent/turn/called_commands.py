@@ -24,7 +24,7 @@ _MOST_BYTES = 8 * 1024
 
 
 class CalledCommands:
-    """Those of one turn."""
+    """Runs the commands of the templates that one turn calls."""
 
     def __init__(
         self, context: TurnContext, tools: ToolRunner, calls: OpenCalls, kept: KeptCommands, editor: Editor

@@ -21,6 +21,10 @@ from north_lsp.providers.catalog.loading import load_catalog
 from north_lsp.providers.credentials import MissingCredential
 from north_lsp.providers.factory import make_provider
 from north_lsp.providers.keys.check import key_problem
+from north_lsp.providers.keys.sign_in import Grant
+from north_lsp.providers.keys.sources import Keys
+from north_lsp.storage.credentials import CredentialStore
+from north_lsp.storage.locations import Locations
 from tests.end_to_end.test_faults import opened, prompt, texts
 from tests.end_to_end.world import World
 from tests.support.inside import inside
@@ -212,6 +216,24 @@ async def test_a_stream_for_a_server_gets_its_address_the_users_key_and_headers(
     (event,) = [one async for one in make_provider(model, {"A_KEY": "k-1"}).stream(REQUEST)]
     assert isinstance(event, Done)
     assert event.message.text == "https://a.example/v9 k-1 {'X-Team': 'lamps'}"
+
+
+async def test_a_stream_for_a_server_that_users_sign_in_to_gets_their_token(tmp_path: Path) -> None:
+    oauth = {"authorizeUrl": "https://a.example/x", "tokenUrl": "https://a.example/y", "clientId": "north"}
+    definition = f"'baseUrl': 'https://a.example', 'auth': 'oauth', 'oauth': {oauth}"
+    written(
+        tmp_path,
+        HEAD.replace('"models"', f'{definition}, "models"')
+        + "async def stream(request, server):\n    yield Done('stop', AssistantMessage((Text(server.key),)))\n",
+    )
+    store = CredentialStore(Locations(tmp_path / "config", tmp_path / "data", tmp_path / "state"))
+    store.keep_sign_in("mine", "Mine", Grant("token-0123456789", "refresh-0123456789", 2.0**33).to_json())
+    keys = Keys(store)
+    keys.refresh()
+    provider = make_provider(load_catalog(tmp_path, {}).find("mine/m-1"), {}, keys=keys)
+    (event,) = [one async for one in provider.stream(REQUEST)]
+    assert isinstance(event, Done)
+    assert event.message.text == "token-0123456789"
 
 
 def test_one_without_a_stream_is_a_provider_as_in_models_yml(tmp_path: Path) -> None:

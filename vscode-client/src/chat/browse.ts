@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { SessionList } from "../acp";
 import { reason } from "../common/logger";
 import { showError, showWarning } from "../common/notices";
+import { isSameFolder } from "../common/sameFolder";
 import { mainFolder } from "../common/settings";
 import { fork } from "./branches";
 import type { Conversation, Conversations } from "./conversations";
@@ -145,7 +146,7 @@ async function goOn(conversations: Conversations, stored: StoredConversation, is
 }
 
 function isOpenHere(folder: string): boolean {
-  return folder === "" || folder === mainFolder()?.uri.fsPath;
+  return folder === "" || isSameFolder(folder, mainFolder()?.uri.fsPath ?? "");
 }
 
 /** Where it goes on: here; here, since the user has said so (`agreed`); or `elsewhere`: there already, in a copy, or not at all. */

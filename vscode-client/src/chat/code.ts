@@ -30,6 +30,7 @@ export async function useCode(code: Code): Promise<void> {
   }
 }
 
+const OPENING_MS = 15_000;
 /** The terminal of code that was typed before, so that not each block opens another one. */
 let terminal: vscode.Terminal | undefined;
 
@@ -43,13 +44,33 @@ async function typeIntoTerminal(code: string): Promise<void> {
   if (terminal === undefined || terminal.exitStatus !== undefined) {
     terminal = vscode.window.createTerminal({ name: vscode.l10n.t("North: Code"), cwd: mainFolder()?.uri });
   }
-  terminal.show(false);
-  if (!text.includes("\n")) return terminal.sendText(text, false);
+  const typed = terminal;
+  typed.show(false);
+  if (!text.includes("\n")) return typed.sendText(text, false);
+  if (!(await isActive(typed))) return void showWarning(vscode.l10n.t("The terminal did not open. Copy the code instead."));
   // Typed, each line would run at once. VS Code pastes them as one text, or asks before a shell runs them.
   const before = await vscode.env.clipboard.readText();
   await vscode.env.clipboard.writeText(text);
-  await vscode.commands.executeCommand("workbench.action.terminal.paste");
-  await vscode.env.clipboard.writeText(before);
+  try {
+    await vscode.commands.executeCommand("workbench.action.terminal.paste");
+  } finally {
+    await vscode.env.clipboard.writeText(before);
+  }
+}
+
+/** Waits until it is what VS Code pastes into: until then that is another one, with whatever runs there. */
+function isActive(wanted: vscode.Terminal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const isThere = (): boolean => vscode.window.activeTerminal === wanted;
+    if (isThere()) return resolve(true);
+    const end = (is: boolean): void => {
+      clearTimeout(timer);
+      listener.dispose();
+      resolve(is);
+    };
+    const listener = vscode.window.onDidChangeActiveTerminal(() => isThere() && end(true));
+    const timer = setTimeout(() => end(isThere()), OPENING_MS);
+  });
 }
 
 /** The editor that was used last; the chat is none. */

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { showInfo } from "../common/notices";
+import { isSameFolder } from "../common/sameFolder";
 
 const { l10n } = vscode;
 
@@ -16,6 +17,11 @@ interface HandedOver {
 
 const KEY = "north.handedOver";
 const GOOD_FOR_MS = 5 * 60_000;
+
+export interface Handed {
+  id: string;
+  isAgreed: boolean;
+}
 
 export type Where = "fork" | "own";
 
@@ -47,10 +53,18 @@ export async function openThere(memory: vscode.Memento, folder: string, id: stri
 }
 
 /** The conversation that another window has handed over to this one; it is taken once. */
-export function takeHandedOver(memory: vscode.Memento, folder: string, now = Date.now()): { id: string; isAgreed: boolean } | undefined {
+export function takeHandedOver(memory: vscode.Memento, folder: string, now = Date.now()): Handed | undefined {
   const handed = memory.get<Partial<HandedOver>>(KEY);
   const { id, at } = handed ?? {};
-  if (typeof id !== "string" || !/^[\w-]{1,100}$/.test(id) || handed?.folder !== folder) return undefined;
+  if (typeof id !== "string" || !/^[\w-]{1,100}$/.test(id) || typeof handed?.folder !== "string" || !isSameFolder(handed.folder, folder)) return undefined;
   void memory.update(KEY, undefined);
   return typeof at === "number" && now - at < GOOD_FOR_MS ? { id, isAgreed: handed.isAgreed === true } : undefined;
+}
+
+/** Takes what is handed over when this window comes to the front: of a folder that is open already VS Code opens no second one. */
+export function watchHandedOver(memory: vscode.Memento, folder: () => string, take: (handed: Handed) => Promise<void>): vscode.Disposable {
+  return vscode.window.onDidChangeWindowState(({ focused }) => {
+    const handed = focused ? takeHandedOver(memory, folder()) : undefined;
+    if (handed !== undefined) void take(handed);
+  });
 }

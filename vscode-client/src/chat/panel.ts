@@ -96,7 +96,7 @@ export class Panel implements vscode.Disposable {
     };
     webview.onDidReceiveMessage((message: unknown) => {
       const read = readMessage(message);
-      if (read !== undefined) return this.receive(read);
+      if (read !== undefined) return this.report(this.receive(read));
     });
     webview.html = pageOf(webview, this.extension);
     void this.session.open().catch(() => undefined); // while the page is loaded; it shows the problem
@@ -158,7 +158,7 @@ export class Panel implements vscode.Disposable {
         return this.send(message.text);
       case "steer":
         return this.steer(message.text);
-      case "retry": return this.report(this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {}));
+      case "retry": return this.session.ask(message.now ? "_north/retry/now" : "_north/retry/abort", {});
       case "stop": return this.session.stop();
       case "open":
         return openFile(message.file, message.line);
@@ -181,19 +181,19 @@ export class Panel implements vscode.Disposable {
         return this.questions.whileOpen(message.id, (question) => this.decide(question, message.option, message.comment.trim(), message.command));
       case "fill": return this.questions.whileOpen(message.id, async (question) => fill(this.questions, question, message.values));
       case "review": return this.questions.whileOpen(message.id, (question) => this.proposals.show(question, true));
-      case "replaced": return this.report(showReplaced(this.session, message.compaction));
-      case "wholeOutput": return this.report(showWholeOutput(this.session, message.artifact));
-      case "work": return this.report(decideWork(this.session, message.prompt));
-      case "task": return this.report(actOnTask(this.session, message.task, message.act));
+      case "replaced": return showReplaced(this.session, message.compaction);
+      case "wholeOutput": return showWholeOutput(this.session, message.artifact);
+      case "work": return decideWork(this.session, message.prompt);
+      case "task": return actOnTask(this.session, message.task, message.act);
       case "prompt":
-        return this.report(this.onPrompt(message.entry, message.act));
-      case "queue": return this.report(this.session.queue.act(message.id, message.act));
+        return this.onPrompt(message.entry, message.act);
+      case "queue": return this.session.queue.act(message.id, message.act);
       case "stopEditing": return this.rewinding.stopEditing();
       case "changes":
-        return this.report(this.turns.act(message.id, message.act));
-      case "elsewhere": return this.report(actElsewhere(this.session, message.act));
+        return this.turns.act(message.id, message.act);
+      case "elsewhere": return actElsewhere(this.session, message.act);
       case "pick":
-        return this.report(this.pick(message.picker));
+        return this.pick(message.picker);
       case "run":
         await vscode.commands.executeCommand(message.command);
     }
@@ -218,6 +218,7 @@ export class Panel implements vscode.Disposable {
     if (failed !== undefined && (await this.mayGo(failed))) await this.session.send(failed.text, failed.attachments);
   }
 
+  /** What fails of what the user does here is said in the conversation. */
   private async report(work: Promise<unknown>): Promise<void> {
     await work.catch((error: unknown) => this.transcript.note("error", reason(error)));
   }

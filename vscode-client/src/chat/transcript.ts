@@ -33,14 +33,16 @@ export class Transcript {
     return [...this.items.values()];
   }
 
+  /** What is still asked stays, so that it can be decided: it may be of another conversation, as one of VS Code's chat. */
   clear(): void {
-    this.items = new Map();
-    this.last = undefined;
+    const asked = this.all().filter((item) => "options" in item && item.decision === undefined);
+    this.items = new Map(asked.map((item) => [item.id, item]));
+    this.last = asked.at(-1);
     this.diffs.clear();
     this.prompts.clear();
     this.entryToCome = undefined;
     this.waits.clear();
-    this.changed.fire({ type: "all", items: [] });
+    this.changed.fire({ type: "all", items: asked });
   }
 
   get(id: string): Item | undefined {

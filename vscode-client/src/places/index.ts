@@ -7,11 +7,13 @@ import type { Conversations } from "../chat/conversations";
 import type { Session } from "../chat/session";
 import type { Transcript } from "../chat/transcript";
 import { sessionFolders } from "../chat/sessionFolders";
+import type { Worker } from "../common/idle";
 import { reason } from "../common/logger";
 import { showInfo } from "../common/notices";
 import { registrar } from "../common/registering";
 import type { Server } from "../common/server";
 import type { Attachment } from "../composer/chips";
+import type { Questions } from "../review/questions";
 import { registerActions } from "./actions";
 import { SideConversations } from "./sideConversations";
 import { Suggestions } from "./suggestions";
@@ -30,6 +32,7 @@ interface Parts {
   server: Server;
   hidden: HiddenDocuments;
   conversations: Conversations;
+  questions: Questions;
   log: vscode.LogOutputChannel;
 }
 
@@ -42,7 +45,7 @@ export class Places implements vscode.Disposable {
   constructor(private readonly parts: Parts) {
     const { extension, server, conversations, log } = parts;
     this.language = new LanguageFeatures(parts.hidden);
-    this.sideConversations = new SideConversations(() => server.connect(), sessionFolders);
+    this.sideConversations = new SideConversations(() => server.connect(), sessionFolders, (id) => parts.questions.cancelAll(id));
     const ask = async (text: string, attachments: Attachment[]): Promise<void> => {
       const { panel, session } = conversations.active;
       await panel.show(true);
@@ -89,6 +92,11 @@ export class Places implements vscode.Disposable {
     const { conversations } = this.parts;
     this.terminals.listen(client, (id) => conversations.find(id) !== undefined || this.sideConversations.mayAsk(id));
     this.language.listen(client);
+  }
+
+  /** What is at work beside North's own chats. */
+  get aside(): Worker {
+    return this.sideConversations;
   }
 
   /** Where what a conversation of VS Code's chat asks is shown; nothing for one that may not ask. */
