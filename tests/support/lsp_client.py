@@ -65,6 +65,7 @@ class LspClient:
         self.edits: list[dict[str, Any]] = []
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
         self.progress: list[dict[str, Any]] = []
+        self.token: object = None
         self.updates: list[dict[str, Any]] = []
         self.server_capabilities: dict[str, Any] = {}
         self.shown: list[str] = []
@@ -107,6 +108,10 @@ class LspClient:
         async with asyncio.timeout(PATIENCE):
             return await future
 
+    def cancel(self) -> None:
+        """Cancel the last request."""
+        self.notify("$/cancelRequest", id=self._ids)
+
     async def command(self, name: str, *arguments: Any) -> Any:
         return await self.request("workspace/executeCommand", command=name, arguments=list(arguments))
 
@@ -146,6 +151,7 @@ class LspClient:
                 self.updates.append(params["update"])
             case "$/progress":
                 self.progress.append(params["value"])
+                self.token = params["token"]
 
     def _answer(self, frame: dict[str, Any]) -> None:
         method, params = frame["method"], frame["params"]
