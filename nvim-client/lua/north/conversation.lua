@@ -19,6 +19,7 @@ local running = require("north.running")
 local server = require("north.server")
 local state = require("north.state")
 local summaries = require("north.summaries")
+local terminals = require("north.terminals")
 local todo = require("north.todo")
 local work = require("north.work")
 
@@ -353,6 +354,7 @@ end
 local function leave(following)
   local old = state.session_id
   permission.withdraw_all()
+  terminals.end_all() -- the server cannot: its conversation is not open here any more
   take_back(state.waiting)
   take_back(vim.tbl_filter(function(one)
     return not one.withdrawn

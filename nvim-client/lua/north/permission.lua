@@ -44,10 +44,11 @@ local function when_at_rest(action)
   local again = live.bind(function()
     when_at_rest(action)
   end)
-  vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave" }, {
-    once = true,
+  local waiting
+  waiting = vim.api.nvim_create_autocmd({ "ModeChanged", "CmdwinLeave" }, {
     desc = "North asks when the user has finished typing",
     callback = function()
+      pcall(vim.api.nvim_del_autocmd, waiting) -- `once` leaves the half for the other event behind
       vim.schedule(again)
     end,
   })

@@ -224,10 +224,12 @@ def test_a_command_runs_in_a_terminal_where_one_can_type(bed: Bed) -> None:
     assert "got-this" in logs
 
 
-def test_stopping_ends_what_runs_in_a_terminal(bed: Bed) -> None:
+@pytest.mark.parametrize("way", ["stop", "new"])
+def test_stopping_and_leaving_end_what_runs_in_a_terminal(bed: Bed, way: str) -> None:
     with bed.nvim() as nvim:
         run_in_a_terminal(nvim, "sleep 600")
-        nvim.command("North stop")
-        nvim.until(in_chat("Stopped."))
+        nvim.command(f"North {way}")
+        if way == "stop":
+            nvim.until(in_chat("Stopped."))
         nvim.until("require('helpers').idle()")
         nvim.until(f"{TERMINAL} == nil or vim.fn.jobwait({{ vim.bo[{TERMINAL}].channel }}, 0)[1] ~= -1")

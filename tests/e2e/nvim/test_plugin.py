@@ -649,6 +649,9 @@ def test_a_review_waits_while_the_user_types(bed: Bed) -> None:
         nvim.keys("<Esc>")
         nvim.until(REVIEW_IS_OPEN)
         assert OLD in text_of(nvim)
+        waits = "return one.desc == 'North asks when the user has finished typing'"
+        found = f"vim.tbl_filter(function(one) {waits} end, vim.api.nvim_get_autocmds({{}}))"
+        assert nvim.lua(f"return #{found}") == 0
 
 
 def test_always_accept_is_asked_once(bed: Bed) -> None:
