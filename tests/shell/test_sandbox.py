@@ -3,8 +3,8 @@
 import os
 import socket
 import subprocess
-import sys
 import tempfile
+import venv
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -372,7 +372,7 @@ def test_home_and_what_is_above_it_is_never_opened(tmp_path: Path) -> None:
 async def test_programs_of_the_home_folder_run_and_the_credentials_beside_them_stay_closed(tmp_path: Path) -> None:
     home, root = tmp_path.resolve() / "home", make_project(tmp_path)
     env = home / "envs/tool"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True)
+    venv.create(env, symlinks=True)
     (next((env / "lib").glob("python*/site-packages")) / "library.py").write_text("WORD = 'from the library'")
     secrets = (
         ".fly/config.yml", ".docker/config.json", ".pulumi/credentials.json", ".config/git/credentials",
